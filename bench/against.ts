@@ -12,7 +12,7 @@ import { startTaskProcess } from './processes.ts'
 import { checkOut, startVersion, type Version } from './versions.ts'
 import { measureUpdates } from './webhooks.ts'
 
-/** A measure of a version, and what it is called. */
+/** A measure of a version, and its name. */
 export interface Cell {
   name: string
   unit: string
@@ -21,7 +21,7 @@ export interface Cell {
   measure: (version: Version) => Promise<Measure>
 }
 
-/** This code beside that of another commit, each with processes and databases of its own, measured in turn. */
+/** Measures this code beside that of another commit in turn, each with processes and databases of its own. */
 export const compareWithCommit = async (
   commit: string,
   names: readonly string[],
@@ -42,7 +42,7 @@ export const compareWithCommit = async (
   return table
 }
 
-/** Until the compiler has seen enough. */
+/** Warms up until the compiler has seen enough. */
 const warmUpSeconds = 3
 
 const summaryOf = (what: string, commit: string, row: TableRow): TableRow => {
@@ -84,7 +84,7 @@ export const readCell = (load: Load, connections: number): Cell => ({
   },
 })
 
-/** More than a list counts. */
+/** More orders than a list counts. */
 const listedThousands = 12
 
 const pageCell = (load: Load, page: number): Cell => ({
@@ -107,7 +107,7 @@ const webhookCell = (load: Load): Cell => ({
     measureUpdates(notifier, load, notifierUrl, { updatesPerCall: 1, connections: 16 }),
 })
 
-/** From the first to the last message that the running service sends of those that lie there. */
+/** Measures from the first to the last message that the running service sends of those queued. */
 export const queueCell = (apiUrl: string, latency: number): Cell => ({
   name: `queue, responses after ${latency} ms`,
   unit: 'units',

@@ -1,4 +1,4 @@
-// A Fastify without anything around it: answers the bytes it was given, or checks a signature. Run as a program it is
+// Runs a bare Fastify, which returns the bytes that it was given, or checks a signature. Run as a program it is
 // one.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'

@@ -8,16 +8,16 @@ export interface BenchOptions {
   rounds: number
   /** How long one measurement takes. */
   seconds: number
-  /** undefined: the bench's own. */
+  /** The number of rounds; undefined: the bench's own. */
   batches: number[] | undefined
   connections: number[] | undefined
   /** How many million orders `growth` fills in. */
   millions: number
-  /** Where a CPU profile of the service goes. */
+  /** The folder for a CPU profile of the service. */
   profileFolder: string | undefined
 }
 
-/** Column name to figure, or to what was measured; null where the machine cannot tell. */
+/** The metrics by column name, or the name of what was measured; null where the machine cannot tell. */
 export type TableRow = Record<string, number | string | null>
 
 export const tell = (progress: string): void => {

@@ -13,18 +13,18 @@ const bulkPath = '/api/public/merchant/order/bulk'
 
 export type Floor = RunTask<FloorTask, Measurement>
 
-/** Bulk calls of one kind. */
+/** Bulk requests of one kind. */
 export interface BulkCalls {
   batch: number
   bodies: string[]
   isKeyed: boolean
 }
 
-/** No order of so many is like another: what looks alike costs a warning. */
+/** The number of distinct orders: similar ones cost a warning. */
 const differentOrders = 50_000
 const exampleOrders = 25
 
-/** Batches of the example's orders, each order with a phone and a number of its own. */
+/** Makes batches of the example's orders, each order with a phone and a number of its own. */
 export const makeBodies = async (batch: number, count = Math.ceil(differentOrders / batch)): Promise<string[]> => {
   const example = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
   const orders: Record<string, unknown>[] = example.order_data
@@ -51,7 +51,7 @@ export const postEach = async (url: string, headers: Record<string, string>, bod
   return batches
 }
 
-/** Posts the example's orders once, and reads back what became of them. */
+/** Posts the example's orders once, and reads back the rows. */
 export const floorRowsOf = async (url: string, ground: Ground, calls: BulkCalls): Promise<FloorRows> => {
   const { batch, bodies, isKeyed } = calls
   const waybills = await postEach(url, ground.headers, bodies.slice(0, Math.ceil(exampleOrders / batch)))
@@ -59,7 +59,7 @@ export const floorRowsOf = async (url: string, ground: Ground, calls: BulkCalls)
   return readFloorRows(ground.superuser, waybills, tables)
 }
 
-/** The calls as a load on tables as they are. */
+/** Sends the requests as a load on tables as they are. */
 export const bulkLoad = (
   { headers, superuser }: Pick<Ground, 'headers' | 'superuser'>,
   url: string,
@@ -73,7 +73,7 @@ export const bulkLoad = (
 
 export type EmptiedGround = Pick<Ground, 'headers' | 'superuser' | 'tablesBeside'>
 
-/** Calls of the service on tables that are empty at first. */
+/** Sends the requests to the service with tables that are empty at first. */
 export const measureBulk =
   (ground: EmptiedGround, url: string, load: Load, calls: BulkCalls, connections: number): Measure =>
   async (seconds, requestsPerSecond) => {
@@ -85,7 +85,7 @@ export const measureBulk =
     return measured
   }
 
-/** Bare statements on tables that are empty at first; `tables` are those in which each order has a row then. */
+/** Runs bare statements on tables that are empty at first; `tables` are those in which each order has a row then. */
 export const measureFloor =
   (ground: Ground, floor: Floor, work: FloorWork, batch: number, tables: string[], connections: number): Measure =>
   async (seconds, requestsPerSecond) => {

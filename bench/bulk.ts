@@ -6,7 +6,7 @@ import type { FloorRows } from './floor-rows.ts'
 import { type Ground, startGround } from './ground.ts'
 import { startTaskProcess } from './processes.ts'
 
-/** The bulk call at each batch size and number of connections, beside the same rows written by bare statements. */
+/** Measures the bulk request at each batch size and number of connections, beside the same rows written by bare statements. */
 export const bulk: Bench = {
   summary: 'orders/s of the bulk request, beside bare statements that write the same rows',
   run: async (options, cleanUps) => {
@@ -35,7 +35,7 @@ export const bulk: Bench = {
   },
 }
 
-/** Until the compiler has seen enough of a batch size. */
+/** Warms up until the compiler has seen enough of a batch size. */
 const warmUpSeconds = 1.5
 
 interface BulkSetting {
@@ -48,7 +48,7 @@ interface BulkSetting {
   rows: FloorRows
 }
 
-/** statement: all rows at once; COPY: the orders alone; insert: single orders alone. */
+/** The baselines. statement: all rows at once; COPY: the orders alone; insert: single orders alone. */
 const sidesOf = (setting: BulkSetting, connections: number): { ours: Measure; floors: Record<string, Measure> } => {
   const { ground, bareGround, url, load, floor, calls, rows } = setting
   const { batch } = calls

@@ -2,39 +2,39 @@ import { type BenchOptions, type TableRow, tell } from './bench.ts'
 import { median, percentile, rounded, sum } from './figures.ts'
 import type { Measurement } from './repeat.ts'
 
-/** A measurement with the CPU it cost: in the Node process that does the work, and in Postgres (NaN: not known). */
+/** A measurement with the CPU it cost: in the Node process that does the work, and in Postgres (NaN: unknown). */
 export interface Costed extends Measurement {
   nodeSeconds: number
   postgresSeconds: number
 }
 
-/** With `requestsPerSecond` the calls come at that pace. */
+/** Takes a steady rate of `requestsPerSecond`, if given. */
 export type Measure = (seconds: number, requestsPerSecond?: number) => Promise<Costed>
 
-/** Ours and its floors: the least that the same work, or a part of it, can take. */
+/** Our work and its baselines: the least that the same work, or a part of it, can take. */
 interface Comparison {
-  /** For the progress lines. */
+  /** The name in the progress lines. */
   name: string
   unit: string
-  /** How many of what is counted (such as orders) one call makes. */
+  /** The counted units, such as orders, of one request. */
   unitsPerRequest: number
   ours: Measure
-  /** By the names that they have in the table. */
+  /** The baselines by the names that they have in the table. */
   floors: Record<string, Measure>
-  /** Measures ours and the first floor also at a steady pace, half of what each could do in that round. */
+  /** Also measures ours and the first baseline at a steady rate, half of what each could do in that round. */
   alsoHalf?: boolean
 }
 
 interface Round {
   ours: Costed
   floors: Record<string, Costed>
-  /** At a steady pace. */
+  /** The measurement at a steady rate. */
   half: { ours: Costed; floor: Costed } | undefined
 }
 
 const warmUpSeconds = 0.3
 
-/** Measures all in turn, round by round. Medians of the rounds; a ratio is the median of those of each round. */
+/** Measures all in turn, round by round. Returns medians of the rounds; a ratio is the median of those of each round. */
 export const compare = async (
   comparison: Comparison,
   { rounds, seconds }: Pick<BenchOptions, 'rounds' | 'seconds'>,
@@ -49,7 +49,7 @@ export const compare = async (
   return summarise(comparison, measured)
 }
 
-/** In the other order every second time: no side always follows the other's disk writes. */
+/** Reverses the order every second time: neither side always follows the other's disk writes. */
 const measureRound = async (comparison: Comparison, seconds: number, isReversed: boolean): Promise<Round> => {
   const sides = Object.entries({ ours: comparison.ours, ...comparison.floors })
   const measured: Record<string, Costed> = {}
@@ -88,9 +88,9 @@ const summarise = ({ unit, unitsPerRequest, floors }: Comparison, rounds: Round[
 }
 
 /**
- * p99 in p50s is the figure to watch: how much longer than usual an unlucky call takes; the floor's tells what the
+ * Watch the ratio of p99 to p50: how much longer than usual an unlucky request takes; the baseline's shows what the
  * machine itself does to unlucky ones. The first quarter does not count: connections are opened then, and at a steady
- * pace every call behind waits for it.
+ * rate every later request waits for it.
  */
 const atHalf = (rounds: Round[], floor: string): TableRow => {
   const half = rounds.flatMap(round => round.half ?? [])

@@ -35,7 +35,7 @@ const readMetric = async (url: string, name: string): Promise<number> => {
 /** The value that `getconf CLK_TCK` prints on every Linux that Node runs on. */
 const ticksPerSecond = 100
 
-/** CPU that all processes of a local Postgres have taken since it started. NaN where there is no /proc. */
+/** Returns the CPU that all processes of a local Postgres have taken since it started. NaN where there is no /proc. */
 const postgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
   const { rows } = await superuser.query<{ pid: number }>('select pid from pg_stat_activity')
   const processes = await Promise.all(rows.map(({ pid }) => readStat(pid)))
@@ -46,7 +46,7 @@ const postgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
   return ticks / ticksPerSecond
 }
 
-/** CPU of a process in ticks; zeros when it has ended. */
+/** Returns the CPU of a process in ticks; zeros when it has ended. */
 const readStat = async (pid: number): Promise<{ parent?: number; own: number; ofEndedChildren: number }> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (stat === undefined) return { own: 0, ofEndedChildren: 0 }
@@ -65,7 +65,7 @@ export interface LoadSetting {
   task: Omit<LoadTask, 'url' | 'seconds' | 'requestsPerSecond'>
 }
 
-/** Calls over HTTP, with the CPU of the process that answers them. */
+/** Measures requests over HTTP, with the CPU of the process that handles them. */
 export const measureLoad =
   ({ load, url, superuser, task }: LoadSetting): Measure =>
   (seconds, requestsPerSecond) =>

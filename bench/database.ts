@@ -5,7 +5,7 @@ import { tell } from './bench.ts'
 
 /** A database of a service in a Postgres of its own, the addresses of its roles, and a connection of its superuser. */
 export const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposableStack) => {
-  // Each floor keeps its connections beside those of the service.
+  // Each baseline keeps its connections beside those of the service.
   const { addressAs } = await startOwnPostgres(teardownOf(cleanUps), name, { max_connections: '400' })
   const superuser = new pg.Client({ connectionString: addressAs('postgres') })
   superuser.on('error', error => tell(`the connection to Postgres broke: ${error.message}`))

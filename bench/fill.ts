@@ -3,16 +3,16 @@ import { tell } from './bench.ts'
 import { rounded } from './figures.ts'
 import type { Ground } from './ground.ts'
 
-/** With its event, its part of all indexes and of the log; generous. */
+/** The bytes of an order with its event, its part of all indexes and of the log; generous. */
 export const bytesPerOrder = 1_500
 
-/** CityIndex of the mask below are left to what was booked before. */
+/** The numbers of the mask below this are left to earlier bookings. */
 const firstNumber = 1_000_000
 const chunk = 1_000_000
 
 /**
- * Copies the orders that are there, with their events, until so many more are there: under new waybills, spread over
- * the year before. Whatever columns and indexes the tables have. Returns the seconds that it took.
+ * Copies the existing orders, with their events, until so many more exist: under new waybills, spread over
+ * the year before. Works with any columns and indexes. Returns the seconds that it took.
  */
 export const fillOrders = async ({ superuser, tenant }: Ground, count: number): Promise<number> => {
   const start = performance.now()
@@ -34,7 +34,7 @@ export const fillOrders = async ({ superuser, tenant }: Ground, count: number): 
   return rounded((performance.now() - start) / 1000)
 }
 
-/** Numbers from `first` to before `end`. */
+/** Lists the numbers from `first` to before `end`. */
 const insertCopies = async (superuser: pg.Client, first: number, end: number, count: number): Promise<void> => {
   const { rows } = await superuser.query<{ names: string }>(
     `select string_agg(quote_ident(attname), ', ') as names from pg_attribute

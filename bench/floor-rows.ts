@@ -2,19 +2,19 @@ import type pg from 'pg'
 
 /** The rows that batches became, for bare statements that write them again under new waybills. */
 export interface FloorRows {
-  /** Orders and the rows beside them at once. Its first parameter is an array of waybills. */
+  /** The statement for orders and the rows beside them at once. Its first parameter is an array of waybills. */
   statement: string
-  /** The values of the statement after the waybills, of each batch: one text for all rows, or an array literal. */
+  /** The values of the statement after the waybills, for each batch: one text for all rows, or an array literal. */
   batches: string[][]
-  /** COPY of the orders alone; a line is a waybill, then one of these. */
+  /** The COPY of the orders alone; a line is a waybill, then one of these. */
   copy: string
   copyLines: string[][]
-  /** One order alone: the waybill and the values of a row. */
+  /** The statement for one order alone: the waybill and the values of a row. */
   insert: string
   insertValues: (string | null)[][]
 }
 
-/** The same for all orders of a batch. */
+/** The columns whose values all orders of a batch share. */
 const common = ['tenant_id', 'merchant_id', 'business_id', 'origin_city_id']
 
 interface Column {
@@ -23,13 +23,13 @@ interface Column {
 }
 
 /**
- * Reads back what the service wrote for batches whose waybills are given, so that the floors write the very same rows,
- * whatever columns an order has.
+ * Reads back the rows that the service wrote for batches with these waybills, so that the baselines write the very same rows,
+ * for any columns of an order.
  */
 export const readFloorRows = async (
   superuser: pg.Client,
   waybillsOfBatches: string[][],
-  /** The tables that one statement is to write beside orders. */
+  /** The tables that one statement writes besides orders. */
   tables: string[],
 ): Promise<FloorRows> => {
   const columns = await findColumns(superuser)
@@ -67,7 +67,7 @@ export const readFloorRows = async (
 const copyCell = (cell: string | null): string =>
   cell?.replace(/[\\\t\n\r]/g, odd => ({ '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' })[odd] ?? odd) ?? '\\N'
 
-/** The columns of orders that a statement must give. */
+/** Lists the columns of orders that a statement must give. */
 const findColumns = async (superuser: pg.Client): Promise<Column[]> => {
   const { rows } = await superuser.query<Column>(
     `select attname as name, atttypid::regtype::text as type from pg_attribute

@@ -1,4 +1,4 @@
-// A process that does one bare statement over and over, as fast as the driver can.
+// Runs one bare statement over and over in a process, as fast as the driver can.
 import { finished } from 'node:stream/promises'
 import pg from 'pg'
 import { from } from 'pg-copy-streams'
@@ -6,20 +6,20 @@ import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
 
 export interface FloorTask {
-  /** As the role of the service, for row-level security counts here too; COPY works for a superuser alone. */
+  /** Connects as the role of the service, because row-level security counts here too; COPY needs a superuser. */
   databaseUrl: string
   tenant: string
   connections: number
   seconds: number
-  /** Calls at this pace; without it each connection calls again as soon as it has its answer. */
+  /** The rate of requests; without it each connection sends the next one after each response. */
   requestsPerSecond?: number | undefined
   work: FloorWork
 }
 
 export type FloorWork =
-  /** Values in turn; with `newWaybills` that many new ones come first, as an array. */
+  /** The values in turn; with `newWaybills` that many new ones come first, as an array. */
   | { kind: 'statement'; text: string; values: (string | null)[][]; newWaybills?: number }
-  /** As before, with one new waybill first. */
+  /** The values as before, with one new waybill first. */
   | { kind: 'insert'; text: string; values: (string | null)[][] }
   /** The lines of each batch, each after a new waybill. */
   | { kind: 'copy'; text: string; lines: string[][] }
@@ -70,11 +70,11 @@ const firstValues = (work: FloorWork): (() => string[]) => {
   return count === undefined ? () => [] : () => [`{${Array.from({ length: count }, newWaybill).join(',')}}`]
 }
 
-/** In rising order, as the service gives them to a batch. */
+/** Returns waybills in rising order, as the service assigns them to a batch. */
 const newWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
 
 const names = new Map<string, string>()
-/** A prepared statement is known by its name. */
+/** Postgres finds a prepared statement by its name. */
 const nameOf = (text: string): string => {
   const name = names.get(text) ?? `floor_${names.size}`
   names.set(text, name)

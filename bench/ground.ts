@@ -26,7 +26,7 @@ export interface Ground {
 }
 
 /**
- * All of it is stopped and removed by `cleanUps`. Takes some seconds. `change` changes the demo tenant before it is
+ * Starts the system, which `cleanUps` stops and removes. Takes some seconds. `change` changes the demo tenant before it is
  * loaded.
  */
 export const startGround = async (
@@ -41,7 +41,7 @@ export const startGround = async (
     ...database.environment,
     ...limits,
     SERVICE_TOKEN: randomBytes(32).toString('hex'),
-    // Nobody listens: the events wait in the outbox.
+    // Without a notifier the events wait in the outbox.
     NOTIFIER_URL: `http://127.0.0.1:${await freePort()}`,
   }
   const service = { file: 'services/orders/main.ts', portSetting: 'ORDERS_PORT', environment }
@@ -57,7 +57,7 @@ export const startGround = async (
 }
 
 export const limits = {
-  // A notifier that is away is no news here.
+  // The unavailable notifier is expected here.
   LOG_LEVEL: 'error',
   RATE_LIMIT_PER_MINUTE: '1000000000',
   ADDRESS_LIMIT_PER_MINUTE: '1000000000',
@@ -80,7 +80,7 @@ const loadTenant = async (
   change(file)
   const checked = checkFile(file)
   if (checked.kind === 'refused') throw new Error(`the tenant's file: ${JSON.stringify(checked.errors).slice(0, 500)}`)
-  // Without the service's time limit: that is too short for very many rates.
+  // Without the service's time limit, which is too short for very many rates.
   const pool = new pg.Pool({ connectionString: url, max: 2, pipeline: true })
   try {
     const applied = await applyTenant(pool, checked.file, false)

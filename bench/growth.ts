@@ -10,7 +10,7 @@ import type { LoadWork } from './load.ts'
 import { startTaskProcess } from './processes.ts'
 import { sampleAnswer } from './read.ts'
 
-/** The same calls on a service with many orders, beside one with few: two databases, each with a process. */
+/** Measures the same requests on a service with many orders, beside one with few: two databases, each with a process. */
 export const growth: Bench = {
   summary: 'the bulk request, the lists and summaries with many million orders in the table, beside the same with none',
   run: async (options, cleanUps) => {
@@ -82,13 +82,13 @@ const compareBulk = async (sides: Sides, load: Load, options: BenchOptions): Pro
   return table
 }
 
-/** The last page of those who have few orders. */
+/** The last page of the service with few orders. */
 const latePage = 50
 
 interface Reading {
   what: string
   pathFor: (side: Side) => string
-  /** A merchant's summaries are made one at a time. */
+  /** Runs alone: a merchant's summaries are made one at a time. */
   connections?: number[]
 }
 
@@ -103,7 +103,7 @@ const readings = ({ millions }: BenchOptions): Reading[] => [
   })),
 ]
 
-/** A year has all orders, a summary half a million at most. */
+/** A year covers all orders, a summary half a million at most. */
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 
 const measureLists = async (sides: Sides, load: Load, options: BenchOptions): Promise<TableRow[]> => {

@@ -1,11 +1,11 @@
-// A process that sends requests to a service. Only responses of 200 count: any other fails the task.
+// Sends requests to a service from a process. Only responses with 200 count: any other fails the task.
 import { createHmac, randomUUID } from 'node:crypto'
 import { appSecret, idOf, numberOf } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
 import { type Sender, undici } from './undici.ts'
 
-/** With a body a POST, else a GET. */
+/** The body, which makes it a POST, else a GET. */
 export interface Call {
   path: string
   body?: string
@@ -17,14 +17,14 @@ export interface LoadTask {
   work: LoadWork
   connections: number
   seconds: number
-  /** Calls at this pace; without it each connection calls again as soon as it has its answer. */
+  /** The rate of requests; without it each connection sends the next one after each response. */
   requestsPerSecond?: number | undefined
 }
 
 export type LoadWork =
-  /** Made in turn; keyed: each with an Idempotency-Key of its own. */
+  /** The requests in turn; keyed: each with an Idempotency-Key of its own. */
   | { kind: 'calls'; headers: Record<string, string>; calls: Call[]; isKeyed?: boolean }
-  /** Signed updates, each of a message that has not had it yet. So many messages wait for updates: each gets two. */
+  /** Signed updates, each for a message that has not had it yet. So many messages wait for updates: each gets two. */
   | { kind: 'webhooks'; messages: number; updatesPerCall: number }
 
 type Act = (connection: Sender) => Promise<void>
@@ -56,7 +56,7 @@ const postUpdates = (work: Extract<LoadWork, { kind: 'webhooks' }>): Act => {
   }
 }
 
-/** As the messaging API writes them: all of one number. */
+/** Formats updates as the messaging API does: all for one number. */
 const updatesFrom = (first: number, { updatesPerCall, messages }: { updatesPerCall: number; messages: number }) => {
   const timestamp = String(Math.floor(Date.now() / 1000))
   const statuses = Array.from({ length: updatesPerCall }, (_, index) => {

@@ -1,4 +1,4 @@
-// A process that sends messages by a bare loop over an undici Pool: bodies made beforehand, nothing stored.
+// Sends messages by a bare loop over an undici Pool: bodies made beforehand, without storage.
 import { accessToken, apiPath, bodyOf } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, measure } from './repeat.ts'
@@ -6,7 +6,7 @@ import { type Sender, undici } from './undici.ts'
 
 export interface NotifierFloorTask {
   apiUrl: string
-  /** How many messages may be on their way at once. */
+  /** The most messages in flight at once. */
   window: number
   messages: number
 }

@@ -13,16 +13,16 @@ import { type Service, startService } from './service.ts'
 
 /** The system under test of the queue: a notifier database with two tenants, and a simulator without limits. */
 export interface NotifierGround {
-  /** As the role of the service. */
+  /** Connects as the role of the service. */
   databaseUrl: string
   credentialsKeys: string
   apiUrl: string
   superuser: pg.Client
-  /** The service itself: its queue takes what is queued. */
+  /** Starts the service itself, whose queue sends the queued messages. */
   startNotifier: (cleanUps: AsyncDisposableStack, profileFolder?: string) => Promise<Service>
 }
 
-/** All of it is stopped and removed by `cleanUps`. Takes some seconds. */
+/** Starts the system, which `cleanUps` stops and removes. Takes some seconds. */
 export const startNotifierGround = async (cleanUps: AsyncDisposableStack): Promise<NotifierGround> => {
   const database = await startDatabase('notifier', cleanUps)
   const { databaseUrl, superuser } = database
@@ -63,7 +63,7 @@ const provide = async (pool: pg.Pool, credentialsKeys: string, tenant: Tenant): 
   })
 }
 
-/** Its URL. It accepts as much as comes, and sends no webhooks. */
+/** Returns the URL of a simulator that accepts every message, and sends no webhooks. */
 export const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> => {
   const environment = {
     DEMO_ACCESS_TOKEN: accessToken,

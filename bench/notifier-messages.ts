@@ -33,7 +33,7 @@ export const bodyOf = (place: number): string =>
     template,
   })
 
-/** Our id of the message at that place (from 1) of a tenant's messages. */
+/** Returns our id of the n-th message of a tenant, counted from 1. */
 export const idOf = (place: number): string => `msg_${String(place).padStart(idDigits, '0')}`
 
 /** Inserts so many messages with their first events, each to another recipient, as one commit. */

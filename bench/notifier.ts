@@ -9,7 +9,7 @@ import type { QueueTask } from './queue-process.ts'
 import type { Measurement } from './repeat.ts'
 import { measureWebhooks } from './webhooks.ts'
 
-/** The queue beside a bare loop, with an API that answers at once and one that takes its time; webhooks. */
+/** Measures the queue beside a bare loop, with an API that responds at once and one that takes its time; and webhooks. */
 export const notifier: Bench = {
   summary: 'messages/s from queued to accepted, beside a bare undici loop; webhooks',
   run: async (options, cleanUps) => {
@@ -32,7 +32,7 @@ export const notifier: Bench = {
 }
 
 const answerLatencies = [0, 50]
-/** Until the compiler has seen enough. */
+/** Warms up until the compiler has seen enough. */
 const warmUpSeconds = 3
 
 interface Cell {
@@ -40,7 +40,7 @@ interface Cell {
   queue: RunTask<QueueTask, Measurement>
   floor: RunTask<NotifierFloorTask, Measurement>
   window: number
-  /** How fast the queue was, and how many messages it had: the floor gets as many. */
+  /** The speed of the queue and its number of messages: the baseline gets as many. */
   pace: { perSecond: number; messages: number }
 }
 
@@ -51,12 +51,12 @@ const compareWithFloor = async (
 ): Promise<TableRow> => {
   const sides = { ours: measureQueue(cell), floors: { 'bare loop': measureFloor(cell) } }
   const row = await compare({ name, unit: 'messages', unitsPerRequest: 1, ...sides }, options)
-  // Nobody calls the queue, and the floor has no Postgres.
+  // The queue gets no requests, and the baseline has no Postgres.
   const { 'load us': _load, 'bare loop Postgres us': _floor, ...figures } = row
   return figures
 }
 
-/** As many messages as should take that long. Throws unless all of them are stored as accepted. */
+/** Sends as many messages as should take that long. Throws unless all of them are stored as accepted. */
 const measureQueue = (cell: Cell): Measure => {
   const { superuser, databaseUrl, credentialsKeys, apiUrl } = cell.ground
   return async seconds => {

@@ -5,7 +5,7 @@ import { profileFlags } from './service.ts'
 
 type Answer<Result> = { result: Result } | { error: string }
 
-/** A process of its own that runs one task at a time. Rejects with what the task threw, or when the process ends. */
+/** A process of its own that runs one task at a time. Rejects with the error of the task, or when the process ends. */
 export type RunTask<Task, Result> = (task: Task) => Promise<Result>
 
 /** Starts a file of this folder that calls `runTasks`. */
@@ -24,7 +24,7 @@ export const startTaskProcess = <Task extends object, Result>(
   })
   failed.catch(() => {})
   cleanUps.defer(async () => {
-    // Only a process that ends by itself writes its profile.
+    // Only a process that ends on its own writes its profile.
     if (profileFolder !== undefined && child.connected) child.disconnect()
     else child.kill('SIGKILL')
     await ended
@@ -37,7 +37,7 @@ export const startTaskProcess = <Task extends object, Result>(
   }
 }
 
-/** The other end: runs each task that comes and answers it. Ends when the process that started this one ends. */
+/** Runs each task that arrives and returns its result. Ends when the process that started this one ends. */
 export const runTasks = <Task, Result>(run: (task: Task) => Promise<Result>): void => {
   process.on('message', async task => {
     const answer: Answer<Result> = await run(task as Task).then(

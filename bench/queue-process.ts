@@ -1,4 +1,4 @@
-// A process that runs the notifier's queue, put together as its app.ts and main.ts do.
+// Runs the notifier's queue in a process, put together as its app.ts and main.ts do.
 
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
@@ -18,9 +18,9 @@ export interface QueueTask {
   databaseUrl: string
   credentialsKeys: string
   apiUrl: string
-  /** How many messages may be on their way at once. */
+  /** The most messages in flight at once. */
   window: number
-  /** The queue runs until so many messages are stored as accepted. */
+  /** Runs the queue until so many messages are stored as accepted. */
   messages: number
 }
 
@@ -55,7 +55,7 @@ const partsFor = (task: QueueTask): Parts => {
 
 const stallMilliseconds = 20_000
 
-/** The milliseconds are those of the API's calls. Throws for a message that is not accepted. */
+/** The milliseconds are those of the API's requests. Throws for a message that is not accepted. */
 const runQueue = (task: QueueTask): Promise<Measurement> =>
   measure(async (_start, ended) => {
     const { pool, send } = partsFor(task)

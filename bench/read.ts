@@ -85,7 +85,7 @@ const readings = (tenant: string, waybills: string[]): Reading[] => {
   ]
 }
 
-/** The body of a response, which must be 200. */
+/** Returns the body of a response, which must be 200. */
 export const sampleAnswer = async (address: string, { headers }: Ground): Promise<string> => {
   const answer = await fetch(address, { headers })
   const text = await answer.text()

@@ -6,7 +6,7 @@ import { setAnswerLatency, startSimulator } from './notifier-ground.ts'
 import { startTaskProcess } from './processes.ts'
 import { checkOut, startVersion } from './versions.ts'
 
-/** Ours to theirs, of one round: more is better. */
+/** The ratio of ours to theirs in one round: more is better. */
 export interface Ratios {
   perSecond: number
   /** Operations per second of CPU. */
@@ -16,11 +16,11 @@ export interface Ratios {
 /** The share of the last release's speed that this code must reach. */
 const limit = 0.85
 
-/** Cells that may be slower still: the share of `limit` that is enough, with the reason. Emptied after a release. */
+/** The cells that may be slower still: the share of `limit` that is enough, with the reason. Emptied after a release. */
 const accepted: Readonly<Record<string, number>> = {
-  // 0.86 on a quiet machine: the feed of changes is written too, and similar orders are looked up.
+  // 0.86 on a quiet machine: bookings also write the feed of changes and look up similar orders.
   'bulk, batch 1000, key off, connections 16': 0.95,
-  // 0.93: hours, budgets, rules that supersede each other and templates on hold are looked up for each message.
+  // 0.93: each message looks up hours, rate limits, rules that supersede each other and templates on hold.
   'queue, responses after 0 ms': 0.95,
 }
 
@@ -33,8 +33,8 @@ const mediansOf = (rounds: readonly Ratios[]): Ratios => ({
 const limitOfWaiting = 0.55
 
 /**
- * Both have to be low. A neighbour that takes the cores lowers the throughput of whoever is measured then, but adds
- * little to the CPU of an operation; that is counted in ticks of 10 ms. Slower code costs more of both.
+ * Both must be low. Another process that takes the cores lowers the throughput of the side measured then, but adds
+ * little to the CPU of an operation, which is counted in ticks of 10 ms. Slower code costs more of both.
  */
 export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
   const { perSecond, perCpuSecond } = mediansOf(rounds)
@@ -71,7 +71,7 @@ const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boo
   return isReversed ? ratiosOf(second, first) : ratiosOf(first, second)
 }
 
-/** Each kind of work on this code beside that of a commit, in turn. */
+/** Measures each kind of work on this code beside that of a commit, in turn. */
 export const compareInShort = async (commit: string, cleanUps: AsyncDisposableStack) => {
   const folder = await checkOut(commit, cleanUps)
   const apiUrl = await startSimulator(cleanUps)

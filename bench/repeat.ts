@@ -2,17 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /** The work and the cost of a process in one measurement. */
 export interface Measurement {
-  /** From the start to the end of the last call. */
+  /** The time from the start to the end of the last request. */
   seconds: number
-  /** One for each call, in the order in which they ended. */
+  /** The milliseconds of each request, in the order in which they ended. */
   requestMilliseconds: number[]
-  /** CPU that the measuring process itself took. */
+  /** The CPU that the measuring process itself took. */
   cpuSeconds: number
 }
 
 type Action = () => Promise<unknown>
 
-/** Calls at that pace; without one each action is repeated as soon as it has ended. Throws what the actions throw. */
+/** Repeats actions at that rate; without one, each action again as soon as it has ended. Throws what the actions throw. */
 export const repeat = (
   seconds: number,
   requestsPerSecond: number | undefined,
@@ -20,7 +20,7 @@ export const repeat = (
 ): Promise<Measurement> =>
   requestsPerSecond === undefined ? repeatFor(seconds, actions) : paceFor(seconds, requestsPerSecond, actions)
 
-/** One call at a time and all actions side by side, until the time is up. */
+/** Runs all actions side by side, one request each at a time, until the time is up. */
 const repeatFor = (seconds: number, actions: Action[]): Promise<Measurement> =>
   measure(async (start, ended) => {
     const end = start + seconds * 1000
@@ -34,7 +34,7 @@ const repeatFor = (seconds: number, actions: Action[]): Promise<Measurement> =>
   })
 
 /**
- * Makes calls at a steady pace, whether or not earlier ones have ended: a call that finds every action busy waits, and
+ * Sends requests at a steady rate, whether or not earlier ones have ended: one that finds every action busy waits, and
  * its time counts from when it was due.
  */
 const paceFor = (seconds: number, requestsPerSecond: number, actions: Action[]): Promise<Measurement> =>
@@ -47,7 +47,7 @@ const paceFor = (seconds: number, requestsPerSecond: number, actions: Action[]):
         if (due >= end) return
         const early = due - performance.now()
         if (early > 0) await delay(early)
-        // A timer that fires late is not the service's fault.
+        // A timer that fires late does not count against the service.
         const begun = early > 0 ? performance.now() : due
         await action()
         ended(begun)
@@ -56,7 +56,7 @@ const paceFor = (seconds: number, requestsPerSecond: number, actions: Action[]):
     await Promise.all(actions.map(repeat))
   })
 
-/** `ended` notes a call that began then, and returns the time. */
+/** `ended` records a request that began then, and returns the time. */
 export const measure = async (
   run: (start: number, ended: (begun: number) => number) => Promise<void>,
 ): Promise<Measurement> => {

@@ -73,7 +73,7 @@ const wholeNumber = (name: string, text: string): number => {
 const withoutDetails = (row: TableRow): TableRow =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !/ (Node|Postgres) us$/.test(name)))
 
-/** Rows that follow each other and have the same columns are one table. */
+/** Consecutive rows with the same columns form one table. */
 const printTables = (whole: TableRow[]): void => {
   const rows = whole.map(withoutDetails)
   const columnsOf = (row: TableRow): string => Object.keys(row).join()

@@ -3,7 +3,7 @@ import { ServiceProcess } from '../dev/service-process.ts'
 import { serviceFlags } from '../dev/settings.ts'
 
 interface ServiceOptions {
-  /** From the root of the repository. */
+  /** The file, relative to the root of the repository. */
   file: string
   portSetting: string
   environment: Record<string, string>
@@ -13,15 +13,15 @@ interface ServiceOptions {
 export interface Service {
   url: string
   pid: number
-  /** From the start of the process until it was ready. */
+  /** The time from the start of the process until it was ready. */
   readySeconds: number
 }
 
-/** Flags of a Node process that writes a CPU profile when it ends. */
+/** Returns flags of a Node process that writes a CPU profile when it ends. */
 export const profileFlags = (folder: string | undefined): string[] =>
   folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`]
 
-/** Starts a service as a process of its own and waits until it is ready. Settings in the environment count. */
+/** Starts a service as a process of its own and waits until it is ready. Settings in the environment apply. */
 export const startService = async (options: ServiceOptions, cleanUps: AsyncDisposableStack): Promise<Service> => {
   const { file, portSetting, profileFolder } = options
   const port = await freePort()

@@ -9,7 +9,7 @@ interface Sender {
 
 type SenderClass = new (origin: string, options: object) => Sender
 
-/** The undici of the notifier: the one at the root is another version. */
+/** The notifier's undici: the one at the root is another version. */
 export const undici: { Client: SenderClass; Pool: SenderClass } = createRequire(
   join(root, 'services/notifier/package.json'),
 )('undici')

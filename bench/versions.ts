@@ -47,7 +47,7 @@ const linkPackages = async (folder: string): Promise<void> => {
 }
 
 /**
- * A folder with the code of a commit and its packages; gone afterwards. Takes half a minute where they differ from
+ * Makes a folder with the code of a commit and its packages; removed afterwards. Takes half a minute where they differ from
  * ours.
  */
 export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): Promise<string> => {
@@ -66,7 +66,7 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
   return folder
 }
 
-/** The services of one version as they run in production, each on a Postgres of its own. */
+/** Starts the services of one version as they run in production, each on a Postgres of its own. */
 export interface Version {
   ordersUrl: string
   notifierUrl: string
@@ -74,7 +74,7 @@ export interface Version {
   notifier: Pick<EmptiedGround, 'superuser'> & { pid: number }
 }
 
-/** Everything goes through the version's own operator's commands: only these and HTTP must be the same in both. */
+/** Uses only the version's own operator's commands and HTTP: only these must be the same in both. */
 export const startVersion = async (
   folder: string,
   apiUrl: string,

@@ -8,7 +8,7 @@ import type { NotifierGround } from './notifier-ground.ts'
 import { appSecret, idOf, insertMessages, removeMessages } from './notifier-messages.ts'
 import { startTaskProcess } from './processes.ts'
 
-/** Fastify: a route that checks the signature alone. update: the rows alone, by one bare statement. */
+/** The baselines. Fastify: a route that checks the signature alone; update: the rows alone, by one bare statement. */
 export const measureWebhooks = async (
   ground: NotifierGround,
   options: BenchOptions,
@@ -37,7 +37,7 @@ export const measureWebhooks = async (
 
 const connections = 16
 const warmUpSeconds = 1.5
-/** More than can get their updates in a second. */
+/** More messages than can get their updates in a second. */
 const messagesPerSecond = 40_000
 const readMessages = 10_000
 
@@ -46,7 +46,7 @@ interface WebhookCalls {
   connections: number
 }
 
-/** Throws unless every update that counts is in the timeline of its message. */
+/** Throws unless every counted update is in the timeline of its message. */
 export const measureUpdates =
   (
     { superuser }: Pick<NotifierGround, 'superuser'>,
@@ -68,7 +68,7 @@ export const measureUpdates =
     return measured
   }
 
-/** So many that wait for updates, beside some that had theirs: Postgres plans by what it has seen. */
+/** Inserts so many messages that wait for updates, beside some that had theirs: Postgres plans by its statistics. */
 const renewMessages = async (superuser: pg.Client, count: number): Promise<void> => {
   await removeMessages(superuser)
   await insertMessages(superuser, 'small', readMessages, 'accepted')

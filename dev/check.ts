@@ -13,7 +13,7 @@ const runTool = (path: string, args: readonly string[], stdout: 'inherit' | 'pip
     maxBuffer: 64 * 1024 * 1024,
   })
 
-/** Each checker computes the same types anew: one takes half the CPU of the four that there are otherwise. */
+/** Each checker computes the same types again: one takes half the CPU of the default four. */
 const oneChecker = ['--checkers', '1']
 
 /** Checks types, and by the compiler's list of imports that folders import only from those below them. */
@@ -25,7 +25,7 @@ const checkTypes = (): boolean => {
   )
   const listed = /^.*\.d\.ts$/m.exec(stdout)?.index ?? stdout.length
   const imports = readImports(stdout.slice(listed))
-  // Another wording of the compiler must not pass as no imports.
+  // Fails if the compiler changes its wording, which would otherwise pass as no imports.
   const upward = imports.length > 0 ? findUpwardImports(imports) : ['tsc --explainFiles lists no imports.']
   process.stdout.write(stdout.slice(0, listed) + upward.map(sentence => `${sentence}\n`).join(''))
   return (
@@ -55,7 +55,7 @@ const checkDocuments = async (): Promise<boolean> => {
   const { status } = spawnSync(process.execPath, [program, 'lint', '--config', 'dev/redocly.yaml', ...files], {
     cwd: root,
     stdio: 'inherit',
-    // It asks nobody for a newer version and reports to nobody.
+    // The linter looks for no newer version and sends no reports.
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NODE_NO_WARNINGS: '1' },
   })
   return status === 0

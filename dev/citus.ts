@@ -8,7 +8,7 @@ import { root } from './settings.ts'
 
 const migrations = join(root, 'services/orders/database/migrations')
 /**
- * The migrations that the tables have when they are distributed: the others run on shards, as those of an upgrade do.
+ * The migrations that exist when the tables are distributed: the others run on shards, as in an upgrade.
  */
 const isBefore = (file: string): boolean => basename(file) < '0026'
 
@@ -22,7 +22,7 @@ const distribution = (): string => {
   return text
 }
 
-/** As the superuser of each node of the cluster, in its database `name`, the coordinator first. */
+/** Connects as the superuser of each node of the cluster, in its database `name`, the coordinator first. */
 const onNodes = async (server: string, name: string, act: (url: string) => Promise<unknown>): Promise<void> => {
   const listing = 'select nodename, nodeport from pg_dist_node order by groupid'
   const { rows } = await onServer(server, client => client.query(listing))
@@ -35,7 +35,7 @@ const run = (url: string, ...texts: string[]): Promise<void> =>
     for (const text of texts) await client.query(text)
   })
 
-/** Creates a database of orders on all nodes, as docs/operators/scaling.md#citus says, and an upgrade of it. */
+/** Creates a database of orders on all nodes, as docs/operators/scaling.md#citus says, and upgrades it. */
 export const makeCitusTemplate = async (server: string, name: string, ownerUrl: string): Promise<void> => {
   const roles = [name, `${name}_owner`].map(role => `alter role ${role} set citus.propagate_set_commands = 'local'`)
   await onNodes(server, 'postgres', async url => {
@@ -57,12 +57,12 @@ export const makeCitusTemplate = async (server: string, name: string, ownerUrl: 
     await run(ownerUrl, distribution())
   }
   rmSync(earlier, { recursive: true })
-  // A template has no connections, not those of Citus' maintenance either.
+  // A template must have no connections, not even those of Citus' maintenance.
   const ending = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`
   await onNodes(server, 'postgres', url => run(url, `alter database ${name} allow_connections false`, ending))
 }
 
-/** A copy of the template on all nodes. */
+/** Creates a copy of the template on all nodes. */
 export const cloneOnCitus = async (server: string, template: string) => {
   const name = `${template}_${randomBytes(6).toString('hex')}`
   const onEach = (text: string) => onNodes(server, 'postgres', url => run(url, text))

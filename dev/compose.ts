@@ -4,7 +4,7 @@ import { root } from './settings.ts'
 import { findStart } from './start-lock.mjs'
 
 /**
- * The container of a service that docker compose runs from this folder, or as COMPOSE_PROJECT_NAME; undefined while
+ * Finds the container of a service that docker compose runs from this folder, or as COMPOSE_PROJECT_NAME; undefined while
  * `npm start` runs.
  */
 export const findContainer = (service: string): string | undefined => {
@@ -19,7 +19,7 @@ export const findContainer = (service: string): string | undefined => {
   return stdout?.split('\n')[0] || undefined
 }
 
-/** Docker Compose: the plugin of docker, else version 1. */
+/** Finds Docker Compose: the plugin of docker, else version 1. */
 export const findCompose = (): [string, ...string[]] =>
   spawnSync('docker', ['compose', 'version']).status === 0 ? ['docker', 'compose'] : ['docker-compose']
 
@@ -33,7 +33,7 @@ export const runInContainer = (
   { variables = [], input }: { variables?: readonly string[]; input?: string | undefined } = {},
 ): number => {
   const isTerminal = input === undefined && process.stdin.isTTY && process.stdout.isTTY
-  // Without a value: others may read the words of a command.
+  // Passes names without values: other users may read the arguments of a command.
   const passed = variables.filter(name => process.env[name] !== undefined).flatMap(name => ['--env', name])
   const options = ['--interactive', ...(isTerminal ? ['--tty'] : []), ...passed]
   const { status } = spawnSync('docker', ['exec', ...options, container, 'node', ...words], {

@@ -35,7 +35,7 @@ const readExample = async (file: string) => JSON.parse(await readFile(join(root,
 export const readDemoMerchant = async (): Promise<{ email: string; password: string }> =>
   (await readExample('demo-tenant.json')).merchants[0]
 
-/** A token for each holder: those that are there stay. */
+/** Returns a token for each holder: existing ones stay. */
 const provide = async <Name extends keyof Tokens>(
   listed: readonly { token_id: string; revoked_at: Date | string | null }[],
   kept: Tokens | undefined,
@@ -50,7 +50,7 @@ const provide = async <Name extends keyof Tokens>(
   return tokens as Record<Name, Token>
 }
 
-/** Throws what is wrong with an example file. */
+/** Throws the errors of an example file. */
 const applied = (file: string, result: Applied): void => {
   if (result.kind === 'refused') throw new Error(`examples/${file}: ${JSON.stringify(result.errors)}`)
 }
@@ -65,7 +65,7 @@ const settings = () =>
 const inOrders = poolOf('demo', () => settings().ORDERS_DATABASE_URL)
 const inNotifier = poolOf('demo', () => settings().NOTIFIER_DATABASE_URL)
 
-/** Does what the operator's commands do, in this process: each command would have to start Node again. */
+/** Runs the operator's commands in this process: each command would have to start Node again. */
 export const loadOrders = (kept: Tokens | undefined) =>
   inOrders(async pool => {
     const listed = await ordersTokens.listTokens(pool)

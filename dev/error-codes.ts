@@ -11,7 +11,7 @@ const classes: Record<ErrorEntry['class'], string> = {
 const nameOf = ({ code, lastCode, subcode }: ErrorEntry): string =>
   `${code}${lastCode === undefined ? '' : ` to ${lastCode}`}${subcode === undefined ? '' : ` with subcode ${subcode}`}`
 
-/** docs/merchants/error-codes.md, from the notifier's table. */
+/** Writes docs/merchants/error-codes.md, from the notifier's table. */
 export const errorCodesPage = (): string => {
   const lines = errorTable.map(
     entry => `| ${nameOf(entry)} | ${classes[entry.class]} | ${entry.meaning} | ${entry.advice} |`,

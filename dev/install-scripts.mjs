@@ -1,12 +1,12 @@
-// The install scripts that run, by package. The lock file's other ones never do: .npmrc says ignore-scripts, and a test
-// fails when a package comes in that has one.
+// Lists the install scripts that run, by package. Other scripts of the lock file never run: .npmrc says ignore-scripts, and a test
+// fails when a new package has one.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Fetches the Node of a machine for which no package is locked. */
+/** This script fetches the Node of a machine for which no package is locked. */
 const node = { name: 'node', script: 'installArchSpecificPackage.js' }
 
-/** Make the links between Postgres' libraries, which a package cannot hold. */
+/** These scripts make the links between Postgres' libraries, which a package cannot have. */
 const postgres = [
   'darwin-arm64',
   'darwin-x64',
@@ -20,7 +20,7 @@ const postgres = [
 
 export const allowed = [node, ...postgres]
 
-/** The package of Node that npm installed: the machine's own where one is locked. */
+/** Returns the package of Node that npm installed: the machine's own where one is locked. */
 export const findNode = root => {
   const own = `node-${process.platform}-${process.arch}`
   return existsSync(join(root, 'node_modules', own)) ? own : node.name

@@ -42,18 +42,18 @@ const run = async (what, command, args, cwd) => {
 if (!isComplete) {
   say('Installing the packages (once; about a minute) ...')
   const npm = process.env.npm_execpath ? [node, process.env.npm_execpath] : ['npm']
-  // `npm ci` would take away the packages that a running `npm start` works with: the others are added to them.
+  // `npm ci` would remove the packages that a running `npm start` uses, so this adds the others to them.
   const isAdding = stamped === `${lock} without dev`
   if (isAdding) writeFileSync(stamp, `${lock} adding`)
   const way = isAdding ? ['install', '--no-save'] : ['ci']
   const kinds = [omitsDev ? '--omit=dev' : '--include=dev', '--include=optional']
-  // npm alone would try for five minutes where nothing answers.
+  // npm alone would retry for five minutes without a registry.
   const network = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000']
   const options = [...way, ...kinds, ...network, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   await run(`npm ${way[0]}`, npm[0], [...npm.slice(1), ...options], root)
   for (const { folder, script } of findInstalled(root))
     await run(`setting up ${basename(folder)}`, node, [script], folder)
-  // Packages of one system are optional to npm, which goes on without what it could not fetch.
+  // npm treats packages of one system as optional, and continues without those it could not fetch.
   const missing = findMissing(root)
   if (missing) fail(`${missing} did not arrive`)
   // Both packages of Node have a program of that name: npm links only the one that is there when it installs.

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { root } from './settings.ts'
 
-/** 0.2.0, which has no tag. */
+/** The commit of 0.2.0, which has no tag. */
 const untaggedRelease = '97b32212a1f4dc2e1a92c8c5227f5c0a42fb5e36'
 
 const git = (...words: string[]) => spawnSync('git', words, { cwd: root, encoding: 'utf8' })
@@ -15,6 +15,6 @@ const findLastRelease = (): string | undefined => {
 
 export const lastRelease = findLastRelease()
 
-/** Why a test that needs it is skipped, or false. */
+/** The reason to skip a test that needs it, or false. */
 export const skipWithoutRelease =
   lastRelease === undefined && 'the last release is not in this clone: git fetch --unshallow --tags'

@@ -6,9 +6,9 @@ import { startProxy } from './tcp-proxy.ts'
 /** A pool that loses its database between two transactions. */
 export interface LossyPool {
   readonly pool: pg.Pool
-  /** From the time on that the pool has got a connection back that often, Postgres is gone. */
+  /** Loses Postgres once the pool has got a connection back that often. */
   loseAfter: (transactions: number) => void
-  /** Postgres is there again. Returns whether it was gone. */
+  /** Restores Postgres. Returns whether it was lost. */
   restore: () => Promise<boolean>
 }
 
@@ -47,9 +47,9 @@ interface Response {
 }
 
 interface Change {
-  /** Sends the request, each time one that has something to change. */
+  /** Sends a request that has something to change each time. */
   readonly request: () => Promise<() => Promise<Response>>
-  /** Everything that the request may change. */
+  /** Reads all rows that the request may change. */
   readonly read: () => Promise<unknown>
 }
 

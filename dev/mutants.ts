@@ -1,4 +1,4 @@
-// npm run mutants [-- FILE ...]: changes pure files, one place at a time, and says which changes no test notices.
+// npm run mutants [-- FILE ...]: changes pure files, one place at a time, and reports the changes that tests miss.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { findMutants } from './mutations.ts'
 import { keepCompiled, root } from './settings.ts'
 
-/** The files, the tests of each, and why some of their mutants cannot be killed. */
+/** The files, the tests of each, and the reasons why some of their mutants survive. */
 type Table = Readonly<Record<string, { tests: readonly string[]; equivalent?: Readonly<Record<string, string>> }>>
 
 const usage = `npm run mutants [-- [--table FILE] [FILE ...]]

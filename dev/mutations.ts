@@ -2,7 +2,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { type AnyNode, parse } from 'acorn'
 import { full } from 'acorn-walk'
 
-/** A file with one change that a test is to notice. */
+/** A file with one change that a test should notice. */
 interface Mutant {
   readonly line: number
   /** The change and its line, which is unique in its file. */
@@ -49,10 +49,10 @@ const methods: Record<string, string> = {
   toLowerCase: 'toUpperCase',
   endsWith: 'startsWith',
 }
-/** Their calls give something of the kind that they were called on, which then takes their place. */
+/** Methods that return the type of their object, which can replace the call. */
 const droppable = new Set(['filter', 'toSorted', 'slice', 'replace', 'replaceAll', 'trim', 'map'])
 
-/** The first `operator` after `start`, behind the operand that ends there. */
+/** Finds the first `operator` after `start`, behind the operand that ends there. */
 const swapped = (code: string, operator: string, start: number): Edit[] => {
   const at = code.indexOf(operator, start)
   return (operators[operator] ?? []).map(text => ({ start: at, end: at + operator.length, text }))
@@ -60,7 +60,7 @@ const swapped = (code: string, operator: string, start: number): Edit[] => {
 
 const replaced = ({ start, end }: AnyNode, ...texts: string[]): Edit[] => texts.map(text => ({ start, end, text }))
 
-/** An item of a list, with the comma behind it. */
+/** Finds an item of a list, with the comma behind it. */
 const withComma = (code: string, { start, end }: AnyNode): Edit => ({
   start,
   end: end + (/^\s*,/.exec(code.slice(end))?.[0].length ?? 0),
@@ -79,7 +79,7 @@ const ofLiteral = (node: AnyNode & { type: 'Literal' }): Edit[] => {
   return typeof value === 'string' ? replaced(node, value === '' ? "'mutant'" : "''") : []
 }
 
-/** A condition is not negated: what notices that it always holds, or never, notices that too. */
+/** Replaces conditions by true and false, but never negates them: tests that notice the former notice the latter. */
 const ofCondition = (test: AnyNode | null | undefined): Edit[] =>
   test && test.type !== 'Literal' ? replaced(test, 'true', 'false') : []
 
@@ -140,7 +140,7 @@ const ofNode = (code: string, node: AnyNode): Edit[] => {
   }
 }
 
-/** `?.` becomes `.`, or nothing before a bracket. */
+/** Replaces `?.` by `.`, or by nothing before a bracket. */
 const swappedDot = (code: string, start: number): Edit[] => {
   const at = code.indexOf('?.', start)
   return [{ start: at, end: at + 2, text: /[[(]/.test(code[at + 2] ?? '') ? '' : '.' }]
@@ -158,7 +158,7 @@ const short = (text: string): string => {
   return words.length > 60 ? `${words.slice(0, 40)} ... ${words.slice(-15)}` : words
 }
 
-/** Every mutant of TypeScript, in the order of its lines. Texts of imports stay. */
+/** Makes every mutant of TypeScript, in the order of its lines. Keeps the texts of imports. */
 export const findMutants = (source: string): Mutant[] => {
   const code = stripTypeScriptTypes(source)
   const edits = new Map<string, Edit>()

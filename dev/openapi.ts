@@ -1,4 +1,4 @@
-// The services' documents, and all generated files. As a program it writes those files.
+// Builds the services' documents, and all generated files. As a program it writes those files.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpenApi } from '@courier/shared/api-docs/openapi.ts'
@@ -12,7 +12,7 @@ import { errorCodesPage } from './error-codes.ts'
 import { toCollection } from './postman.ts'
 import { root } from './settings.ts'
 
-/** The documents of both services, which need no database for that. */
+/** Builds the documents of both services, without a database. */
 export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: OpenApi }> => {
   const common = { pool: new pg.Pool(), logger: pino({ level: 'silent' }), serviceToken: '', requestsPerMinute: 1 }
   const messagingApi = { baseUrl: 'http://127.0.0.1:1', version: 'v17.0', product: 'whatsapp', connections: 1 }
@@ -41,7 +41,7 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
 
 /** Generates files from the documents and the table of error codes, by path. */
 export const generatedFiles = async (): Promise<Record<string, string>> => {
-  // Not for those who only read the documents: it brings a whole compiler.
+  // Imported only here: it loads a whole compiler.
   const { default: openapiTypeScript, astToString } = await import('openapi-typescript')
   const files: Record<string, string> = { 'docs/merchants/error-codes.md': errorCodesPage() }
   const documents = await readDocuments()

@@ -34,7 +34,7 @@ const copyCluster = (url: string, copy: string): Promise<string> =>
   })
 
 /**
- * A Postgres as in production, with fsync, that has the roles and an empty database of a service. Gone after
+ * Starts a Postgres as in production, with fsync, that has the roles and an empty database of a service. Removed by
  * `teardown`.
  */
 export const startOwnPostgres = async (t: Teardown, name: string, settings: Record<string, string> = {}) => {
@@ -50,11 +50,11 @@ export const startOwnPostgres = async (t: Teardown, name: string, settings: Reco
     await starting
   }
   return {
-    /** Its address for a role, such as `<name>_owner` or postgres. */
+    /** Returns its address for a role, such as `<name>_owner` or postgres. */
     addressAs: (role: string): string => `postgres://${role}:${embeddedPassword}@127.0.0.1:${options.port}/${name}`,
     kill: async () => (await starting).kill(),
     start,
-    /** Takes a physical backup. What it returns ends Postgres as a power cut would, and starts it with that backup. */
+    /** Takes a physical backup. Returns a function that ends Postgres as a power cut would, and starts it with that backup. */
     backUp: async (): Promise<() => Promise<void>> => {
       const copy = await mkdtemp(join(folder, 'copy-'))
       const cluster = await copyCluster((await starting).url, copy)

@@ -17,7 +17,7 @@ interface Spot {
   readonly node: Node
   /** The pattern of a literal. */
   readonly pattern?: Pattern
-  /** Not a property, or with `maxLength` beside it. */
+  /** True unless it is a property without `maxLength` beside it. */
   readonly isBounded: boolean
 }
 
@@ -46,11 +46,11 @@ const findSpots = (code: string): Spot[] => {
   return spots
 }
 
-/** Programs are read but not imported: that would run them. */
+/** Programs are read but not imported, which would run them. */
 const isProgram = (file: string): boolean => /\/(main|admin)\.ts$/.test(file)
 
 /**
- * One sentence for each problem with a pattern of `folders` in `root`, tests excepted. Literals are checked as written,
+ * Returns one sentence for each problem with a pattern of `folders` in `root`, tests excepted. Literals are checked as written,
  * computed ones and those of schemas by the values they have when their files are imported.
  */
 const findSlowPatterns = async (root: string, folders: readonly string[]): Promise<string[]> => {

@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
  */
 const [firstPort, endPort] = [12_000, 32_768]
 
-/** A TCP port of loopback on which nothing listens, at random. */
+/** Finds a TCP port of loopback on which no process listens, at random. */
 export const freePort = async (): Promise<number> => {
   for (let tries = 0; tries < 100; tries++) {
     const port = randomInt(firstPort, endPort)
@@ -35,7 +35,7 @@ export const refuseTakenPort = async (port: number, host: string, setting: strin
   await once(server, 'close')
 }
 
-/** The URL at which a client on this machine reaches a server on that host and port. */
+/** Returns the URL at which a client on this machine reaches a server on that host and port. */
 export const addressOf = (host: string, port: number): string => {
   const local = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${local.includes(':') ? `[${local}]` : local}:${port}`

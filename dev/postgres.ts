@@ -22,7 +22,7 @@ const run = async (program: string, args: string[], options: SpawnOptions = {}):
 }
 
 interface EmbeddedPostgres {
-  /** For the superuser, database postgres. */
+  /** The URL for the superuser, database postgres. */
   url: string
   stop: () => Promise<void>
   /**
@@ -34,7 +34,7 @@ interface EmbeddedPostgres {
 }
 
 interface EmbeddedOptions {
-  /** Holds the cluster, its log and, where root needs one, a copy of the programs. */
+  /** The folder of the cluster, its log and, where root needs one, a copy of the programs. */
   folder: string
   port: number
   /** `-c` settings. */
@@ -90,7 +90,7 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
 
 const killPostgres = async (cluster: string): Promise<void> => {
   const first = Number((await pidFileOf(cluster))[0])
-  // Zero and below would be whole groups of processes.
+  // Zero and below would signal whole groups of processes.
   if (!(first > 1)) throw new Error(`Postgres does not run in ${cluster}`)
   const all = (await run('ps', ['-eo', 'pid=,ppid='])).split('\n').map(line => line.trim().split(/\s+/).map(Number))
   const pids = [first, ...all.flatMap(([pid, parent]) => (pid !== undefined && parent === first ? [pid] : []))]
@@ -122,7 +122,7 @@ const findAccount = async (): Promise<Account> => {
   })
 }
 
-/** The first folder above the paths, or one of them, that other users may not enter. */
+/** Finds the first folder above the paths, or one of them, that other users may not enter. */
 const findClosed = async (...paths: string[]): Promise<string | undefined> => {
   for (const path of paths)
     for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
@@ -133,7 +133,7 @@ const findClosed = async (...paths: string[]): Promise<string | undefined> => {
 }
 
 /**
- * For a folder such as /root, which the user `postgres` cannot enter: puts the data and a copy of the programs
+ * Handles a folder such as /root, which the user `postgres` cannot enter: puts the data and a copy of the programs
  * elsewhere.
  */
 const moveOut = async (programs: string, folder: string, closed: string) => {

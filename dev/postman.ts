@@ -1,6 +1,6 @@
 import type { OpenApi, Operation } from '@courier/shared/api-docs/openapi.ts'
 
-/** The demo's, so that a run needs nothing typed. */
+/** The demo's values, so that a run needs no input. */
 const values = {
   orders: 'http://127.0.0.1:3000',
   notifier: 'http://127.0.0.1:3001',
@@ -52,8 +52,8 @@ const findEntries = (service: string, { paths }: OpenApi): Entry[] =>
   )
 
 /**
- * A collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. It runs from top to
- * bottom. That of the notifier begins with the login and a parcel, at orders.
+ * Builds a collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. It runs from top to
+ * bottom. The notifier's begins with the login and a parcel, at orders.
  */
 export const toCollection = (service: string, documents: Readonly<Record<string, OpenApi>>): object => {
   const { orders, [service]: document = orders } = documents
@@ -108,7 +108,7 @@ const toItem = ({ service, method, path, operation }: Entry, keep?: Record<strin
         }),
         variable: named('path').map(({ name, description = '' }) => ({
           key: name,
-          // An id is named after what it is the id of: /webhook/{id}.
+          // Names an id after its resource: /webhook/{id}.
           value: `{{${name === 'id' ? path.split('/').at(path.split('/').indexOf('{id}') - 1) : name}}}`,
           description,
         })),
@@ -118,11 +118,11 @@ const toItem = ({ service, method, path, operation }: Entry, keep?: Record<strin
   }
 }
 
-/** In place of the documented examples. */
+/** Values in place of the documented examples. */
 const bodies: Readonly<Record<string, object>> = {
   logIn: { email: '{{email}}', password: '{{password}}' },
   logInStaff: { email: '{{staff_email}}', password: '{{staff_password}}' },
-  // The first is on its way by then.
+  // The first one is already in transit by then.
   cancelOrders: { waybill_numbers: ['{{waybill_2}}'] },
 }
 

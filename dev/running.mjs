@@ -1,5 +1,5 @@
-// Ends `npm start` when one runs on the same data folder. It comes before the packages are installed, which would take
-// them away from the one that runs.
+// Ends `npm start` when one runs on the same data folder, before the packages are installed, which would remove
+// those that the running one uses.
 import { findStart, folder } from './start-lock.mjs'
 
 const start = findStart()

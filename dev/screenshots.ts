@@ -32,7 +32,7 @@ const startDemo = async () => {
 const post = async (path: string, token: string, body: unknown) => {
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
   const response = await fetch(orders + path, { method: 'POST', headers, body: JSON.stringify(body) })
-  // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
+  // biome-ignore lint/suspicious/noExplicitAny: a response may have any shape
   const data: any = await response.json()
   if (!response.ok) throw new Error(JSON.stringify(data))
   return data
@@ -46,7 +46,7 @@ const inDatabase = async (name: string, text: string): Promise<void> => {
   await client.end()
 }
 
-/** Orders of the last month: their days are moved back, and what is older than a day is delivered, most of it. */
+/** Makes orders of the last month: moves their days back, and delivers most of those older than a day. */
 const giveMonth = (): Promise<void> =>
   inDatabase(
     'orders',
@@ -60,7 +60,7 @@ const giveMonth = (): Promise<void> =>
         least(at + interval '20 hours', now()) from aged`,
   )
 
-/** The messages of the month leave in these seconds: spread over the hours before. */
+/** The seconds in which the month's messages leave: they are spread over the hours before. */
 const giveDay = (): Promise<void> =>
   inDatabase(
     'notifier',

@@ -11,7 +11,7 @@ export type Environment = Record<string, string>
 interface ProcessOptions {
   /** The flags of Node. */
   flags?: readonly string[]
-  /** Prints what the service prints, in place of keeping it in `lines`. */
+  /** Prints the output of the service, in place of keeping it in `lines`. */
   isShown?: boolean
 }
 
@@ -19,13 +19,13 @@ interface ProcessOptions {
 export class ServiceProcess {
   readonly url: string
   readonly environment: Environment
-  /** Everything that it printed in all of its lives, a line each. */
+  /** The output of all its runs, by line. */
   readonly lines: string[] = []
   readonly #command: string[]
   readonly #output: StdioOptions
   #child: ChildProcess | undefined
 
-  /** `file` is seen from the root of the repository. */
+  /** `file` is relative to the root of the repository. */
   constructor(
     file: string,
     url: string,

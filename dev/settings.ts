@@ -42,7 +42,7 @@ export const isSet = (name: string): boolean => Boolean(process.env[name] || pro
 /** The databases of the embedded Postgres: each has a role that owns the tables and one that reads and writes them. */
 export const embeddedDatabases = ['orders', 'notifier'] as const
 
-/** The environment with which the services and their commands use the embedded Postgres. What is already set wins. */
+/** The environment with which the services and their commands use the embedded Postgres. Existing variables win. */
 export const embeddedEnvironment = (port: number): Record<string, string> => {
   const url = (role: string, database: string) => `postgres://${role}:${embeddedPassword}@127.0.0.1:${port}/${database}`
   const environment: Record<string, string> = {}
@@ -56,7 +56,7 @@ export const embeddedEnvironment = (port: number): Record<string, string> => {
 }
 
 /**
- * The demo's keys and service token: generated once, stored in the data folder. What is already set wins.
+ * Provides the demo's keys and service token: generated once, stored in the data folder. Existing variables win.
  */
 export const secretsEnvironment = (dataFolder: string): Record<string, string> => {
   const makers = {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 
-/** The clock of this process is wrong by so many hours until the test ends. Returns the right time, in milliseconds. */
+/** Sets the clock of this process wrong by so many hours until the test ends. Returns the right time, in milliseconds. */
 export const shiftClock = (t: Test, hours: number | (() => number)): (() => number) => {
   const Real = Date
   const now = () => Real.now() + (typeof hours === 'number' ? hours : hours()) * 3_600_000

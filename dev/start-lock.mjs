@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 export const folder = resolve(root, process.env.DATA_DIR?.trim() || '.data')
 
-/** Its process, and a line for each address. */
+/** The process, and a line for each address. */
 const readLock = () => {
   try {
     return readFileSync(join(folder, 'start.pid'), 'utf8').split('\n')
@@ -16,11 +16,11 @@ const readLock = () => {
   }
 }
 
-/** A crash leaves the file, and its process id may be another's by now. */
+/** A crash leaves the file, and another process may have its process id by now. */
 const isStart = pid =>
   Number(pid) > 0 && spawnSync('ps', ['-o', 'args=', '-p', pid], { encoding: 'utf8' }).stdout?.includes('dev/start.ts')
 
-/** The `npm start` that runs on the data folder: its process, and a line for each address. Undefined without one. */
+/** Finds the `npm start` that runs on the data folder: its process, and a line for each address. Undefined without one. */
 export const findStart = () => {
   const [pid, ...addresses] = readLock()
   return isStart(pid) ? { pid, addresses } : undefined

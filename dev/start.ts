@@ -23,7 +23,7 @@ const settings = readDevSettings()
 keepCompiled()
 const cleanUps: (() => Promise<unknown>)[] = []
 
-/** Stops what was started, the last first. Idempotent. */
+/** Stops everything that was started, in reverse order. Idempotent. */
 const stopAll = async (): Promise<void> => {
   for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp()
 }
@@ -47,7 +47,7 @@ const lockFolder = async (): Promise<void> => {
 /** A service of this machine by address and by name. */
 const originsOf = (url: string): string => `${url},${url.replace('127.0.0.1', 'localhost')}`
 
-/** The simulator as the messaging API, with the secrets of its demo account. What is already set wins. */
+/** Starts the simulator as the messaging API, with the secrets of its demo account. Existing variables win. */
 const demoEnvironment = (): Record<string, string> => ({
   MESSAGING_API_URL: addresses.simulator,
   WEBHOOK_URL: `${addresses.notifier}/webhooks/messaging`,
@@ -96,7 +96,7 @@ try {
   await lockFolder()
   for (const setting of ['ORDERS_PORT', 'NOTIFIER_PORT', 'SIMULATOR_PORT'] as const)
     await refuseTakenPort(settings[setting], settings.HOST, setting)
-  // A terminal stays quiet once everything is ready.
+  // Keeps a terminal quiet once everything is ready.
   if (process.stdout.isTTY) process.env.LOG_LEVEL ||= 'warn'
   const embedded = embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
   if (Object.keys(embedded).length > 0) await startEmbeddedPostgres()

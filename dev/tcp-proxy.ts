@@ -8,7 +8,7 @@ export type Trouble =
   | { kind: 'reset' }
   /** Nothing arrives, and neither end notices. */
   | { kind: 'black_hole' }
-  /** The request arrives; instead of its response comes a reset. */
+  /** The request arrives; a reset replaces its response. */
   | { kind: 'lost_response' }
   /** Half of the request arrives, or half of the response, then both ends are reset. */
   | { kind: 'half_request' }
@@ -21,7 +21,7 @@ const silence: Trouble = { kind: 'black_hole' }
 
 /** A proxy in front of servers, which injects failures. */
 export interface TcpProxy {
-  /** On 127.0.0.1. */
+  /** The port on 127.0.0.1. */
   readonly port: number
   /** Applies to data from now on, on open connections too; undefined ends it. */
   trouble: Trouble | undefined
@@ -37,7 +37,7 @@ export interface TcpProxy {
 }
 
 /**
- * Each connection goes to the next of the targets that accepts it. Reads a target at each connection, so that it may
+ * Connects each client to the next target that accepts it. Reads a target at each connection, so that it may
  * change.
  */
 export const startProxy = async (...targets: readonly { port: number; host: string }[]): Promise<TcpProxy> => {
@@ -115,7 +115,7 @@ const pass = (from: Socket, to: Socket, part: 'request' | 'response', troubleNow
   })
 }
 
-/** The bytes that get through. */
+/** The bytes that pass. */
 const spoil = (bytes: Buffer, part: 'request' | 'response', trouble: Trouble | undefined): Buffer => {
   if (trouble?.kind === `half_${part}`) return bytes.subarray(0, bytes.length / 2)
   const isGone = trouble?.kind === 'black_hole' || endsWith(part, trouble)

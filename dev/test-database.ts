@@ -43,7 +43,7 @@ export const makeTemplates = async (server: string): Promise<void> => {
 
 /** The coordinator of a Citus, as superuser. */
 const citus = process.env.TEST_CITUS_URL
-/** Said to a test file: the database of orders is on Citus. */
+/** The value that marks a test file whose database of orders is on Citus. */
 export const onCitus = 'on-citus'
 
 /** Where a helper registers its clean-up: a test, or a promise of trust/. */
@@ -51,7 +51,7 @@ export interface Teardown {
   teardown: (cleanUp: () => unknown) => unknown
 }
 
-/** A fresh, migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts. */
+/** Creates a fresh, migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts. */
 export const cloneDatabase = async (t: Teardown, service: Service): Promise<TestDatabase> => {
   if (service === 'orders' && process.argv.includes(onCitus)) {
     if (!citus) throw new Error('TEST_CITUS_URL names no Citus')

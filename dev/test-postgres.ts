@@ -6,7 +6,7 @@ import { freePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 
 /**
- * A Postgres for this run only, without fsync, and a folder for the run's files, both removed by `stop`.
+ * Starts a Postgres for this run only, without fsync, and a folder for the run's files, both removed by `stop`.
  * ORDERS_DATABASE_URL in the environment wins.
  */
 export const startTestPostgres = async (): Promise<{ url: string; folder: string; stop: () => Promise<void> }> => {
@@ -39,6 +39,6 @@ const endLeftovers = (folder: string): void => {
     try {
       process.kill(Number.parseInt(readFileSync(join(folder, path), 'utf8'), 10), 'SIGQUIT')
     } catch {
-      // It ended meanwhile.
+      // The process ended meanwhile.
     }
 }

@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
 const jobs = Number(values.jobs ?? (values.all ? 2 : 3) * Math.min(availableParallelism(), 4))
 
 const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
-/** Long, in need of other programs, or about what seldom changes. */
+/** These tests take long, need other programs, or cover code that rarely changes. */
 const onlyInAll = [
   /^(trust|bench)\//,
   /^test\/(compose|console|console-[a-z]+|docs-page|examples|ops-programs|pgbouncer|restored|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
@@ -29,7 +29,7 @@ const onlyInAll = [
   /^services\/orders\/(.*\/)?(admin|catalogue-memory|labels|login-floods|merchants|messaging|on-citus|relay-failures|relay-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^dev\/(install|mutants|sbom|test)\.test\.ts$/,
 ]
-/** Run on Citus too, where TEST_CITUS_URL names one. */
+/** These tests run on Citus too, where TEST_CITUS_URL names one. */
 const alsoOnCitus = [
   ...globSync(
     'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,relay/relay,rate-gaps/rate-gaps}.test.ts',
@@ -43,12 +43,12 @@ const alsoOnCitus = [
 const knownSlow =
   /check\.ts$|\/(compose|upgrade|bench|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|relay[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
 const checks = 'dev/check.ts'
-/** Runs after all others: what it compares takes longer beside them. */
+/** Runs after all others, which would slow down its comparison. */
 const measuring = 'bench/regression.test.ts'
-/** A file, and the words that it gets. */
+/** A file, with its arguments. */
 const shortForms = 'trust/promises.test.ts'
 
-/** Seconds of each file in an earlier run: the longest start first, a new one before all. */
+/** Seconds of each file in an earlier run: the longest start first, new ones before all. */
 const durationsPath = join(root, 'node_modules/.cache/courier-tests.json')
 const readDurations = (): Record<string, number> => {
   try {
@@ -83,7 +83,7 @@ interface Result {
 
 const running = new Set<number>()
 
-/** One test file to its end, in a group of processes that ends with it. */
+/** Runs one test file to its end, in a group of processes that ends with it. */
 const runFile = async (file: string, env: NodeJS.ProcessEnv): Promise<Result> => {
   const started = performance.now()
   const [path = '', ...words] = file.split(' ')

@@ -1,6 +1,6 @@
 import { keepCompiled } from './settings.ts'
 
-/** Runs a command; what it started is stopped when it ends, fails or gets a signal. */
+/** Runs a command; stops everything that it started when it ends, fails or gets a signal. */
 export const runTool = async (run: (cleanUps: AsyncDisposableStack) => Promise<void>): Promise<void> => {
   const cleanUps = new AsyncDisposableStack()
   let cleaning: Promise<void> | undefined
@@ -23,7 +23,7 @@ export const runTool = async (run: (cleanUps: AsyncDisposableStack) => Promise<v
   await cleanUp()
 }
 
-/** Where what was started is given to `cleanUps`. */
+/** Runs the tool, which gives everything that it starts to `cleanUps`. */
 export const teardownOf = (cleanUps: AsyncDisposableStack) => ({
   teardown: (clean: () => unknown) =>
     cleanUps.defer(async () => {

@@ -1,6 +1,6 @@
-// With NODE_OPTIONS=--import: the clock of the process is wrong by the first of the hours in CLOCK_IS_WRONG_BY, such as
-// -5,0.5,4400. Each SIGWINCH, which means nothing to a service, goes on to the next. Date alone: performance.now() and
-// timers never follow a clock.
+// With NODE_OPTIONS=--import, sets the clock of the process wrong by the first of the hours in CLOCK_IS_WRONG_BY, such as
+// -5,0.5,4400. Each SIGWINCH, which services ignore, moves on to the next. Affects only Date: performance.now() and
+// timers never depend on a clock.
 const shifts = (process.env.CLOCK_IS_WRONG_BY ?? '0').split(',').map(hours => Number(hours) * 3_600_000)
 let place = 0
 process.on('SIGWINCH', () => {

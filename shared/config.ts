@@ -25,7 +25,7 @@ export const LogLevel = Type.Union(
   },
 )
 
-/** Its value never appears in an error: it holds a password. */
+/** A URL that never appears in an error: it holds a password. */
 export const PostgresUrl = (description: string) =>
   Type.String({
     maxLength: 4096,
@@ -47,7 +47,7 @@ export const ServiceToken = Type.String({
 
 const proxiesMust = 'be IP addresses or networks such as 10.0.0.0/8, with commas between'
 
-/** An IP address, or one with the length of its network's prefix after a slash. */
+/** An IP address, or a network with its prefix length after a slash. */
 const isProxy = (text: string): boolean => {
   const [address = '', prefix, ...rest] = text.split('/')
   const bits = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1
@@ -58,7 +58,7 @@ const isProxy = (text: string): boolean => {
 
 const origin = 'https?://[^\\s/,*]+'
 
-/** A service's URL for those outside. */
+/** The public URL of a service. */
 export const PublicUrl = (description: string) =>
   Type.Optional(
     Type.String({
@@ -84,7 +84,7 @@ export const Origins = (description: string) =>
 const Bytes = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 40, description, must: 'be a whole number of bytes' }))
 
-/** Limits of requests, and which proxies are trusted. */
+/** The limits of requests, and the trusted proxies. */
 export const requestSettings = {
   MAX_BODY_BYTES: PositiveInteger(5_242_880, 'maximum bytes of the body of a bulk request', 104_857_600),
   MAX_BYTES_IN_FLIGHT: Bytes('maximum bytes of all bodies being received or handled'),
@@ -115,7 +115,7 @@ export const requestSettings = {
   PUBLIC_URL: PublicUrl('the URL at which callers reach the service, used in links'),
 }
 
-/** Where spans go. Its other variables are read by OpenTelemetry itself. */
+/** The address that spans are sent to. OpenTelemetry itself reads its other variables. */
 export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
     Type.String({
@@ -129,7 +129,7 @@ export const tracingSettings = {
   ),
 }
 
-/** The options of `createServer` that they set. */
+/** Returns the options of `createServer` that the settings give. */
 export const edgeOf = (settings: Static<TObject<typeof requestSettings>>) => {
   const inAll = settings.MAX_BYTES_IN_FLIGHT ?? 24 * Math.max(settings.MAX_BODY_BYTES, 5_242_880)
   return {
@@ -155,8 +155,8 @@ export const ServiceUrl = (description: string) =>
 
 /**
  * Reads the variables that `schema` names. An empty variable counts as missing. A secret may be in a file instead,
- * which the variable NAME_FILE names. A property may bring `problem`, which returns the sentence that says what is
- * wrong with a value, without a secret; the schema `problems`, which returns names with sentences about all values
+ * which the variable NAME_FILE names. A property may bring `problem`, which returns a sentence about a wrong
+ * value, without a secret; the schema `problems`, which returns names with sentences about all values
  * together. Throws a ConfigError that lists all bad and missing variables.
  */
 export const loadConfig = <S extends TObject>(
@@ -188,7 +188,7 @@ export const loadConfig = <S extends TObject>(
   return given as Static<S>
 }
 
-/** The text of a variable, or of the file that NAME_FILE names, without surrounding whitespace. */
+/** Reads the text of a variable, or of the file that NAME_FILE names, without surrounding white space. */
 const readText = (
   name: string,
   property: TSchema,
@@ -206,7 +206,7 @@ const readText = (
   }
 }
 
-/** Only digits make a whole number: `1e3` and `true` stay text and fail. */
+/** Reads only digits as a whole number: `1e3` and `true` stay text and fail. */
 const convert = (property: TSchema, text: string): unknown =>
   property.type === 'integer' && /^\d+$/.test(text) ? Number(text) : text
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-/** Every secret that docker-compose.yml and `npm start` have as a default. They are public: they protect nothing. */
+/** The secrets that docker-compose.yml and `npm start` have as defaults. They are public: they protect nothing. */
 export const demonstration = {
   password: 'courier',
   serviceToken: 'courier-demonstration-service-token',
@@ -10,7 +10,7 @@ export const demonstration = {
   appSecret: 'demo-app-secret',
 } as const
 
-/** Where demonstration secrets are allowed. */
+/** The places where demonstration secrets are allowed. */
 export const demonstrationSettings = {
   DEMO: Type.String({
     default: 'false',
@@ -40,7 +40,7 @@ const keyOf: Readonly<Record<string, string>> = {
   WEBHOOK_KEYS: demonstration.webhookKey,
 }
 
-/** The names of the settings that hold a demonstration secret. */
+/** Lists the names of the settings that hold a demonstration secret. */
 export const findDemonstrationSecrets = (settings: Settings): string[] =>
   Object.entries(settings).flatMap(([name, value]) => {
     if (typeof value !== 'string') return []
@@ -50,7 +50,7 @@ export const findDemonstrationSecrets = (settings: Settings): string[] =>
     return secretsOf[name] === value ? [name] : []
   })
 
-/** Under any id, also as an older key: what it sealed is open to everybody. */
+/** Matches the key under any id, also as an older key: anybody can open what it sealed. */
 const hasKey = (keys: string, key: string): boolean => {
   const bytesOf = (pair: string) => Buffer.from(pair.slice(pair.indexOf(':') + 1).trim(), 'base64').toString('hex')
   return keys.split(',').some(pair => bytesOf(pair) === bytesOf(key))
@@ -67,7 +67,7 @@ const hasDemonstrationPassword = (url: string, nodeEnvironment: string | undefin
 const isLoopback = (hostname: string): boolean => /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname)
 
 /**
- * For the option `problems` of a schema of settings: a sentence for each demonstration secret where none is allowed.
+ * Implements the option `problems` of a schema of settings: a sentence for each demonstration secret where none is allowed.
  */
 export const demonstrationProblems = (settings: Settings): [string, string][] => {
   const reason = reasonToRefuse(settings)
@@ -91,7 +91,7 @@ const reasonToRefuse = (settings: Settings): string | undefined => {
   return isProduction(settings) ? 'NODE_ENV=production without DEMO=true' : undefined
 }
 
-/** On this machine, or the service of docker-compose.override.yml. */
+/** Returns true for a host on this machine, and for the service of docker-compose.override.yml. */
 const isSimulator = (url: string): boolean => {
   const hostname = URL.canParse(url) ? new URL(url).hostname : ''
   return hostname === 'simulator' || isLoopback(hostname)
@@ -113,7 +113,7 @@ export const warnOfLoopback = (
   logger.warn({ settings: found }, 'settings.loopback: browsers elsewhere cannot reach these: set public addresses')
 }
 
-/** One line with the names, where they are allowed. */
+/** Logs one line with the names, where they are allowed. */
 export const warnOfDemonstration = (settings: Settings, logger: Warner): void => {
   const found = findDemonstrationSecrets(settings)
   if (found.length > 0) logger.warn({ settings: found }, 'settings.demonstration_secrets: for the simulator alone')

@@ -27,7 +27,7 @@ const withoutRequests: NonNullable<LoggerOptions['hooks']> = {
 }
 
 /**
- * An error as it may be logged, with its causes. Postgres puts values of rows into `detail`, `where` and, for data
+ * Prepares an error for the log, with its causes. Postgres puts values of rows into `detail`, `where` and, for data
  * exceptions (SQLSTATE class 22), into the message itself: those are left out.
  */
 export const describeError = (error: unknown): Record<string, unknown> => {
@@ -46,7 +46,7 @@ export const describeError = (error: unknown): Record<string, unknown> => {
   }
 }
 
-/** The stack without the message in front of it. */
+/** Returns the stack without the message in front of it. */
 const frames = ({ stack = '', message }: Error): string => {
   const end = stack.indexOf(message) + message.length
   return stack.slice(Math.max(0, stack.indexOf('\n    at ', end)))

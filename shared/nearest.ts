@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein'
 
 const maxLength = 32
 
-/** The name that `wanted` is most likely meant to be: within a third of the shorter one's letters, but one at least. */
+/** Returns the name that `wanted` most likely means: within a third of the shorter one's letters, but one at least. */
 export const nearestName = (wanted: string, names: readonly string[]): string | undefined => {
   if (wanted.length > maxLength) return undefined
   const plain = (name: string) => name.toLowerCase().replaceAll('_', '')

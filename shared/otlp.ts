@@ -5,7 +5,7 @@ import { AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TracerProvider
 import type { Logger } from 'pino'
 import type { Tracer } from './traces.ts'
 
-/** Within the shutdown of a service, also when the collector is silent. */
+/** The time limit of a request, within the shutdown of a service even when the collector is silent. */
 const exportMilliseconds = 2_000
 
 const kinds = {
@@ -21,7 +21,7 @@ const kinds = {
  */
 export const createTracer = (service: string, endpoint: string, logger: Logger): Tracer => {
   const ignore = (): void => {}
-  // Never the message: it may quote the collector's response.
+  // Logs no message: it may quote the collector's response.
   const failed = (): void => logger.warn('traces.export_failed')
   diag.setLogger({ error: failed, warn: failed, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
   const exporter = new OTLPTraceExporter({

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
 export interface PollOptions {
-  /** Names the work in the log: a failure is `<name>_failed`. */
+  /** The name of the work in the log: a failure is `<name>_failed`. */
   readonly name: string
-  /** Between the end of a run and the next. */
+  /** The seconds between the end of a run and the next. */
   readonly everySeconds: number
-  /** From the start to the first run; 0 without it. */
+  /** The seconds from the start to the first run; 0 without it. */
   readonly firstSeconds?: number
   readonly logger: Logger
   /** Returns true if there is more to do at once. A stop aborts the signal and waits for the run in progress. */

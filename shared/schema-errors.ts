@@ -14,7 +14,7 @@ class TooLong {
 }
 
 /**
- * The errors of `value` as TypeBox reports them, except that no pattern is run on a text longer than its maxLength and
+ * Lists the errors of `value` as TypeBox reports them, except that no pattern runs on a text longer than its maxLength and
  * no item of a list longer than its maxItems is checked: TypeBox itself continues after such an error.
  */
 export function* schemaErrors(schema: TSchema, value: unknown): Generator<ValueError> {

@@ -7,7 +7,7 @@ export interface ServiceClientOptions {
   readonly serviceToken: string
   readonly connections?: number
   readonly connectMilliseconds?: number
-  /** For the whole request, including the wait for a connection. */
+  /** The limit of the whole request, including the wait for a connection. */
   readonly callMilliseconds?: number
   /** The circuit opens after so many consecutive requests without a response. */
   readonly failuresToOpen?: number
@@ -19,7 +19,7 @@ export interface ServiceClientOptions {
 export type ServiceResponse =
   /** `body` is undefined when it is not JSON. */
   | { readonly kind: 'response'; readonly status: number; readonly body: unknown }
-  /** It is not known whether the other service handled the request. */
+  /** The other service may have handled the request. */
   | { readonly kind: 'unreachable'; readonly reason: string }
 
 export interface ServiceClient {
@@ -51,7 +51,7 @@ export const createServiceClient = (options: ServiceClientOptions): ServiceClien
     body?: object,
     traceparent?: string,
   ): Promise<ServiceResponse> => {
-    // Outside the circuit, so that the wait for the request that is let through counts too.
+    // Starts outside the circuit, so that the wait for the request that is let through counts too.
     const signal = AbortSignal.timeout(callMilliseconds)
     const json = body && { 'content-type': 'application/json' }
     const headers = { authorization, accept: 'application/json', ...json, ...(traceparent && { traceparent }) }

@@ -27,10 +27,10 @@ type Archived = {
   files: number
 }
 
-/** Requests, webhooks and repeated events refer to younger rows. */
+/** The least age in days: requests, webhooks and repeated events refer to younger rows. */
 const minDays = 31
 
-/** `withPool` connects as the role that owns the tables: the service's may not delete what it audited. */
+/** `withPool` connects as the role that owns the tables: the service's role may not delete its own audit. */
 export const addArchive = (program: Command, withPool: WithPool, archivable: Archivable) =>
   program
     .command('archive')
@@ -81,10 +81,10 @@ const archiveKind = async (pool: pg.Pool, tenant: string, take: TakeOld, request
   return archived.values()
 }
 
-/** The rows of a file, and of a transaction, about. */
+/** The approximate rows of a file, and of a transaction. */
 const portionRows = 20_000
 
-/** The files are on the disk before the rows are gone: after a crash in between a row may be in two files. */
+/** Writes the files before it deletes the rows: after a crash in between a row may be in two files. */
 const archivePortion = (
   pool: pg.Pool,
   tenant: string,

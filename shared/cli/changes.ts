@@ -1,14 +1,14 @@
 import type { FieldErrors } from '../errors/errors.ts'
 import { print, printFieldErrors, printJson, printTable } from './command-line.ts'
 
-/** Something that `apply` changed. */
+/** A change that `apply` made. */
 export interface Change {
   kind: string
   id: string
   change: 'added' | 'changed' | 'removed' | 'deactivated' | 'revoked'
-  /** Why, for people. */
+  /** The reason, for people. */
   reason?: string
-  /** `name: Kotte -> Kotte North`, for people. */
+  /** A line such as `name: Kotte -> Kotte North`, for people. */
   details?: string[]
 }
 
@@ -17,14 +17,14 @@ export type Applied =
   | { kind: 'applied'; changes: Change[]; warnings?: string[] }
   | { kind: 'refused'; errors: FieldErrors }
 
-/** Prints changes and warnings, or why `what` was refused; then the process exits with 1. */
+/** Prints changes and warnings, or the errors of `what`; then the process exits with 1. */
 export const printApplied = (what: string, result: Applied, options: { dryRun: boolean; json: boolean }): void => {
   if (result.kind === 'applied') return printChanges(result.changes, { ...options, warnings: result.warnings ?? [] })
   printFieldErrors(what, result.errors, options.json)
   process.exitCode = 1
 }
 
-/** Compares what was there with what is wanted, both by id. */
+/** Compares existing rows with desired ones, both by id. */
 export const compare = (
   kind: string,
   before: ReadonlyMap<string, string>,

@@ -5,7 +5,7 @@ import { jsonErrorPosition } from '../errors/json-position.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { UnsupportedPostgres } from '../postgres/migrate.ts'
 
-/** The command cannot be carried out as given; `message` says why and what to do. */
+/** The command cannot run as given; `message` says why and how to fix it. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
@@ -44,7 +44,7 @@ export const printFieldErrors = (file: string, errors: FieldErrors, json: boolea
 }
 
 /**
- * The JSON of a file, or of standard input for `-`. Throws UsageError without any content of the file: it holds
+ * Reads the JSON of a file, or of standard input for `-`. Throws UsageError without any content of the file: it holds
  * secrets.
  */
 export const readJson = async (path: string): Promise<unknown> => {
@@ -61,13 +61,13 @@ export const readJson = async (path: string): Promise<unknown> => {
 
 const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-/** The time of an ISO 8601 text; undefined for other text. */
+/** Reads the time of an ISO 8601 text; undefined for other text. */
 export const readTime = (text: string): Date | undefined => {
   const time = new Date(isoTime.test(text) ? text : Number.NaN)
   return Number.isNaN(time.getTime()) ? undefined : time
 }
 
-/** Runs an operator's command, and prints on standard error what to do about a failure. */
+/** Runs an operator's command, and prints advice about a failure on standard error. */
 export const runCommand = async (
   action: () => Promise<unknown>,
   { program, databaseSetting }: { program: string; databaseSetting: string },

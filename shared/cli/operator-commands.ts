@@ -76,7 +76,7 @@ export const addTokenCommands = (
     })
 }
 
-/** The time that an option gives. Throws UsageError for anything but a past time. */
+/** Returns the time that an option gives. Throws UsageError for anything but a past time. */
 export const readPastTime = (option: string, text: string): Date => {
   const time = readTime(text)
   if (!time || time.getTime() > Date.now())

@@ -4,18 +4,18 @@ import { Writable } from 'node:stream'
 import { UsageError } from './command-line.ts'
 
 /**
- * A secret from the environment variable, else typed at the terminal without being shown: other users of the machine
- * can read the words of a command. Throws UsageError where neither is possible.
+ * Reads a secret from the environment variable, else typed at the terminal without being shown: other users of the machine
+ * can read the arguments of a command. Throws UsageError where neither is possible.
  */
 export const readSecret = async (variable: string, what: string): Promise<string> => {
   const fromEnvironment = process.env[variable]
   if (fromEnvironment) return fromEnvironment
   if (!process.stdin.isTTY) throw new UsageError(`set ${variable} to the ${what}, or run this at a terminal`)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-  // It turns the terminal's echo off: the prompt comes after it, so that no key is shown.
+  // The prompt comes after this call, which turns the terminal's echo off, so that no key is shown.
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true })
   process.stderr.write(`${what}: `)
-  // Ctrl-C and Ctrl-D close it.
+  // Ctrl-C and Ctrl-D close the prompt.
   const given = await Promise.race([once(lines, 'line').then(([line]) => line as string), once(lines, 'close')])
   lines.close()
   process.stderr.write('\n')

@@ -4,7 +4,7 @@ import { type AnyTransaction, findTenantIds, inTenant, type TenantTransaction } 
 import { revokeToken } from '../postgres/tokens.ts'
 import { readTime, UsageError } from './command-line.ts'
 
-/** When a token expires: ISO 8601, null for never. Throws UsageError for anything but a future time. */
+/** Returns the expiry of a token: ISO 8601, null for never. Throws UsageError for anything but a future time. */
 export const readExpiry = (expires: string | undefined): Date | null => {
   if (expires === undefined) return null
   const expiresAt = readTime(expires)

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
 
-/** Done at once, as far as a merchant could. Any other action is a request that staff decide. */
+/** The actions that take effect at once, as far as a merchant could. Any other action is a request that staff decide. */
 export const immediateActions = ['confirm_order', 'cancel_order', 'change_address'] as const
 
 const maxActionsPerRequest = 100
@@ -63,7 +63,7 @@ export const CustomerActions = Type.Object(
 export type CustomerActions = Static<typeof CustomerActions>
 
 /**
- * `done`: the order was changed, or was so already by this action. `refused`: the order does not allow it. `asked`: the
+ * `done`: the order was changed, now or earlier by this action. `refused`: the order does not allow it. `asked`: the
  * address may be changed, and is still to come. `requested`: staff will decide.
  */
 export const actionOutcomes = ['done', 'refused', 'asked', 'requested'] as const
@@ -76,7 +76,7 @@ export const CustomerActionResults = Type.Object(
       Type.Object({
         id: Type.String(),
         outcome: Type.Union(actionOutcomes.map(outcome => Type.Literal(outcome))),
-        /** Why it was refused, for staff. */
+        /** The reason of a refusal, for staff. */
         detail: Type.Union([Type.String(), Type.Null()]),
         /** The order after it; null when it does not exist. */
         order: Type.Union([OrderSnapshot, Type.Null()]),

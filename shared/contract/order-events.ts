@@ -9,18 +9,18 @@ export const OrderSnapshot = Type.Object(
     waybill_number: Type.String(),
     order_no: nullable,
     customer_name: Type.String(),
-    /** As the merchant wrote it. */
+    /** The phone number as the merchant wrote it. */
     customer_phone: Type.String(),
     business_name: Type.String(),
     merchant_name: Type.String(),
     origin_city: Type.String(),
     destination_city: Type.String(),
     destination_state: Type.String(),
-    /** Whole units of `currency`. */
+    /** The amount in whole units of `currency`. */
     cod: Type.Integer(),
     delivery_charge: Type.Number(),
     currency: Type.String(),
-    /** Kilograms. */
+    /** The weight in kilograms. */
     weight: Type.Number(),
     description: nullable,
     status_key: Type.String(),
@@ -33,7 +33,7 @@ export const OrderSnapshot = Type.Object(
     tracking_code: Type.Optional(Type.String()),
     /** The page of the parcel. Absent where orders has no PUBLIC_URL. */
     tracking_url: Type.Optional(Type.String()),
-    /** The company's. Without it the notifier keeps the one that it knows. */
+    /** The phone number of the company. Without it the notifier keeps the known one. */
     time_zone: Type.Optional(Type.String({ maxLength: 64 })),
   },
   { title: 'OrderSnapshot' },
@@ -64,7 +64,7 @@ export const exampleSnapshot: OrderSnapshot = {
   time_zone: 'Asia/Colombo',
 }
 
-/** Returns true if the order is in no final status. */
+/** Returns true if the order is not in a final status. */
 export const isUnderWay = ({ is_final }: OrderSnapshot): boolean => !is_final
 
 const notInTemplates = ['is_final', 'time_zone'] as const
@@ -77,9 +77,9 @@ export const orderFields = Object.keys(OrderSnapshot.properties).filter(
 
 export const orderEventTypes = ['order.created', 'order.status_changed'] as const
 export type OrderEventType = (typeof orderEventTypes)[number]
-/** An order has other values, which its waiting messages get. */
+/** An event that gives an order other values, which its waiting messages get. */
 export const editedEvent = 'order.edited'
-/** Besides those: what staff decided about a customer's request, such as `call_me.accepted`. */
+/** The other events: decisions of staff about a customer's request, such as `call_me.accepted`. */
 const eventTypePattern = '^(order\\.(created|status_changed|edited)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
 
 /** Returns true if an order was created or came to a status; other events leave its status unchanged. */
@@ -87,7 +87,7 @@ export const isStatusEvent = (type: string): boolean => orderEventTypes.some(kno
 
 const utcTime = '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$'
 
-// Not `format`: the validator knows no formats and would refuse every text.
+// A pattern instead of `format`: the validator knows no formats and would refuse every text.
 export const UtcTime = Type.String({
   maxLength: 30,
   pattern: utcTime,
@@ -120,7 +120,7 @@ export const OrderEvent = Type.Object(
 export type OrderEvent = Static<typeof OrderEvent>
 
 export const maxEventsPerRequest = 500
-/** Bytes of JSON that the events of a request may have; a single event may exceed it. */
+/** The most bytes of JSON that the events of a request have; a single event may exceed it. */
 export const maxEventBytesPerRequest = 1_048_576
 
 /** The body of `POST /internal/events`: events of one tenant, those of one waybill oldest first. */

@@ -54,17 +54,17 @@ const ofNotifier: Roles = {
   syncTemplates: administrate,
 }
 
-/** Who may call the operations of staff, by operationId. A service with one that is not here does not start. */
+/** The roles that may request each operation of staff, by operationId. A service does not start with an operation missing here. */
 const roles: Roles = { ...ofOrders, ...ofNotifier }
 
 /** The operations of staff of orders, and of both services. */
 export const ordersOperations: readonly string[] = Object.keys(ofOrders)
 export const staffOperations: readonly string[] = Object.keys(roles)
 
-/** Who may call an operation; undefined for one that is not of staff. */
+/** Returns the roles that may request an operation; undefined for one that is not for staff. */
 export const rolesFor = (operationId: string): readonly StaffRole[] | undefined =>
   Object.hasOwn(roles, operationId) ? roles[operationId] : undefined
 
-/** The operations of these, or of both services, that somebody with the role, or one of the roles, may call. */
+/** Lists the operations, of these or of both services, that one of the roles may request. */
 export const operationsFor = (held: StaffRole | readonly StaffRole[], operations = staffOperations): string[] =>
   operations.filter(operationId => roles[operationId]?.some(role => held.includes(role)))

@@ -4,7 +4,7 @@ import { staffRoles } from './staff-roles.ts'
 
 export const maxTokensPerRequest = 100
 
-/** The body of `POST /internal/staff-tokens`: whose are these tokens? A token itself is never sent. */
+/** The body of `POST /internal/staff-tokens`: hashes of tokens whose holders are wanted. A token itself is never sent. */
 export const StaffTokens = Type.Object(
   {
     tokens: Type.Array(
@@ -34,14 +34,14 @@ const StaffToken = Type.Object({
   token_id: Type.String(),
   name: Type.String({ description: 'Of the member of staff.' }),
   role: Role,
-  /** All of them, `role` first. */
+  /** All roles, `role` first. */
   roles: Type.Array(Role),
   expires_at: Type.Union([UtcTime, Type.Null()]),
 })
 
 /**
- * The holder of each token, in the order of the request; null for one that is unknown, expired, revoked or not of a
- * login of staff.
+ * The holder of each token, in the order of the request; null for one that is unknown, expired or revoked, or that does not
+ * come from a login of staff.
  */
 export const StaffTokenHolders = Type.Object(
   {

@@ -1,9 +1,9 @@
-/** A longer text is no waybill number, however many blanks it has. */
+/** The longest text that can be a waybill number, spaces included. */
 const maxTypedLength = 100
 
 /**
- * How the waybill number that somebody typed may be stored, the likeliest first: without its blanks, and with capitals.
- * No format has blanks, but one may have lower-case letters, so an order spelt as it was typed comes before one in
+ * Lists the forms in which a typed waybill number may be stored, the likeliest first: without spaces, and with capitals.
+ * No format has spaces, but one may have lower-case letters, so the typed spelling comes before
  * capitals.
  */
 export const spellWaybill = (typed: string): string[] => {

@@ -4,8 +4,8 @@ import type pg from 'pg'
 import { type AnyTransaction, inTenant } from './database.ts'
 
 /**
- * Who acts. `name`: the user of the machine, the name of staff, the id of a merchant, or how a customer or the
- * messaging platform says it.
+ * The actor. `name`: the user of the machine, the name of staff, the id of a merchant, or how a customer or the
+ * messaging platform reports it.
  */
 export interface Actor {
   readonly kind: 'operator' | 'staff' | 'merchant' | 'customer' | 'platform'
@@ -14,7 +14,7 @@ export interface Actor {
   readonly requestId?: string | undefined
 }
 
-/** Whoever runs the operator's command. */
+/** Returns the user who runs the operator's command. */
 export const operator = (): Actor => ({ kind: 'operator', name: userName() })
 
 const userName = (): string => {
@@ -56,7 +56,7 @@ export interface AuditTable {
 }
 
 /**
- * Records who did what to which objects, one row each, in the transaction that did it. Only ids: no secrets and no
+ * Records an action on objects, one row each, in the same transaction. Only ids: no secrets and no
  * personal data of recipients.
  */
 export const audit = async (
@@ -81,7 +81,7 @@ interface AuditFilter {
   readonly limit: number
 }
 
-/** The tenant's newest entries, the newest first. */
+/** Lists the tenant's newest entries, newest first. */
 export const listAudit = (pool: pg.Pool, { tenant, since, limit }: AuditFilter) =>
   inTenant(pool, tenant, async (tx: AnyTransaction) => {
     const { rows } = await sql<Omit<AuditTable, 'tenant_id' | 'happened_at'> & { at: Date }>`

@@ -1,14 +1,14 @@
 import type pg from 'pg'
 
-/** Two clocks run apart by less than a millisecond meanwhile. */
+/** How long a reading lasts: two clocks drift less than a millisecond meanwhile. */
 const knownMilliseconds = 30_000
 
 /** Resolves to the time. */
 export type Clock = () => Promise<Date>
 
 /**
- * Postgres' time, whatever the clock of the process: never later than it is, and earlier by the way of a response at
- * most. Asked twice a minute.
+ * Returns Postgres' time, whatever the clock of the process: never later than it is, and earlier by the way of a response at
+ * most. Reads it twice a minute.
  */
 export const createClock = (pool: pg.Pool): Clock => {
   let known: { readonly time: number; readonly at: number } | undefined

@@ -9,17 +9,17 @@ interface PoolOptions {
   /** The application_name in pg_stat_activity. */
   name: string
   connections: number
-  /** How long a statement may take. Default: 4. */
+  /** The time limit of a statement. Default: 4. */
   statementSeconds?: number
   /** Called when an idle connection dies. */
   onIdleError?: (error: Error) => void
 }
 
-/** Postgres answers a `begin` at once, whatever follows it: after this long without it the connection is silent. */
+/** Postgres responds to a `begin` at once, whatever follows it: after this long without a response the connection is silent. */
 const silentMilliseconds = 2_000
 
 /**
- * A pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is silent,
+ * Creates a pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is silent,
  * it closes those that are idle: they may be as silent. Returns int8 and numeric as text.
  */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
@@ -68,7 +68,7 @@ export const withErrorListeners = (pool: pg.Pool, onIdleError: (error: Error) =>
   return pool
 }
 
-/** The connection ended while Postgres was committing: it is not known whether it did. */
+/** The connection ended while Postgres was committing: the outcome is unknown. */
 export class CommitInDoubt extends Error {
   override name = 'CommitInDoubt'
 
@@ -91,8 +91,8 @@ interface Keeps<Result> {
 
 interface TransactionOptions<Result> extends Keeps<Result> {
   /**
-   * Prepared statements are planned once, for any values. Left to itself Postgres plans one whose arrays are short at
-   * each execution: it thinks little of the time that this takes.
+   * Plans prepared statements once, for any values. By default Postgres plans one with short arrays again at
+   * each execution: it underestimates the time that this takes.
    */
   readonly isPlannedOnce?: boolean
 }
@@ -197,12 +197,12 @@ const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Pro
   })
 
 /**
- * A read-only transaction of a tenant in which all statements see the same rows. It holds a connection until it is
+ * Opens a read-only transaction of a tenant in which all statements see the same rows. It holds a connection until it is
  * closed.
  */
 export interface Snapshot<Tables> {
   readonly tx: TenantTransaction<Tables>
-  /** May be called again. */
+  /** Closes the transaction; repeated calls are safe. */
   close(): Promise<void>
 }
 
@@ -232,7 +232,7 @@ export const openSnapshot = async <Tables>(
 type LocalSettings = Readonly<Record<string, string>>
 
 /**
- * Starts a transaction with these settings. To be sent together with the first query, without waiting for the result.
+ * Starts a transaction with these settings. Send it together with the first query, without waiting for the result.
  */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -248,7 +248,7 @@ const abandon = (client: pg.PoolClient): Promise<void> =>
   )
 
 /**
- * Sends all queries of this turn of the event loop in one write. Reaches into pg, which exposes no socket; a test
+ * Sends all queries of this round of the event loop in one write. Reaches into pg, which exposes no socket; a test
  * counts the writes.
  */
 const sendTogether = (client: pg.PoolClient): void => {
@@ -270,11 +270,11 @@ const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
 export const lockTenant = (tx: AnyTransaction, tenant: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)
 
-/** For queries on tables without row-level security. */
+/** Runs queries on tables without row-level security. */
 const createDatabase = <Tables>(pool: pg.Pool): Kysely<Tables> =>
   new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 
-/** The ids of all tenants, sorted. */
+/** Lists the ids of all tenants, sorted. */
 export const findTenantIds = async (pool: pg.Pool): Promise<string[]> => {
   const db: Kysely<{ tenants: { tenant_id: string } }> = createDatabase(pool)
   const rows = await db.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()

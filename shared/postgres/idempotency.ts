@@ -4,7 +4,7 @@ import type { AnyTransaction } from './database.ts'
 
 /** An Idempotency-Key with the SHA-256 of the body that came with it. */
 export interface IdempotencyKey {
-  /** Caller and operation: the same key in another scope is another key. */
+  /** The caller and the operation: the same key in another scope is another key. */
   readonly scope: string
   readonly key: string
   readonly fingerprint: Buffer
@@ -17,7 +17,7 @@ interface IdempotencyTable {
     scope: string
     idempotency_key: string
     fingerprint: Buffer
-    /** The ids that the response was made of. */
+    /** The ids that the response has. */
     result: string[]
     created_at: Date
   }
@@ -66,7 +66,7 @@ export const lockNumber = (tenant: string, { scope, key }: IdempotencyKey): stri
     .readBigInt64BE()
     .toString()
 
-/** Deletes the key if its response is no longer kept, so that it can be inserted again. */
+/** Deletes the key if its response has expired, so that it can be inserted again. */
 export const deleteExpiredKey = (handle: AnyTransaction, tenant: string, { scope, key }: IdempotencyKey) =>
   (handle as Kysely<IdempotencyTable>)
     .deleteFrom('idempotency_keys')
@@ -76,7 +76,7 @@ export const deleteExpiredKey = (handle: AnyTransaction, tenant: string, { scope
     .where(isOld)
     .execute()
 
-/** Stores the response under the key, in the transaction of what it reports: both are committed or neither. */
+/** Stores the response under the key, in the transaction that it reports: both are committed or neither. */
 export const insertKey = async (
   handle: AnyTransaction,
   tenant: string,

@@ -9,7 +9,7 @@ import { withErrorListeners } from './database.ts'
 /**
  * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction
  * and under one lock: processes that start together share them. A file that meets a table in use does not stop those
- * who use it: it gives up soon, and is tried again. The files grant `appRole` its rights. Returns the names of the
+ * its users: it gives up soon, and is tried again. The files grant `appRole` its rights. Returns the names of the
  * files applied. A database that a later version has migrated stays as it is: this version runs on it
  * (docs/operators/upgrade.md). Throws UnsupportedPostgres.
  */
@@ -33,7 +33,7 @@ export const migrate = async (url: string, folder: string, appRole: string): Pro
 /** The first version with `returning old.…`, which edits and moves use. */
 const oldestPostgres = 18
 
-/** The message says which version was found and which one is needed. */
+/** The message names the version found and the one needed. */
 export class UnsupportedPostgres extends Error {
   override name = 'UnsupportedPostgres'
 }
@@ -49,7 +49,7 @@ const refuseOldPostgres = async (pool: pg.Pool): Promise<void> => {
   )
 }
 
-/** A lock that is not available, or a deadlock. */
+/** Returns true for a lock that is not available, or a deadlock. */
 const busyCodes = ['55P03', '40P01']
 const maxTries = 200
 
@@ -91,7 +91,7 @@ const findLaterMigrations = async (db: Kysely<unknown>, last: string) => {
 }
 
 /**
- * Without Kysely's own lock, which belongs to the session: behind a transaction pooler it would stay on another's
+ * Replaces Kysely's own lock, which belongs to the session: behind a transaction pooler it would stay on another's
  * connection.
  */
 class MigrationAdapter extends PostgresAdapter {
@@ -110,8 +110,8 @@ class MigrationDialect extends PostgresDialect {
 }
 
 /**
- * The statements of a file, each up to a semicolon at the end of a line outside `$$`. One by one: Citus passes on to
- * its nodes what was sent, and they take one at a time.
+ * Splits a file into statements, each up to a semicolon at the end of a line outside `$$`. Sent one by one: Citus passes
+ * them on to its nodes, which take one at a time.
  */
 const readStatements = (text: string): string[] =>
   text

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AnyTransaction } from './database.ts'
 
-/** Keys of the last row that was looked at; empty at first. */
+/** The keys of the last row read; empty at first. */
 export type Position = readonly string[]
 
 /** Deleted rows by table, each as JSON; `next` is undefined when there are no more. */
@@ -10,7 +10,7 @@ export interface Taken {
   readonly next: Position | undefined
 }
 
-/** Deletes some thousand finished rows that are so many days old, behind a position. */
+/** Deletes some thousand finished rows of that age in days, behind a position. */
 export type TakeOld = (tx: AnyTransaction, tenant: string, days: number, after: Position) => Promise<Taken>
 
 /** Deletes the rows of a table with these ids, and returns them as JSON. */

@@ -1,4 +1,4 @@
-// Queries that put settings into what they send: pg itself waits for the response to each.
+// Sends queries together with settings: pg itself waits for the response to each.
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
@@ -45,7 +45,7 @@ const set = (connection: Connection, name: string, value: string): void => {
   connection.execute({})
 }
 
-/** After an error it is not known what the connection has prepared: it is of no more use. */
+/** After an error the connection's prepared statements are unknown: it cannot be used again. */
 class Pipelined extends Query {
   override handleError(error: Error, connection: Connection): void {
     connection.stream.destroy()
@@ -54,8 +54,8 @@ class Pipelined extends Query {
 }
 
 /**
- * Statements that begin a transaction, prepared, and settings that last until its end, with one response. Each setting
- * is a statement of its own: Citus passes on no other to its nodes.
+ * Prepares the statements that begin a transaction, and settings that last until its end, with one response. Each setting
+ * is a statement of its own: Citus passes no other on to its nodes.
  */
 export class Opening extends Pipelined {
   readonly #statements: readonly string[]
@@ -85,7 +85,7 @@ type Settings = Readonly<Record<string, string>>
 const statementsBefore = 2
 
 /**
- * A query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`, with one
+ * Runs a query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`, with one
  * Sync. `onStarted` is called when it has begun, which is at once.
  */
 export class TenantQuery extends Pipelined {

@@ -4,9 +4,9 @@ interface Batching<Item, Result> {
    * Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails.
    */
   readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>
-  /** How many of the waiting items go into the next batch, the oldest first; so many batches of the key are running. */
+  /** Returns how many of the waiting items go into the next batch, oldest first; so many batches of the key are running. */
   readonly take: (waiting: readonly Item[], running: number) => number
-  /** How many batches of a key may run at once while these items wait. */
+  /** Returns how many batches of a key may run at once while these items wait. */
   readonly lanes: (waiting: readonly Item[]) => number
   /** Items that waited this long, as behind a batch that waits for a lock, may use this many lanes. */
   readonly patience?: { readonly milliseconds: number; readonly lanes: number }
@@ -18,12 +18,12 @@ interface Queue<Item, Result> {
   readonly waiters: PromiseWithResolvers<Result>[]
   running: number
   isScheduled: boolean
-  /** Runs from when the oldest waiting item could not start. */
+  /** The timer that runs while the oldest item waits. */
   patience?: NodeJS.Timeout | undefined
 }
 
 /**
- * Requests that arrive while others of their key are being handled share the next batch, as do those of one turn of the
+ * Batches requests that arrive while others of their key are handled, and those of one round of the
  * event loop. While no batch runs, none waits for others to join it.
  */
 export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) => {
@@ -78,7 +78,7 @@ export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) =>
   }
 }
 
-/** How many of the first items fit into one batch of at most `limit`, by their sizes. */
+/** Returns how many of the first items fit into one batch of at most `limit`, by their sizes. */
 export const countWithin = <Item>(items: readonly Item[], limit: number, sizeOf: (item: Item) => number): number => {
   let size = 0
   const end = items.findIndex(item => {
@@ -91,7 +91,7 @@ export const countWithin = <Item>(items: readonly Item[], limit: number, sizeOf:
 /** Concurrent statements of one tenant, and names in one statement. */
 const readLanes = 2
 const namesPerRead = 100
-/** So few cost one statement less than two. */
+/** The most names that cost less in one statement than in two. */
 const namesUndivided = 16
 
 /**

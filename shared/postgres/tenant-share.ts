@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** The tasks of a tenant that hold a connection, and those that wait for one; gone when there are none. */
+/** The tasks of a tenant that hold a connection, and those that wait for one; removed when there are none. */
 interface Share {
   held: number
   readonly waiting: Set<() => void>
@@ -8,12 +8,12 @@ interface Share {
 
 const pools = new WeakMap<pg.Pool, Map<string, Share>>()
 
-/** One in five connections is left to other tenants. Small pools, as of commands, are not divided. */
+/** Leaves one in five connections to other tenants. Small pools, such as those of commands, are not divided. */
 const largestShare = ({ max }: pg.PoolOptions): number => (max < 5 ? max : Math.floor(max * 0.8))
 
 /**
  * Runs `task`, which takes one connection of the pool, once the tenant holds fewer than all of them: transactions that
- * wait for each other's locks are those of one tenant, and others go on. Rejects, as the pool does, after its
+ * wait for each other's locks belong to one tenant, and others go on. Rejects, as the pool does, after its
  * connectionTimeoutMillis without a place.
  */
 export const inTenantShare = async <Result>(

@@ -76,8 +76,8 @@ interface Wanted {
 }
 
 /**
- * Look-ups for addresses that sent too many wrong tokens: all of the process take turns on one connection, so that
- * forged tokens keep neither Postgres busy nor right ones waiting.
+ * Looks up tokens for addresses that sent too many wrong ones: all of the process take turns on one connection, so that
+ * forged tokens keep neither Postgres busy nor valid ones waiting.
  */
 const batchFlood = <Caller>(
   pool: pg.Pool,

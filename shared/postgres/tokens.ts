@@ -6,7 +6,7 @@ import type { AnyTransaction } from './database.ts'
 const secretBytes = 32
 
 /**
- * A new token: 256 random bits and their CRC-32, in base64url, behind a prefix that leak scanners recognise. Only its
+ * Creates a token: 256 random bits and their CRC-32, in base64url, behind a prefix that leak scanners recognise. Only its
  * hash is stored.
  */
 export const newToken = () => {
@@ -19,7 +19,7 @@ export const newToken = () => {
 
 const form = /^courier_([\w-]{48})$/
 
-/** Returns true if `newToken` can have made it: tells garbage from tokens without a look-up. */
+/** Returns true if `newToken` can have made it: separates garbage from tokens without a look-up. */
 export const mayBeToken = (token: string): boolean => {
   const encoded = form.exec(token)?.[1]
   if (encoded === undefined) return false
@@ -27,7 +27,7 @@ export const mayBeToken = (token: string): boolean => {
   return crc32(bytes.subarray(0, secretBytes)) === bytes.readUInt32BE(secretBytes)
 }
 
-/** Unsalted: a token has 256 bits of entropy. */
+/** Hashes without a salt: a token has 256 bits of entropy. */
 export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
 
 /** The columns of `tokens` that both services have. */
@@ -36,14 +36,14 @@ export interface LiveToken {
   readonly hash: Buffer
   readonly staff_name: string | null
   readonly expires_at: Date | null
-  /** Until it expires, by the clock of Postgres. */
+  /** The time until it expires, by the clock of Postgres. */
   readonly milliseconds_left: number | null
-  /** Its last use is not stored, or is longer ago than a minute. */
+  /** True if its last use is not stored, or is longer ago than a minute. */
   readonly is_stale: boolean
 }
 
 /**
- * The tokens with these hashes that are neither revoked nor expired, and meet `condition`. Updates `last_used_at` at
+ * Finds the tokens with these hashes that are neither revoked nor expired, and meet `condition`. Updates `last_used_at` at
  * most once a minute.
  */
 export const findLiveTokens = async <Row extends LiveToken>(
@@ -70,7 +70,7 @@ export const findLiveTokens = async <Row extends LiveToken>(
   return tokens
 }
 
-/** False when the tenant has no such token. Revoking again keeps the time of the first. */
+/** Returns false when the tenant has no such token. Revoking again keeps the time of the first. */
 export const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string): Promise<boolean> => {
   const rows = await tx
     .updateTable('tokens')

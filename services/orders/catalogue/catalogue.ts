@@ -40,7 +40,7 @@ export interface Catalogue {
   /** The merchant of each active business, by business id. */
   readonly merchantOfBusiness: ReadonlyMap<string, string>
   readonly statuses: ReadonlyMap<string, StoredStatus>
-  /** The statuses, cities and states by id, deactivated ones included: orders still refer to them. */
+  /** The names by id, deactivated rows included: orders still refer to them. */
   readonly names: Names
 }
 
