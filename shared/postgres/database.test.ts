@@ -13,7 +13,14 @@ import { cloneDatabase } from '../../dev/test-database.ts'
 import type { Tables, Tx } from '../../services/orders/database/tables.ts'
 import { build } from '../../services/orders/test/build.ts'
 import { tenantFile } from '../../services/orders/test/tenant.ts'
-import { bypassesRowSecurity, createPool, inTenant, isUnavailable, readInTenant } from './database.ts'
+import {
+  bypassesRowSecurity,
+  createPool,
+  inTenant,
+  isUnavailable,
+  readInTenant,
+  withErrorListeners,
+} from './database.ts'
 import { migrate } from './migrate.ts'
 
 const migrations = fileURLToPath(new URL('../../services/orders/database/migrations', import.meta.url))
@@ -67,7 +74,8 @@ class CountingSocket extends Socket {
 t.test('a transaction begins in the same write as its first query; a read takes one write in all', async t => {
   const { url } = await cloneDatabase(t, 'orders')
   const socket = new CountingSocket()
-  const pool = new pg.Pool({ connectionString: url, max: 1, pipeline: true, stream: () => socket })
+  const options = { connectionString: url, max: 1, pipeline: true, stream: () => socket }
+  const pool = withErrorListeners(new pg.Pool(options), () => {})
   t.teardown(() => pool.end())
   await pool.query('select 1')
   const writesOf = async (action: () => Promise<unknown>): Promise<number> => {

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { AddressLimits } from '@courier/shared/edge/addresses.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
-import { createPool } from '@courier/shared/postgres/database.ts'
+import { createPool, withErrorListeners } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -46,7 +46,7 @@ export const createFixture = async (
 ) => {
   const database = await cloneDatabase(t, 'notifier')
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
-  const superuser = new pg.Pool({ connectionString: database.superuserUrl, max: 2 })
+  const superuser = withErrorListeners(new pg.Pool({ connectionString: database.superuserUrl, max: 2 }), () => {})
   superuser.on('error', () => {})
   const api = { title: 'test', version: '0', description: '', tags: [] }
   const isReady = async () => {}

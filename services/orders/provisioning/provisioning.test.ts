@@ -1,4 +1,4 @@
-import { createPool } from '@courier/shared/postgres/database.ts'
+import { createPool, withErrorListeners } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { cloneDatabase } from '../../../dev/test-database.ts'
@@ -319,8 +319,9 @@ t.test('a password is hashed anew only when it changes', async t => {
 
 t.test('passwords are hashed before the transaction: many of them do not keep it waiting', async t => {
   const { url } = await cloneDatabase(t, 'orders')
-  const pool = new pg.Pool({ connectionString: url, max: 2, idle_in_transaction_session_timeout: 300 })
-  pool.on('connect', client => client.on('error', () => {}))
+  const options = { connectionString: url, max: 2, idle_in_transaction_session_timeout: 300 }
+  // A connection may end while the database is dropped: without a listener that error ends the process.
+  const pool = withErrorListeners(new pg.Pool(options), () => {})
   t.teardown(() => pool.end())
   const merchants = Array.from({ length: 100 }, (_, index) => ({
     name: `Shop ${index}`,
