@@ -330,12 +330,6 @@ t.test('a proxy that responds 404 while orders is away logs nobody out', async t
   t.equal((await send('notifier', 'GET', '/api/messages', token)).status, 503)
 })
 
-t.test('with an orders version without staff its tokens are unknown to the notifier', async t => {
-  await replaceOrders(t, '{"message":"There is nothing at this address."}')
-  clock.ahead += 100_000
-  t.equal((await send('notifier', 'GET', '/api/messages', tokens[0] as string)).status, 401)
-})
-
 t.test('logs no token, hash of a token or password', async t => {
   const text = log.join('\n')
   t.ok(text.length > 0)

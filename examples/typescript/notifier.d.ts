@@ -658,12 +658,12 @@ export interface components {
             direction: "in" | "out";
             error: string | null;
             id: string;
-            /** @description By which the platform has the file. */
+            /** @description The id by which the platform has the file. */
             media_id: string | null;
-            /** @description Of ours alone. */
+            /** @description Set for our messages alone. */
             status: "queued" | "held" | "sending" | "unknown" | "accepted" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired" | null;
             template: string | null;
-            /** @description Of a button its label, of a location the place, of a file its caption or name. */
+            /** @description The label of a button, the place of a location, the caption or name of a file. */
             text: string | null;
             /** @description text, button, location, image, …; of ours text or template. */
             type: string;
@@ -704,7 +704,7 @@ export interface components {
             unread: number;
         };
         Costs: {
-            /** @description Of the current month, as summed within the last minute; null: the tenant has none. */
+            /** @description The current month's, as summed within the last minute; null: the tenant has none. */
             budget: {
                 marketing_paused: boolean;
                 month: string | null;
@@ -724,13 +724,13 @@ export interface components {
                 /** @description Delivered messages with pricing. */
                 messages: number;
                 paid: number;
-                /** @description Of these no tariff says the price: they are not in the amount. */
+                /** @description Messages whose price no tariff says: they are not in the amount. */
                 unknown: number;
             }[];
             from: string;
             time_zone: string;
             to: string;
-            /** @description Of all groups. */
+            /** @description The sums of all groups. */
             total: {
                 /** @description An exact decimal. */
                 amount: string;
@@ -738,7 +738,7 @@ export interface components {
                 /** @description Delivered messages with pricing. */
                 messages: number;
                 paid: number;
-                /** @description Of these no tariff says the price: they are not in the amount. */
+                /** @description Messages whose price no tariff says: they are not in the amount. */
                 unknown: number;
             };
             /** @description What the unknown ones are, most messages first, 100 at most. */

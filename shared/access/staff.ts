@@ -56,7 +56,7 @@ const forbidden = {
   examples: [{ message: refusalOf(['viewer'], ['dispatcher', 'admin']), code: 'role_forbidden' }],
 }
 
-/** Whether one of the roles of a member of staff may call an operation. */
+/** Returns true if one of the roles of a member of staff permits an operation. */
 export const mayCall = ({ roles }: Staff, operationId: string): boolean =>
   !!rolesFor(operationId)?.some(role => roles.includes(role))
 

@@ -60,7 +60,7 @@ export const docs = async (
       schema: {
         ...schema,
         ...(schema?.body !== undefined && { 'x-max-body-bytes': route.bodyLimit ?? app.initialConfig.bodyLimit }),
-        // Of the head or the size of any request.
+        // Any request may have a head or a size that is refused.
         response: { ...errorResponses(408, 413, 431), ...(schema?.response as object) },
       },
     }),

@@ -48,7 +48,7 @@ interface Response {
 
 type Paths = Record<string, Record<string, Operation>>
 
-/** What this file knows of an OpenAPI document. */
+/** The parts of an OpenAPI document that this file uses. */
 export interface OpenApi {
   info: { title: string; description?: string }
   tags: { name: string; description: string }[]
@@ -62,7 +62,7 @@ export interface OpenApi {
   }
 }
 
-/** What a document says beyond the routes' schemas. */
+/** The parts of a document that do not come from the routes' schemas. */
 export interface DocumentOptions {
   /** The requests that the service sends, by name; their schemas are read like those of routes. */
   webhooks?: Record<string, object> | undefined
@@ -175,7 +175,7 @@ const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parame
   return { name, required: required || name === tenantHeader.name }
 }
 
-/** Those of the members of a union, by their titles. */
+/** Collects the members of a union by their titles. */
 const examplesOf = ({ anyOf = [], examples = [] }: Schema): Pick<Media, 'examples' | 'example'> => {
   if (examples.length > 0) return { example: examples[0] }
   const named = anyOf.flatMap(({ title, examples: [value] = [] }) => (value === undefined ? [] : [[title, { value }]]))
@@ -195,7 +195,7 @@ class Components {
 
   /** The schema as the document has it: by reference when it has a title. */
   read({ must: _must, sentence: _sentence, documented, ...schema }: Schema): Schema {
-    // What `documented` says of a text, as that a number is written in it, the rules for the text would contradict.
+    // The rules for a text would contradict what `documented` says of it, such as that a number is written in it.
     if (documented) for (const keyword of ['type', 'pattern', 'maxLength', 'anyOf']) delete schema[keyword]
     const inner = mapInner(Object.assign(schema, documented), each => this.read(each))
     if (inner.title === undefined) return inner

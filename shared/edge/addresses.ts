@@ -3,7 +3,7 @@ import type { HttpError } from '../errors/errors.ts'
 import { Limit, rateLimited } from './limits.ts'
 import { isAsWritten } from './paths.ts'
 
-/** What one network address may do in a minute. */
+/** The limits of one network address, for each minute. */
 export interface AddressLimits {
   requests: number
   /** Requests refused with 401 or 403: an unknown token or signature. */

@@ -67,7 +67,7 @@ const discardMilliseconds = 5_000
 const discardBrokenMilliseconds = 500
 const discardBytes = 16_777_216
 
-/** What still arrives on the connection is not parsed: it becomes no request. */
+/** Drops what still arrives on the connection unparsed: it becomes no request. */
 const discardRest = (socket: Socket): void => {
   let left = discardBytes
   socket.removeAllListeners('data').on('data', ({ length }) => {

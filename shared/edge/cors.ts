@@ -15,7 +15,7 @@ const exposedHeaders = [
 /** How long a browser need not ask again; each caps it at its own maximum. */
 const maxAge = 86_400
 
-/** What merchants and their customers request. */
+/** The requests of merchants and their customers. */
 const isOpen = /^\/api\/(public|merchant)\//
 
 /** The value of CORS_ORIGINS that allows no origin anywhere. */

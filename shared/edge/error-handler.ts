@@ -4,7 +4,7 @@ import { bodyOf, codeOf, type HttpError, httpError, isHttpError, isPlainHttpErro
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { discardRefusedBody } from './connections.ts'
 
-/** Of Fastify's router and of the one here that finds allowed methods. */
+/** The options of Fastify's router and of the one here that finds allowed methods. */
 export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }
 
 /** The one place that writes error responses: JSON, `{message, errors?}` (docs/merchants/contract.md#error-body). */

@@ -35,7 +35,7 @@ const mostLevels = 64
 const mostKeys = 1_000
 const [quote, backslash, comma, openBrace, openBracket, closeBrace, closeBracket] = Buffer.from('"\\,{[}]')
 
-/** Whether JSON has more values than `most`, or more levels or keys of one object than any body of ours. Texts do not count. */
+/** Returns true if JSON has more values than `most`, or more levels or keys of one object than any body of ours. Texts do not count. */
 export const isTooComplex = (bytes: Buffer, most: number): boolean => {
   let [values, levels] = [0, 0]
   let isText = false
@@ -57,7 +57,7 @@ export const isTooComplex = (bytes: Buffer, most: number): boolean => {
   return false
 }
 
-/** Whether JSON costs more to parse than any body of ours. */
+/** Returns true if JSON costs more to parse than any body of ours. */
 export const isCostlyJson = (bytes: Buffer, most: number): boolean =>
   bytes.length > largeBytes && isTooComplex(bytes, most)
 

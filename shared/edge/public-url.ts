@@ -7,7 +7,7 @@ declare module 'fastify' {
   }
 }
 
-/** Whether a proxy at this address is trusted. */
+/** Returns true if a proxy at this address is trusted. */
 type IsTrusted = (address: string, hop: number) => boolean
 
 /**

@@ -34,7 +34,7 @@ export const validator = compile(false)
 
 const strict = compile(true)
 
-/** Of a route, among those that refuse unknown query fields, that checks its body itself. */
+/** Marks a route that refuses unknown query fields and checks its body itself. */
 export const strictExceptBody = (context: { httpPart?: string }): ReturnType<typeof strict> =>
   context.httpPart === 'body' ? () => true : strict(context as Parameters<typeof strict>[0])
 

@@ -70,7 +70,7 @@ export type HttpError = ReturnType<typeof httpErrors.getHttpError> & {
   readonly details: ErrorDetails
 }
 
-/** What a route throws. `message` and `details` are shown to the caller. */
+/** The error that a route throws. The response shows `message` and `details`. */
 export const httpError = (code: ErrorCode, message: string, details: ErrorDetails = {}): HttpError =>
   Object.assign(httpErrors.getHttpError(statusOf[code], message), { code, details })
 
@@ -136,7 +136,7 @@ const firstOf = (errors: FieldErrors): FieldErrors => {
   return Object.fromEntries(first)
 }
 
-/** What an error status means to the caller, for the documentation. */
+/** The meaning of each error status, for the documentation. */
 const meanings: Record<number, string> = {
   400: 'The X-tenant header is missing, or the body is not JSON.',
   401: 'The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated."',

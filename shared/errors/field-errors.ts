@@ -168,7 +168,7 @@ const literalsIn = ({ const: literal, enum: listed, anyOf = [] }: TSchema): unkn
   return listed ?? (members.every((member: unknown[]) => member.length > 0) ? members.flat() : [])
 }
 
-/** What a value of the right type fails, by that type. */
+/** The rules that a value of the right type can fail, by that type. */
 const limits: Record<string, (schema: TSchema, value: never) => string | undefined> = {
   string: ({ minLength = 0, maxLength, pattern }, value: string) => {
     if (value.length > maxLength) return `not be greater than ${maxLength} characters`
@@ -195,7 +195,7 @@ const boundsOf = ({ type, minimum, maximum, exclusiveMinimum }: TSchema): string
 
 const plural = (count: number, noun: string): string => (count === 1 ? noun : `${noun}s`)
 
-/** That of the member whose type the value has, else all types. */
+/** Returns the type of the member whose type the value has, else all types. */
 const demandOfUnion = (members: readonly TSchema[], value: unknown): string => {
   const given = members.filter(({ type }) => type !== 'null')
   const member = given.length === 1 ? given[0] : given.find(({ type }) => type === typeof value)

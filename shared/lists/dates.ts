@@ -15,7 +15,7 @@ export const readDateOrTime = (text: string): DateOrTime | undefined => {
   return isDate(date) && !Number.isNaN(time.getTime()) ? { time: time.toISOString() } : undefined
 }
 
-/** Whether the day of a date such as 2026-02-19 exists: JavaScript reads 2026-02-30 as the 2nd of March. */
+/** Returns true if the day of a date such as 2026-02-19 exists: JavaScript reads 2026-02-30 as the 2nd of March. */
 export const isDate = (text: string): boolean => {
   const day = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
@@ -24,7 +24,7 @@ export const isDate = (text: string): boolean => {
 const hours = 3_600_000
 const midnight = (date: string): number => Date.parse(`${date}T00:00:00Z`)
 
-/** Whether a range from `from` to `to` is empty in every time zone: they lie between 12 hours behind UTC and 14 before it. */
+/** Returns true if a range is empty in every time zone: they lie between 12 hours behind UTC and 14 before it. */
 export const isAfter = (from: DateOrTime, to: DateOrTime): boolean => {
   if ('date' in from && 'date' in to) return from.date > to.date
   const start = 'date' in from ? midnight(from.date) - 14 * hours : Date.parse(from.time)

@@ -15,7 +15,7 @@ export interface Filter<Value = unknown> {
 
 type Filters = Readonly<Record<string, Filter>>
 
-/** What a request filters by: the values of the filters that it gives. */
+/** The values of the filters that a request gives. */
 export type Wanted<F extends Filters> = {
   readonly [Name in keyof F]?: Exclude<ReturnType<F[Name]['read']>, undefined> | undefined
 }

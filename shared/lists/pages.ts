@@ -53,7 +53,7 @@ export interface WantedPage {
   readonly offset: number
 }
 
-/** Whether a flag is set; a bare one is. */
+/** Returns true if a flag is set; a bare one is. */
 const isSet = (flag: string | undefined): boolean => flag !== undefined && !/^(0|false)$/i.test(flag)
 
 /** The requested page; undefined: the whole list. */

@@ -4,7 +4,7 @@ import { type Filter, FilterText, oneOf, type Wanted } from './filters.ts'
 /** A filter of rows in memory by one of their fields. Texts compare without letter case and extra white space. */
 interface RowFilter<Row> extends Filter<string> {
   readonly keyOf: (row: Row) => string
-  /** Whether part of the text suffices. */
+  /** true: part of the text suffices. */
   readonly isPart: boolean
 }
 

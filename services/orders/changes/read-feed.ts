@@ -22,7 +22,7 @@ const positionOf = (cursor: string | undefined, feed: FeedState): number | undef
 export interface FeedPage {
   readonly changes: readonly Change[]
   readonly epoch: string
-  /** Of the last change, or where the reader was. */
+  /** The position of the last change, or where the reader was. */
   readonly position: number
   readonly hasMore: boolean
 }

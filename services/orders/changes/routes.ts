@@ -13,7 +13,7 @@ import type { ChangeWatch } from './watch.ts'
 const maxLimit = 500
 const defaultLimit = 100
 const maxWaitSeconds = 20
-/** Of one merchant in one process. */
+/** The limit of one merchant in one process. */
 const maxWaiting = 20
 
 const Query = Type.Object({
@@ -59,7 +59,7 @@ interface ChangesOptions {
   readonly watch: ChangeWatch
 }
 
-/** What happened to the merchant's orders, in an order in which nothing is skipped (docs/merchants/changes.md). */
+/** Routes of the feed: the changes of the merchant's orders, none skipped (docs/merchants/changes.md). */
 export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
   refuseUnknownFields(app)
   app.addHook('preClose', async () => watch.close())

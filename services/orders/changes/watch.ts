@@ -30,9 +30,9 @@ const findNews = async <Reader extends FeedReader>(tx: Tx, readers: readonly Rea
   return rows.map(({ index }) => readers[index] as Reader)
 }
 
-/** What other processes write is found by the next poll. */
+/** The next poll finds what other processes write. */
 const pollMilliseconds = 1_000
-/** What this process writes shares a poll within this time. */
+/** Changes that this process writes within this time share a poll. */
 const wakeMilliseconds = 50
 
 interface Waiter extends FeedReader {
@@ -84,7 +84,7 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     const timeout = setTimeout(resolve, milliseconds)
     signal.addEventListener('abort', () => resolve(), { once: true })
     waiters.add(waiter)
-    // What was committed since the reader looked.
+    // Finds changes committed since the reader looked.
     pollAfter(wakeMilliseconds)
     return promise.finally(() => {
       clearTimeout(timeout)

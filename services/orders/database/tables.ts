@@ -184,7 +184,7 @@ export interface Tables {
     actor: ChangeActor | null
     note: string | null
     happened_at: Generated<Date>
-    /** Of each waybill, or one of all. */
+    /** One for each waybill, or one for all. */
     traceparents: string[] | null
     position: Bigint | null
     is_relayed: Generated<boolean>

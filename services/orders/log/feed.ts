@@ -8,7 +8,7 @@ export interface FeedState {
   /** Positions of another epoch mean nothing. */
   readonly epoch: string
   readonly lastPosition: number
-  /** Those up to here are no longer kept. */
+  /** Changes up to here are no longer kept. */
   readonly deletedPosition: number
   /** More changes may wait for their positions. */
   readonly isBehind: boolean

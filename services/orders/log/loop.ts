@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { backoffAfter } from './backoff.ts'
 
-/** What has something to deliver, such as a tenant. */
+/** A key with something to deliver, such as a tenant. */
 export interface Waiting<Key> {
   readonly key: Key
   /** Another process is delivering for it. */
@@ -24,7 +24,7 @@ interface LoopOptions<Key> {
   readonly concurrency: number
   /** A drain that lasts longer leaves its slot to others, and takes one of these the next time. */
   readonly slow?: { readonly milliseconds: number; readonly concurrency: number }
-  /** What is written within this time shares a poll. */
+  /** Entries written within this time share a poll. */
   readonly wakeMilliseconds?: number
   /** The greatest share of its time that it polls, unless a poll lasts long: after a second it polls again. */
   readonly pollShare?: number

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { isoTime } from '../database/iso-time.ts'
 import type { ChangeActor, ChangeType } from '../database/tables.ts'
 
-/** What happened to one order. */
+/** One change of one order. */
 export interface Change {
   /** In the merchant's feed: 1, 2, 3 and so on. */
   readonly position: number

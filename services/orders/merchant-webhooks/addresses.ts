@@ -19,7 +19,7 @@ export const isPublicAddress = (address: string): boolean => {
 
 const privateNames = /(^|\.)(localhost|local|internal|home\.arpa)$/i
 
-/** What is wrong with the URL of an endpoint, as the end of a sentence. `allowsPrivate` is for development. */
+/** Returns the error of an endpoint's URL, as the end of a sentence. `allowsPrivate` is for development. */
 export const urlProblem = (text: string, allowsPrivate: boolean): string | undefined => {
   if (!URL.canParse(text)) return 'is not a URL'
   const { protocol, username, password, hostname } = new URL(text)
@@ -48,7 +48,7 @@ export const createResolve = (): Resolve => {
   }
 }
 
-/** Whether the host may be sent to; a name that has no address now may get one. */
+/** Returns true if requests may go to the host; a name that has no address now may get one. */
 export const leadsToPrivate = async (url: string, resolve: Resolve): Promise<boolean> => {
   const { hostname } = new URL(url)
   const addresses = hostname.startsWith('[') || isIP(hostname) ? [] : await resolve(hostname).catch(() => [])

@@ -145,7 +145,7 @@ const adding = `
     set message_id = excluded.message_id, body = excluded.body, state = 'pending', attempts = 0, next_attempt_at = null
     where webhook_deliveries.state <> 'pending'`
 
-/** Of the pending events of each waybill the first is due, the others wait for it. */
+/** Makes the first pending event of each waybill due; the others wait for it. */
 export const activate = (tx: Tx, tenant: string, endpointId: string, waybills: readonly string[]) =>
   tx.client.query({
     name: 'activate_deliveries',

@@ -44,7 +44,7 @@ export interface DrainOptions {
 }
 
 export const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
-/** Of one endpoint at once. */
+/** The most requests to one endpoint at once. */
 const requestsAtOnce = 16
 const eventsAtOnce = 256
 /** Afterwards other endpoints are sent to. */

@@ -44,7 +44,7 @@ const deletePending = async (tx: AnyTransaction, tenant: string): Promise<number
   return rows.length
 }
 
-/** Of one deleted endpoint a slice of its deliveries or, when none is left, its row. */
+/** Deletes a slice of the deliveries of one deleted endpoint or, when none is left, its row. */
 const deleteEndpoints = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rows: deleted } = await tx.client.query(
     `select endpoint_id as id from webhook_endpoints where tenant_id = $1 and state = 'deleted' limit 1`,

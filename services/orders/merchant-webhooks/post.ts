@@ -5,7 +5,7 @@ import { privateProblem, refusedCode, urlProblem } from './addresses.ts'
 import { readRetryAfter } from './schedule.ts'
 import { headersOf } from './secrets.ts'
 
-/** What came of a request. */
+/** The result of a request. */
 export interface Attempt {
   /** null: there was no response, and `error` says why. */
   readonly code: number | null
@@ -32,7 +32,7 @@ interface PostOptions {
   readonly signal: AbortSignal
 }
 
-/** Of a request, including its response. */
+/** The limit of a request, its response included. */
 export const requestMilliseconds = 10_000
 const keptBytes = 1_024
 

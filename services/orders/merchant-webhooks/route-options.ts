@@ -24,10 +24,10 @@ export interface WebhookOptions {
 
 export const failures = errorResponses(400, 401, 405, 413, 415, 422, 429, 503)
 export const failuresOfOne = { ...failures, ...errorResponses(404) }
-/** What the schemas of all routes have. */
+/** The parts that the schemas of all routes share. */
 export const common = { tags: ['webhooks'], security: [{ token: [] }] }
 const params = Type.Object({ id: Type.String({ description: 'The id of the webhook.' }) })
-/** What the schemas of routes of one webhook have. */
+/** The parts that the schemas of routes of one webhook share. */
 export const ofOne = { ...common, params }
 
 export const unknownWebhook = (): HttpError => httpError('not_found', 'The requested webhook does not exist.')

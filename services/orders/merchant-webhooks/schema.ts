@@ -66,7 +66,7 @@ export const WebhookWithSecret = Type.Object(
 )
 export const exampleSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
 
-/** What came of a request. */
+/** The result of a request. */
 const attempt = {
   code: Code,
   ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),

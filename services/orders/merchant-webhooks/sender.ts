@@ -27,7 +27,7 @@ interface SenderOptions {
 /** Endpoints at once; those that take longer than a second have slots of their own. */
 const concurrency = 8
 const slow = { milliseconds: 1_000, concurrency: 64 }
-/** Of requests in flight when the process stops. */
+/** The time that requests in flight get when the process stops. */
 const stopMilliseconds = 3_000
 
 export type WebhookSender = ReturnType<typeof createWebhookSender>

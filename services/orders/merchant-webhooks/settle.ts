@@ -1,7 +1,7 @@
 import { type Attempt, isSuccess } from './post.ts'
 import { failuresAfter, heldAttempt, isDown, nextAttempt, pauseAfter } from './schedule.ts'
 
-/** What came of an attempt to deliver an event. */
+/** The result of an attempt to deliver an event. */
 export interface Outcome extends Attempt {
   readonly position: number
   readonly waybill: string

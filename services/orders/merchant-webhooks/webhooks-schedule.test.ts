@@ -43,7 +43,7 @@ t.test('Retry-After is read as seconds or as a date, up to a day', async t => {
     ['Fri, 20 Feb 2036 08:00:00 GMT', 24 * hour],
     ['-5', 0],
     ['soon', 0],
-    // Of up to 40 characters; as a date, some digits are a year.
+    // Texts have up to 40 characters; as a date, some digits are a year.
     ['1'.repeat(100), 0],
     [`Fri, 20 Feb 2026 09:01:00 GMT${' '.repeat(11)}`, 60],
     [`Fri, 20 Feb 2026 09:01:00 GMT${' '.repeat(12)}`, 0],

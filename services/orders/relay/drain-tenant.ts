@@ -30,7 +30,7 @@ export interface DrainOptions extends PostOptions {
 const defaultLeaseSeconds = (4 * serviceRequestMilliseconds) / 1000
 
 type Held = Lease<AcquiredLease>
-/** What ends a drain before everything that was read is delivered. */
+/** A reason to end a drain before everything that was read is delivered. */
 type Obstacle = PostFailure | { readonly kind: 'leased_elsewhere' }
 
 /**

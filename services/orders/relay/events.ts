@@ -11,7 +11,7 @@ export interface Entry {
   readonly statusKeys: readonly string[]
   readonly note: string | null
   readonly happenedAt: Date
-  /** Of each waybill, or one of all. */
+  /** One for each waybill, or one for all. */
   readonly traceparents: readonly (string | null)[]
 }
 

@@ -13,7 +13,7 @@ export type KnownByNotifier =
   | {
       readonly kind: 'known'
       readonly events: readonly KnownEvent[]
-      /** Of earlier events the notifier lacks some: its database was restored. null: it never was. */
+      /** The notifier lacks some earlier events: its database was restored then. null: it never was. */
       readonly inDoubtBefore: Date | null
     }
   /** The notifier does not know the tenant. */
