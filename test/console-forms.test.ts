@@ -85,6 +85,7 @@ if (browser) {
     t.ok((await widthOf(phone.page)) <= 390)
     await checkSeen(t, phone)
     await orders.rows(`update statuses set name = 'Rider on the way' where status_key = 'key_2'`)
+    await orders.rows('update tenants set version = version + 1')
     await phone.page.reload()
     await phone.page.getByRole('button', { name: 'Rider on the way' }).waitFor()
   })
