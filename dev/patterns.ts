@@ -53,7 +53,7 @@ const isProgram = (file: string): boolean => /\/(main|admin)\.ts$/.test(file)
  * Returns one sentence for each problem with a pattern of `folders` in `root`, tests excepted. Literals are checked as written,
  * computed ones and those of schemas by the values they have when their files are imported.
  */
-const findSlowPatterns = async (root: string, folders: readonly string[]): Promise<string[]> => {
+export const findSlowPatterns = async (root: string, folders: readonly string[]): Promise<string[]> => {
   const found = folders.flatMap(folder => globSync(`${folder}/**/*.ts`, { cwd: root }))
   const files = found.filter(file => !/node_modules|\.test\.ts$|\/test\//.test(file)).map(file => join(root, file))
   const problems = new Set<string>()

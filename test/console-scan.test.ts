@@ -163,6 +163,7 @@ if (browser) {
     await orders.rows('update merchants set name = $1', [`${attack} & Sons`])
     await orders.rows('update businesses set name = $1', [attack])
     await orders.rows(`update cities set name = $1 where city_id = 3000`, [attack])
+    await orders.rows('update tenants set version = version + 1')
     await orders.bulk(batch(Array(3).fill(order({ destination_city_id: 3000 }))))
     const components = JSON.stringify([{ type: 'BODY', text: `${attack} {{1}}` }])
     await notifier.rows('update templates set components = $1::jsonb', [components])

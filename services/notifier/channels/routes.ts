@@ -199,7 +199,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
       const { phone_number_id: id } = request.params
       const before = await inTenant(pool, tenant, async (tx: Tx) => {
         const before = await readChannel(tx, tenant, id)
-        await resumeChannel(tx, tenant, id, actor)
+        if (before) await resumeChannel(tx, tenant, id, actor)
         return before
       })
       if (!before) throw noSuchChannel()

@@ -90,7 +90,12 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
     return catalogue
   }
   const version = batchReads(async tenant => new Map([['version', await readVersion(pool, tenant)]]))
-  const fresh = async (tenant: string) => since(tenant, (await version(tenant, 'version')) ?? '0')
+  const fresh = async (tenant: string): Promise<Catalogue> => {
+    const read = (await version(tenant, 'version')) ?? '0'
+    const catalogue = await since(tenant, read)
+    // A restored backup takes the version back.
+    return catalogue.version === read ? catalogue : reload(tenant)
+  }
   const lists = ({ tenant, version, cities, rateCards }: Catalogue, merchantId: string): Lists => {
     const card = rateCards.get(merchantId)
     const key = `${tenant} ${version} ${card?.name ?? ''}`
