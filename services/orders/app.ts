@@ -139,13 +139,13 @@ const registerMerchants = async (
     readTypedWaybills(pool, ({ merchant }) => merchant.tenant),
   )
   await app.register(userRoutes, { pool, findCaller })
-  await app.register(catalogueRoutes, { pool, catalogues })
   await app.register(cityRoutes, {
     catalogues,
     tag: 'merchant',
     operationId: 'listCities',
     callerOf: ({ merchant }) => merchant,
   })
+  await app.register(catalogueRoutes, { pool, catalogues })
   await app.register(placeRoutes, { catalogues, nextSlice: dependencies.nextSlice })
   await app.register(bookingRoutes, {
     dependencies: dependencies.booking,
