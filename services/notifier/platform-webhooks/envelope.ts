@@ -57,12 +57,14 @@ export const originsOf = (document: unknown): string[] => {
  */
 export const scanOrigins = (bytes: Buffer): string[] => {
   const body = bytes.toString('latin1')
-  const numbers = scanIds(body, /"phone_number_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"?([\w.-]{1,64})/g)
-  return numbers.length > 0 ? numbers : scanIds(body, /"id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"?([\w.-]{1,64})/g)
+  const numbers = scanIds(body, /"phone_number_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("[\w.-]{1,64}"|\d{1,16}(?![\w.]))/g)
+  return numbers.length > 0
+    ? numbers
+    : scanIds(body, /"id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("[\w.-]{1,64}"|\d{1,16}(?![\w.]))/g)
 }
 
 const scanIds = (body: string, pattern: RegExp): string[] => {
-  const ids = body.matchAll(pattern).map(([, id = '']) => id)
+  const ids = body.matchAll(pattern).map(([, id = '']) => id.replaceAll('"', ''))
   return [...new Set(ids.take(2_000))].slice(0, 32)
 }
 

@@ -265,9 +265,9 @@ t.test('the origins of an unverified body are its numbers, else its accounts', t
     const accounts = { object: 'x', entry: entry.slice(2) }
     t.same(scanOrigins(Buffer.from(JSON.stringify(accounts, null, indent))), ['waba-2'])
   }
-  t.same(scanOrigins(Buffer.from('{"entry":[{"id":7,"changes":[{"value":{"metadata":{"phone_number_id":9}}}]}]}')), [
-    '9',
-  ])
+  const numbered = (id: string) => `{"entry":[{"id":7,"changes":[{"value":{"metadata":{"phone_number_id":${id}}}}]}]}`
+  t.same(scanOrigins(Buffer.from(numbered('9'))), ['9'])
+  for (const noId of ['false', 'null', '1.5', '{}']) t.same(scanOrigins(Buffer.from(numbered(noId))), ['7'], noId)
   const text = '\\","phone_number_id":"200"}}]}],"entry":[{"id":"200"}] {{{{{{ "phone_number_id":"200"'
   t.same(scanned(envelope({ messages: [inbound({ text: { body: text } })] })), ['100'])
   const many = Array.from({ length: 5000 }, (_, index) => change({}, 'x', `waba-${index}`))
