@@ -71,6 +71,7 @@ const merchantPrefix = '/api/public/merchant'
 const staffPrefix = '/api/staff'
 /** Some programs use this path for every request. */
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
+
 /** Creates the dependencies of the routes. */
 const createDependencies = ({ pool, tracer, login, catalogueBytes }: OrdersOptions, registry: Registry) => {
   const catalogues = createCatalogues(pool, catalogueBytes, registry)

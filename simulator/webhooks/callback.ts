@@ -139,7 +139,7 @@ const post = async (
   }
 }
 
-/** Serializes a webhook: JSON with everything beyond ASCII as `\uXXXX`, in lower-case hex, as the real API signs it. */
+/** Serializes a webhook as the real API signs it: JSON that escapes everything beyond ASCII, in lower-case hex. */
 const serialize = (payload: unknown): Buffer<ArrayBuffer> =>
   Buffer.from(
     JSON.stringify(payload).replace(

@@ -96,7 +96,7 @@ export interface StoredMessage {
   isCancelled: boolean
 }
 
-export interface Arrival {
+interface Arrival {
   message: string
   person: string
   /** Milliseconds since 1970, by the API's clock. */

@@ -1,5 +1,5 @@
 /** The client's knowledge of a request: it was done, it was refused, or neither is known. */
-export type Ending = 'done' | 'refused' | 'in doubt'
+type Ending = 'done' | 'refused' | 'in doubt'
 
 /** A request as its client saw it. Times are in milliseconds since 1970. */
 export interface Call {

@@ -18,7 +18,7 @@ import { createRecorder, type Recorder } from './record.ts'
 import { becomeReady, comeToRest, emptyOutbox } from './recover.ts'
 
 /** A profile of the bed: clients, faults, and the conditions that must hold beside the audit's checks. */
-export interface Profile {
+interface Profile {
   /** The promise, as the command line names it. */
   readonly name: string
   readonly bed: BedOptions

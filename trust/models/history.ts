@@ -12,7 +12,7 @@ export interface Step<State> {
   run: (state: State) => Promise<string | number>
 }
 
-export interface Model<State, Setting> {
+interface Model<State, Setting> {
   /** Choices for a whole history. */
   settings: fc.Arbitrary<Setting>
   /** Creates the state in which a history begins: nothing of an earlier one shows. */
@@ -27,7 +27,7 @@ export interface Model<State, Setting> {
 // biome-ignore lint/suspicious/noExplicitAny: what a model keeps is its own
 export type CreateModel = (t: Teardown) => Promise<Model<any, any>>
 
-export interface HistoryOptions {
+interface HistoryOptions {
   seed: number
   histories: number
   /** No history begins later; the search for a smaller failing one takes as long again. */

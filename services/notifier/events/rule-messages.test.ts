@@ -1,24 +1,8 @@
 import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
+import { ruleOf as rule } from '../test/rules-of-demo.ts'
 import { fires, messageOf, type Rule, templateOf } from './rules.ts'
 
-const rule = (more: Partial<Rule> = {}): Rule => ({
-  event: 'key_13',
-  text: null,
-  template: 'order_delivered',
-  language: 'en_US',
-  header: [],
-  body: ['{{customer_name}}'],
-  components: [],
-  phoneNumberId: null,
-  holdsUntilOpen: false,
-  sendBetween: null,
-  supersedes: [],
-  expiresAfterHours: null,
-  pausesOnCategoryChange: false,
-  pausedReason: null,
-  ...more,
-})
 const eventOf = (status_key: string, type = 'order.created'): OrderEvent => ({
   ...{ id: 'a', type, happened_at: '2026-02-19T19:06:23.000Z', order: { ...exampleSnapshot, status_key } },
 })

@@ -3,24 +3,10 @@ import t from 'tap'
 import { fillComponent, fillText, hasPlaceholder, placeholderError } from '../messages/placeholders.ts'
 import { type Parameter, ParameterText } from '../messaging-api/message-template.ts'
 import { orderFacts } from '../test/orders-stand-in.ts'
+import { ruleOf } from '../test/rules-of-demo.ts'
 import { messageOf, type Rule } from './rules.ts'
 
-const rule = (event: string): Rule => ({
-  event,
-  text: null,
-  template: 'order_delivered',
-  language: 'en_US',
-  header: [],
-  body: ['{{customer_name}}'],
-  components: [],
-  phoneNumberId: null,
-  holdsUntilOpen: false,
-  sendBetween: null,
-  supersedes: [],
-  expiresAfterHours: null,
-  pausesOnCategoryChange: false,
-  pausedReason: null,
-})
+const rule = (event: string): Rule => ruleOf({ event })
 
 t.test('fields appear in texts as plain words and digits', async t => {
   const order = orderFacts({ cod: 1500000, delivery_charge: 450.5, description: null, order_no: '' })

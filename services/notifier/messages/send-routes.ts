@@ -24,7 +24,7 @@ import { ById, OneMessage, readMessage } from './list-routes.ts'
 import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
 import { exampleMessage } from './view.ts'
 
-export interface SendOptions extends WaybillDependencies {
+interface SendOptions extends WaybillDependencies {
   /** Runs when there are messages to send. */
   onQueued: () => void
   /** The limit of one bulk request; 1000 by default. */

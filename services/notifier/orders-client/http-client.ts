@@ -12,7 +12,7 @@ import {
   type WantedToken,
 } from './orders-client.ts'
 
-export interface OrdersClientOptions {
+interface OrdersClientOptions {
   /** An address such as http://orders:3000 */
   readonly url: string
   readonly serviceToken: string

@@ -11,7 +11,7 @@ import type { MessageBody } from '../messages/schema.ts'
 import { preflightOf } from './check.ts'
 import type { Preflight } from './view.ts'
 
-export type Preflighted =
+type Preflighted =
   | { kind: 'examined'; messages: Preflight[] }
   | { kind: 'refused'; errors: ErrorList }
   | { kind: 'orders_away' }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import type { Rule } from '../events/rules.ts'
 import { applyRules } from '../provisioning/apply-rules.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 
@@ -22,3 +23,22 @@ export const giveRules = async (pool: pg.Pool, rules?: unknown[]): Promise<void>
   const applied = await inTenant(pool, 'demo', (tx: Tx) => applyRules(tx, 'demo', checked.file.rules))
   if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.errors))
 }
+
+/** A rule that sends `order_delivered` once the order is delivered. */
+export const ruleOf = (more: Partial<Rule> = {}): Rule => ({
+  event: 'key_13',
+  text: null,
+  template: 'order_delivered',
+  language: 'en_US',
+  header: [],
+  body: ['{{customer_name}}'],
+  components: [],
+  phoneNumberId: null,
+  holdsUntilOpen: false,
+  sendBetween: null,
+  supersedes: [],
+  expiresAfterHours: null,
+  pausesOnCategoryChange: false,
+  pausedReason: null,
+  ...more,
+})

@@ -6,7 +6,7 @@ export interface Rate {
   readonly eachExtraKg: number
 }
 
-export interface Zone {
+interface Zone {
   readonly id: number
   readonly name: string
 }

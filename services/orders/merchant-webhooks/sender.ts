@@ -33,7 +33,7 @@ const stopMilliseconds = 3_000
 export type WebhookSender = ReturnType<typeof createWebhookSender>
 
 /** Sends merchants' events to their endpoints. Any number of processes may run one. */
-export const createWebhookSender = (options: SenderOptions) => {
+const createWebhookSender = (options: SenderOptions) => {
   const { pool, logger } = options
   const aborted = new AbortController()
   const holder = randomUUID()

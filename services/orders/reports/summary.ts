@@ -8,7 +8,7 @@ export const groupings = ['day', 'status', 'city'] as const
 type Grouping = (typeof groupings)[number]
 
 /** A merchant's orders that were created in a period. Dates are days in the tenant's time zone, both included. */
-export interface SummaryQuery {
+interface SummaryQuery {
   readonly merchantId: string
   readonly businessId: string | undefined
   readonly from: string
@@ -23,7 +23,7 @@ export interface SummaryQuery {
 export const maxSummed = 500_000
 
 /** The sums of a group's orders in one status. COD in whole units of the tenant's currency. */
-export interface Counted {
+interface Counted {
   /** A date, a status key or the id of a city. */
   readonly key: string
   readonly status_key: string

@@ -3,7 +3,7 @@ import type { Check, Evidence, StoredOrder } from '../evidence.ts'
 import { type Call, intentsOf } from '../history.ts'
 
 /** The fields of an order in a merchant's request. */
-export interface AskedOrder {
+interface AskedOrder {
   readonly phone: string
   readonly cod: number
 }

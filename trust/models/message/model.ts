@@ -1,5 +1,5 @@
 export const reports = ['sent', 'delivered', 'read', 'failed'] as const
-export type Reported = (typeof reports)[number]
+type Reported = (typeof reports)[number]
 
 export interface Message {
   name: string
