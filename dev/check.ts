@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findUpwardImports, readImports } from './layers.ts'
-import { readDocuments } from './openapi.ts'
+import { readDocuments, writeTypes } from './openapi.ts'
 import { root } from './settings.ts'
 
 const runTool = (path: string, args: readonly string[], stdout: 'inherit' | 'pipe') =>
@@ -28,9 +28,8 @@ const checkTypes = (): boolean => {
   // Fails if the compiler changes its wording, which would otherwise pass as no imports.
   const upward = imports.length > 0 ? findUpwardImports(imports) : ['tsc --explainFiles lists no imports.']
   process.stdout.write(stdout.slice(0, listed) + upward.map(sentence => `${sentence}\n`).join(''))
-  return (
-    status === 0 && upward.length === 0 && runTool('typescript-7/bin/tsc', ['-p', 'portal'], 'inherit').status === 0
-  )
+  const others = ['portal', 'examples'].map(folder => runTool('typescript-7/bin/tsc', ['-p', folder], 'inherit').status)
+  return status === 0 && upward.length === 0 && others.every(ended => ended === 0)
 }
 
 const checkLint = (): boolean => runTool('.bin/biome', ['check', '--error-on-warnings', '.'], 'inherit').status === 0
@@ -43,10 +42,10 @@ const checkPatterns = (): boolean =>
   }).status === 0
 
 /** Checks the OpenAPI documents of both services by dev/redocly.yaml. */
-const checkDocuments = async (): Promise<boolean> => {
+const checkDocuments = (): boolean => {
   const folder = join(root, 'node_modules/.cache/openapi')
   mkdirSync(folder, { recursive: true })
-  const files = Object.entries(await readDocuments()).map(([name, document]) => {
+  const files = Object.entries(documents).map(([name, document]) => {
     const file = join(folder, `${name}.json`)
     writeFileSync(file, JSON.stringify(document, null, 2))
     return file
@@ -61,5 +60,7 @@ const checkDocuments = async (): Promise<boolean> => {
   return status === 0
 }
 
-const ok = [checkTypes(), checkLint(), checkPatterns(), await checkDocuments()].every(Boolean)
+const documents = await readDocuments()
+await writeTypes(documents)
+const ok = [checkTypes(), checkLint(), checkPatterns(), checkDocuments()].every(Boolean)
 process.exit(ok ? 0 : 1)
