@@ -1,6 +1,5 @@
 import { median, rounded } from '../bench/figures.ts'
 import type { Attack } from './attacks.ts'
-import { goOnBeside, maxOpenSeconds, maxRatio, slackMs } from './beside.ts'
 import type { Operation } from './document.ts'
 import { rightBodies } from './inputs.ts'
 import { type Place, placesOf, sizeOf } from './places.ts'
@@ -13,8 +12,6 @@ const maxMs = 50
 /** Limits the cost of four times the bytes; below this many milliseconds it is noise, more of it beside other tests. */
 const maxGrowth = 10
 const noiseMs = { full: 3, short: 20 }
-/** The number of the most costly inputs that are kept. */
-const kept = 10
 
 interface Try {
   readonly attack: Attack
@@ -26,8 +23,6 @@ interface Try {
 /** Searches for costly inputs of a service. */
 class Search {
   readonly broken: Broken
-  /** Inputs of up to 64 KB that took longest. */
-  readonly costly: { input: Request; ms: number; what: string }[] = []
   readonly counts = { inputs: 0, places: 0 }
   worstMs = 0
   readonly #target: Target
@@ -92,8 +87,6 @@ class Search {
       if (!input) continue
       const ms = await this.#send(input, one.what)
       slow.push({ one, ms })
-      if (sizeOf(input) <= 65_536) this.costly.push({ input, ms, what: one.what })
-      this.costly.sort((a, b) => b.ms - a.ms).splice(kept)
       if (ms > 3_000) break
     }
     if ((await this.#target.blockedMs()) > maxMs / 2)
@@ -155,24 +148,17 @@ const search = async (target: Target, { short, report, broken }: TrustOptions): 
 }
 
 export const promise: TrustPromise = {
-  promise: 'No client stalls the others: every input costs little, and slow senders are cut off',
-  limit: `attacks in every text up to its limits: event loop blocked at most ${maxMs} ms longer than by harmless text, linear, no 5xx; p99 of others beside 10 such clients or 500 slow sockets below ${maxRatio} x or within ${slackMs} ms; slow sockets closed in ${maxOpenSeconds} s`,
+  promise: 'No client stalls the others: every input costs little',
+  limit: `attacks in every text up to its limits: event loop blocked at most ${maxMs} ms longer than by harmless text, linear, no 5xx`,
   run: async options => {
     const found: Search[] = []
-    const beside = {}
-    for (const target of Object.values(await startTargets(options))) {
-      const searched = await search(target, options)
-      found.push(searched)
-      if (searched.costly.length === 0) continue
-      for (const { what, ms } of searched.costly) options.report(`costs most: ${what}, ${rounded(ms)} ms`)
-      const costly = searched.costly.map(({ input }) => input)
-      Object.assign(beside, await goOnBeside(target, costly, options))
-    }
+    for (const target of Object.values(await startTargets(options))) found.push(await search(target, options))
     const total = (key: keyof Search['counts']): number => found.reduce((sum, { counts }) => sum + counts[key], 0)
     return {
-      ...{ inputs: total('inputs'), places: total('places'), errors: options.broken.count },
+      inputs: total('inputs'),
+      places: total('places'),
+      errors: options.broken.count,
       'worst ms': rounded(Math.max(...found.map(({ worstMs }) => worstMs)), 1),
-      ...beside,
     }
   },
 }

@@ -1,13 +1,10 @@
 import fc from 'fast-check'
 import { deviation, isPlainRefusal, type Operation, type Response } from './document.ts'
-import { fuzzSockets } from './fuzz-sockets.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import { type DrawnRequest, requestsOf } from './requests.ts'
 import { startTargets, type Target } from './targets.ts'
 
 const inputs = { full: 50_000, short: 1_000 }
-/** The share of raw-byte inputs, which no client would send. */
-const shareOfSockets = 0.1
 
 /** Ids in responses, with the path parameters that they fill. */
 const ids = {
@@ -81,7 +78,7 @@ export const promise: TrustPromise = {
     const targets = Object.values(await startTargets(options))
     const total = short ? inputs.short : inputs.full
     const operations = targets.reduce((sum, target) => sum + target.operations.length, 0)
-    const each = Math.ceil((total * (1 - shareOfSockets)) / operations)
+    const each = Math.ceil(total / operations)
     let sent = 0
     let succeeded = 0
     for (const target of targets) {
@@ -94,8 +91,6 @@ export const promise: TrustPromise = {
         if (counts.succeeded > 0) succeeded++
       }
     }
-    for (const target of targets)
-      sent += await fuzzSockets(target, Math.ceil((total * shareOfSockets) / targets.length), seed, broken)
     broken.require(succeeded >= operations / 2, `only ${succeeded} of ${operations} operations ever succeeded`)
     broken.require(sent >= total, `only ${sent} of ${total} inputs were tried`)
     return { inputs: sent, operations, 'that also succeeded': succeeded, errors: broken.count }

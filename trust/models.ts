@@ -2,16 +2,14 @@ import { randomInt } from 'node:crypto'
 import { conversation } from './models/conversation.ts'
 import { endpoint } from './models/endpoint/steps.ts'
 import { type CreateModel, playHistories } from './models/history.ts'
-import { idempotency } from './models/idempotency.ts'
 import { message } from './models/message/steps.ts'
 import { order } from './models/order/steps.ts'
 import { outbox } from './models/outbox/steps.ts'
-import { tokens } from './models/tokens/steps.ts'
 import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promise.ts'
 
-const models: Record<string, CreateModel> = { order, idempotency, tokens, message, conversation, outbox, endpoint }
+const models: Record<string, CreateModel> = { order, message, conversation, outbox, endpoint }
 
-/** `MODELS_ONLY='order tokens'` plays only these models. */
+/** `MODELS_ONLY='order message'` plays only these models. */
 const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)
 
 const play = async (name: string, create: CreateModel, seed: number, options: TrustOptions): Promise<number[]> => {

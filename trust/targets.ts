@@ -9,11 +9,10 @@ import { eventually } from '../test/courier.ts'
 import { type Courier, countByStatus, measure, startCourier, withProbe } from './courier.ts'
 import { type OpenApi, type Operation, operationsOf } from './document.ts'
 import type { TrustOptions } from './promise.ts'
-import { createSender, type Headers, type Request, type Send } from './sender.ts'
+import { createSender, type Headers, type Send } from './sender.ts'
 
 export const appSecret = 'trust-app-secret'
 export const verifyToken = 'trust-verify-token'
-export const rivalSecret = 'rival-app-secret'
 const rivalNumber = '206540352242922'
 export const channelPath = `/api/channels/${phoneNumberId}`
 /** Demo's channel in working order. */
@@ -33,8 +32,6 @@ export interface Target {
   readonly names: Readonly<Record<string, string>>
   /** Texts that only rows of demo have. */
   readonly marks: readonly string[]
-  /** A light request of another tenant. */
-  readonly rivals: Request
   readonly send: Send
   /** Milliseconds for which the event loop was blocked since the last time; no more than the thread computed. */
   readonly blockedMs: () => Promise<number>
@@ -84,7 +81,6 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
   const waybills = { mode: 'auto', format: 'RV########' } as const
   await applyTenant(pool, largeTenant(), false)
   await applyTenant(pool, tenantFile({ id: 'rival', name: 'Rival Couriers', waybills }), false)
-  const rival = await ordersTokens.createTokenFor(pool, { tenant: 'rival', merchant: 'shop@example.com' })
   const leaving = await ordersTokens.createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
   const leavingStaff = await ordersTokens.createTokenFor(pool, { tenant: 'demo', staff: 'Sunil' })
   const merchant = bearer(courier.merchant.token)
@@ -117,12 +113,6 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     },
     names: { waybill, waybill_number: waybill, tenant: 'demo', id },
     marks: [waybill, url, ...Object.values(marked)],
-    rivals: {
-      method: 'POST',
-      path: bulkPath,
-      headers: { ...bearer(rival.token, 'rival'), ...json },
-      body: JSON.stringify(batch()),
-    },
     createToken: holder => ordersTokens.createTokenFor(pool, holder),
     revokeToken: id => ordersTokens.revokeTokenById(pool, id),
     repair: async () => {},
@@ -132,9 +122,9 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
 const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string): Promise<Target> => {
   const { pool, ...service } = await describe(t, courier, 'notifier')
   await addTenant(pool, 'rival', rivalNumber, {})
-  const rival = bearer((await notifierTokens.createTokenFor(pool, { tenant: 'rival', staff: 'Kamal' })).token, 'rival')
-  const change = async (method: string, path: string, body: object = {}, headers: Headers = courier.staff) => {
-    const changed = await service.send({ method, path, headers: { ...headers, ...json }, body: JSON.stringify(body) })
+  const change = async (method: string, path: string, body: object = {}) => {
+    const headers = { ...courier.staff, ...json }
+    const changed = await service.send({ method, path, headers, body: JSON.stringify(body) })
     if (changed.status >= 300) throw new Error(`${method} ${path}: ${changed.status} ${changed.text}`)
     return JSON.parse(changed.text)
   }
@@ -143,7 +133,6 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
     await change('PUT', channelPath, { ...channelOfDemo, messages_per_second: 1 })
     await change('POST', `${channelPath}/resume`)
   }
-  await change('PUT', `/api/channels/${rivalNumber}`, { app_secret: rivalSecret }, rival)
   await repair()
   await change('POST', '/api/templates/sync')
   const example = service.operations.find(({ id }) => id === 'POST /api/messages')?.example as object
@@ -157,7 +146,6 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
     names: { id: data.id, phone_number_id: phoneNumberId, phone: '94770000101', waybill_number: waybill, waybill },
     // The number is no mark: any company may add it, since only its access token lets it send.
     marks: [data.id, waybill],
-    rivals: { method: 'GET', path: '/api/messages', headers: rival },
     createToken: holder => notifierTokens.createTokenFor(pool as pg.Pool, holder as never),
     revokeToken: id => notifierTokens.revokeTokenById(pool, id),
     repair,

@@ -8,6 +8,9 @@ import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.t
 import { spawnWorker } from './test/spawn-worker.ts'
 import { createFixture as createWebhooks, envelope, inbound } from './test/webhooks-fixture.ts'
 
+/** Returns the time of UTC clocks so many hours from now. */
+const clockIn = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
+
 /** Starts a worker whose clock is wrong by so many hours. */
 const spawn = (t: Test, fixture: Parameters<typeof spawnWorker>[1], hours: number) =>
   spawnWorker(t, fixture, { NODE_OPTIONS: `--import ${root}/dev/wrong-clock.ts`, CLOCK_IS_WRONG_BY: String(hours) })
@@ -17,7 +20,7 @@ for (const hours of [-30, 30])
     const fixture = await createFixture(t, { isRunning: false, plan: 'free' })
     const { accept, rows, pool, control } = fixture
     const wrote = (recipient: string) => ({ tenant: 'demo', phoneNumberId, recipient })
-    const people = ['94770000101', '94770000102'].map(wrote)
+    const people = ['94770000101', '94770000102', '94770000104'].map(wrote)
     await inTenant(pool, 'demo', (tx: Tx) =>
       recordInbound(
         tx,
@@ -27,6 +30,10 @@ for (const hours of [-30, 30])
     const [sent] = await accept(messageTo('0770000101'))
     const [retried] = await accept(messageTo('0770000102'))
     const [late] = await accept(messageTo('0770000103', { hold_until_open: true }))
+    const [early] = await accept(messageTo('0770000104'))
+    // They are open by the clock of the process alone.
+    const openThere = { timeZone: 'UTC', between: [clockIn(hours - 1), clockIn(hours + 1)] }
+    await rows('update messages set hours = $2 where message_id = $1', [early, JSON.stringify(openThere)])
     // The conversation closed after the message was queued.
     await rows(`update messages set status = 'queued' where message_id = $1`, [late])
     control.script({ call: 'messages', times: 1, recipient: '94770000102', trouble: { kind: 'error', code: 131016 } })
@@ -39,6 +46,8 @@ for (const hours of [-30, 30])
     await until('the second one was refused', async () => (await of(retried))?.attempts)
     await until('the first one was sent', async () => (await of(sent))?.status === 'accepted')
     await until('the last one is held', async () => (await of(late))?.status === 'held')
+    await until('one waits for its hours', async () => Number((await of(early))?.wait) > 3_600)
+    t.match(await of(early), { status: 'queued', attempts: 0 })
     const { status, attempts, wait } = (await of(retried)) ?? {}
     t.match({ status, attempts }, { status: 'queued', attempts: 1 })
     t.ok(wait >= 5 && wait <= 6, `again after ${wait} s`)
