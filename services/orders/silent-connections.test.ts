@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t from 'tap'
@@ -29,8 +30,7 @@ t.test('orders are created again within seconds after all connections to Postgre
   t.teardown(() => orders.stop())
   orders.start()
   await orders.ready()
-  const book = async () => {
-    const key = randomUUID()
+  const book = async (key: string = randomUUID()) => {
     const response = await fetch(`${orders.url}/api/public/merchant/order/bulk`, {
       method: 'POST',
       headers: {
@@ -73,4 +73,22 @@ t.test('orders are created again within seconds after all connections to Postgre
     return code !== 'outcome_unknown' && (code !== 'unavailable' || stored.has(key))
   })
   t.same(wrong, [], 'no response says what is not so')
+
+  // The transaction gets its key, and its connection goes silent before it can commit.
+  await owner.query('begin; lock table idempotency_keys in exclusive mode')
+  const booking = book('held')
+  const waiting = `select from pg_locks where not granted and relation = 'idempotency_keys'::regclass`
+  while ((await owner.query(waiting)).rowCount === 0) await delay(10)
+  proxy.silence()
+  const silentSince = performance.now()
+  await owner.query('rollback')
+  const calls = [await booking]
+  for (; calls.at(-1)?.status !== 200 && performance.now() - silentSince < 15_000; await delay(200))
+    calls.push(await book('held'))
+  const seconds = (performance.now() - silentSince) / 1000
+  t.comment(`the key was free again after ${seconds.toFixed(1)} s: ${calls.map(({ status }) => status).join(' ')}`)
+  t.equal(calls[0]?.code, 'unavailable')
+  t.same([...new Set(calls.slice(1, -1).map(({ code }) => code))], ['idempotency_key_running'])
+  t.equal(calls.at(-1)?.status, 200)
+  t.ok(seconds < 9, `${seconds} s`)
 })

@@ -19,6 +19,12 @@ interface PoolOptions {
 const silentMilliseconds = 2_000
 
 /**
+ * How long Postgres keeps a transaction without a next statement: the client of a silent connection has given up. Until
+ * it ends, the transaction holds its locks and its Idempotency-Key.
+ */
+const idleMilliseconds = 5_000
+
+/**
  * Creates a pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is silent,
  * it closes those that are idle: they may be as silent. Returns int8 and numeric as text.
  */
@@ -32,7 +38,7 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     connectionTimeoutMillis: 2_000,
     statement_timeout: statementMilliseconds,
     query_timeout: statementMilliseconds + 500,
-    idle_in_transaction_session_timeout: Math.max(10_000, statementMilliseconds),
+    idle_in_transaction_session_timeout: Math.max(idleMilliseconds, statementMilliseconds),
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     pipeline: true,

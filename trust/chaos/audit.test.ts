@@ -32,6 +32,13 @@ t.test('the check for it detects any spoiled history', async t => {
 
 /** Changes that leave a history true. */
 const harmless: Spoils = {
+  'a transaction on a lost connection holds its key for a while': ({ history }) => {
+    const booked = find(history, isKeyed)
+    const lost = { status: 503, code: 'unavailable', hasRetryAfter: true, ending: 'refused' } as const
+    const [sentAt, running] = [booked.sentAt - 2_000, { status: 409, code: 'idempotency_key_running' }]
+    history.unshift({ ...booked, ...lost, sentAt: sentAt - 5_000, respondedAt: sentAt - 3_000 })
+    history.unshift({ ...booked, ...running, sentAt, respondedAt: sentAt + 1, ending: 'refused' })
+  },
   'an edit in doubt lands after its repetition and after the next edit': ({ history, orders }) => {
     const edit = find(history, ({ what, ending }) => what === 'edit' && ending === 'done')
     const { waybill, address: last } = find(orders, order => order.waybill === edit.asked)

@@ -88,18 +88,26 @@ export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
         `${what} ${name} got ${status} ${code} ${hasRetryAfter ? 'with' : 'without'} Retry-After`,
     )
 
-/** Requires that 409 `idempotency_key_running` has another request with that key which may still run. */
+/** A transaction on a lost connection keeps its key for so long after its 503: docs/merchants/errors.md. */
+const lostMilliseconds = 10_000
+
+/** Requires that 409 `idempotency_key_running` has another request with that key whose transaction may still be open. */
 export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
-  intentsOf(history).flatMap(({ what, name, calls }) =>
-    calls
-      .filter(({ code }) => code === 'idempotency_key_running')
-      .filter(running => {
-        const before = calls.filter(call => call !== running && call.sentAt <= running.sentAt)
-        const isDone = before.some(({ ending, respondedAt }) => ending === 'done' && respondedAt < running.sentAt)
-        return isDone || before.every(({ ending, code }) => ending === 'refused' && code !== 'idempotency_key_running')
+  intentsOf(history).flatMap(({ what, name, calls }) => {
+    const isRunning = ({ code }: Call): boolean => code === 'idempotency_key_running'
+    const mayHoldAt =
+      (at: number) =>
+      ({ ending, code, respondedAt }: Call): boolean =>
+        ending === 'in doubt' || respondedAt + (code === 'unavailable' ? lostMilliseconds : 0) >= at
+    return calls
+      .filter(isRunning)
+      .filter(({ sentAt }) => {
+        const before = calls.filter(call => !isRunning(call) && call.sentAt <= sentAt)
+        const isDone = before.some(({ ending, respondedAt }) => ending === 'done' && respondedAt < sentAt)
+        return isDone || !before.some(mayHoldAt(sentAt))
       })
-      .map(() => `${what} ${name} was said to be running, and was not`),
-  )
+      .map(() => `${what} ${name} was said to be running, and was not`)
+  })
 
 /** Requires that a repetition gets its response after recovery. */
 export const nobodyWaitsForever: Check = ({ history }) =>

@@ -55,6 +55,13 @@ export const spoilsOfEffects: Record<keyof typeof effects, Spoils> = {
       const booked = find(history, isKeyed)
       history.push({ ...booked, ...later(booked), status: 409, code: 'idempotency_key_running', ending: 'refused' })
     },
+    'a key runs long after a 503': ({ history }) => {
+      const booked = find(history, isKeyed)
+      const sentAt = booked.respondedAt + 10_001
+      const running = { status: 409, code: 'idempotency_key_running', ending: 'refused' } as const
+      Object.assign(booked, { status: 503, code: 'unavailable', hasRetryAfter: true, ending: 'refused' })
+      history.push({ ...booked, ...running, sentAt, respondedAt: sentAt + 1 })
+    },
   },
   nobodyWaitsForever: {
     'the last call with a key has no response': ({ history }) => {
