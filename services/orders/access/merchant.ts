@@ -1,4 +1,5 @@
 import { bindCaller, findTokenHolder, unauthenticated } from '@courier/shared/access/authenticate.ts'
+import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { FindTokenHolder } from '@courier/shared/postgres/token-holders.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from './tokens.ts'
@@ -10,6 +11,8 @@ export interface Merchant {
   readonly tenant: string
   readonly merchantId: string
   readonly tokenId: string
+  /** For the audit entries of this request. */
+  readonly actor: Actor
 }
 
 declare module 'fastify' {
@@ -27,6 +30,11 @@ export const requireMerchant =
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findTokenHolder(request, findCaller)
     if (!caller?.merchantId) throw unauthenticated()
-    request.merchant = { tenant, merchantId: caller.merchantId, tokenId: caller.tokenId }
-    bindCaller(request, { tenant, merchant_id: caller.merchantId })
+    const { merchantId, tokenId } = caller
+    const actor = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id } as const
+    request.merchant = { tenant, merchantId, tokenId, actor }
+    bindCaller(request, { tenant, merchant_id: merchantId })
   }
+
+/** The key of the rate limit: all tokens of a merchant share one. */
+export const merchantIn = ({ merchant: { tenant, merchantId } }: FastifyRequest): string => `${tenant} ${merchantId}`

@@ -8,8 +8,8 @@ export type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantC
 export const selectMerchants = (tx: Tx, tenant: string) =>
   tx.selectFrom('merchants').select(merchantColumns).where('tenant_id', '=', tenant)
 
-export const findMerchantByEmail = (tx: Tx, tenant: string, email: string) =>
-  selectMerchants(tx, tenant).where('email', '=', email.trim().toLowerCase()).executeTakeFirst()
+export const selectMerchant = (tx: Tx, tenant: string, email: string) =>
+  selectMerchants(tx, tenant).where('email', '=', email.trim().toLowerCase())
 
 export const staffColumns = ['staff_id', 'name', 'email', 'role', 'roles', 'password_hash', 'is_active'] as const
 export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>

@@ -6,12 +6,10 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { merchants } from './accounts.ts'
-import type { LoginDependencies } from './login.ts'
-import { addLogin, loginFields } from './login-request.ts'
-import { addLogout } from './logout.ts'
-import type { TokenReader } from './merchant.ts'
-import { type MerchantRow, selectMerchants } from './queries.ts'
+import type { Accounts, Logins } from './login.ts'
+import { addLogin, addLogout, loginFields, type SessionOptions } from './login-routes.ts'
+import type { Merchant } from './merchant.ts'
+import { type MerchantRow, selectMerchant, selectMerchants } from './queries.ts'
 
 const Credentials = Type.Object(loginFields, {
   title: 'Credentials',
@@ -50,25 +48,25 @@ const LoggedInResponse = Type.Object(
   },
 )
 
-export const loginRoutes: FastifyPluginAsync<{ dependencies: LoginDependencies }> = async (app, { dependencies }) =>
-  addLogin(app, {
-    accounts: merchants,
-    dependencies,
-    schema: {
-      tags: ['merchant'],
-      operationId: 'logIn',
-      description: 'Creates a bearer token. Earlier ones stay valid.',
-      body: Credentials,
-      success: LoggedInResponse,
-    },
-    describe: merchant => ({ user: toUser(merchant) }),
-  })
+const accounts: Accounts<MerchantRow> = {
+  kind: 'merchant',
+  find: (tx, tenant, email) => selectMerchant(tx, tenant, email).forShare().executeTakeFirst(),
+  toHolder: ({ merchant_id: merchantId }) => ({ merchantId }),
+}
+
+export const loginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, { logins }) => {
+  const schema = {
+    tags: ['merchant'],
+    operationId: 'logIn',
+    description: 'Creates a bearer token. Earlier ones stay valid.',
+    body: Credentials,
+    success: LoggedInResponse,
+  }
+  addLogin(app, logins, accounts, schema, merchant => ({ user: toUser(merchant) }))
+}
 
 /** Describes the merchant, and ends its session. */
-export const userRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
-  app,
-  { pool, findCaller },
-) => {
+export const userRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
   app.get(
     '/user/get-current',
     {
@@ -83,25 +81,16 @@ export const userRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: 
         },
       },
     },
-    async request => ({ data: await readUser(pool, request.merchant) }),
+    async request => ({ data: await readUser(options.pool, request.merchant) }),
   )
-  addLogout(app, {
-    pool,
-    findCaller,
-    schema: {
-      tags: ['merchant'],
-      operationId: 'logOut',
-      description: 'Ends the token of the request: within five seconds every process refuses it.',
-    },
-    readSession: ({ id: requestId, merchant: { tenant, merchantId: name, tokenId } }) => ({
-      tenant,
-      tokenId,
-      actor: { kind: 'merchant', name, tokenId, requestId },
-    }),
+  addLogout(app, options, 'merchant', {
+    tags: ['merchant'],
+    operationId: 'logOut',
+    description: 'Ends the token of the request: within five seconds every process refuses it.',
   })
 }
 
-const readUser = async (pool: pg.Pool, { tenant, merchantId }: { tenant: string; merchantId: string }) => {
+const readUser = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => {
   const merchant = await inTenant(pool, tenant, (tx: Tx) =>
     selectMerchants(tx, tenant).where('merchant_id', '=', merchantId).executeTakeFirst(),
   )

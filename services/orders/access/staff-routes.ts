@@ -14,42 +14,37 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { staff } from './accounts.ts'
-import type { LoginDependencies } from './login.ts'
-import { addLogin } from './login-request.ts'
-import { addLogout } from './logout.ts'
-import type { TokenReader } from './merchant.ts'
-import { findStaffOf, readRoles } from './queries.ts'
+import type { Accounts, Logins } from './login.ts'
+import { addLogin, addLogout, type SessionOptions } from './login-routes.ts'
+import { findStaffOf, readRoles, type StaffRow, selectStaff } from './queries.ts'
 import { CurrentStaff, exampleStaff, LoggedInStaff, StaffLogin } from './staff-schema.ts'
 
 const tags = ['staff']
 
-export const staffLoginRoutes: FastifyPluginAsync<{ dependencies: LoginDependencies }> = async (
-  app,
-  { dependencies },
-) => {
+const accounts: Accounts<StaffRow> = {
+  kind: 'staff',
+  find: (tx, tenant, email) =>
+    selectStaff(tx, tenant).where('email', '=', email.trim().toLowerCase()).forShare().executeTakeFirst(),
+  toHolder: ({ staff_id: staffId, name: staffName }) => ({ staffName, staffId }),
+}
+
+export const staffLoginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, { logins }) => {
   refuseUnknownFields(app)
-  addLogin(app, {
-    accounts: staff,
-    dependencies,
-    schema: {
-      tags,
-      operationId: 'logInStaff',
-      description: 'Creates a bearer token for orders and the notifier. Earlier ones stay valid.',
-      body: StaffLogin,
-      success: LoggedInStaff,
-    },
-    describe: ({ name, email, role, ...row }) => ({
-      staff: { name, email, role, roles: [...readRoles({ role, ...row })] },
-    }),
+  const schema = {
+    tags,
+    operationId: 'logInStaff',
+    description: 'Creates a bearer token for orders and the notifier. Earlier ones stay valid.',
+    body: StaffLogin,
+    success: LoggedInStaff,
+  }
+  addLogin(app, logins, accounts, schema, row => {
+    const { name, email, role } = row
+    return { staff: { name, email, role, roles: [...readRoles(row)] } }
   })
 }
 
 /** Describes the member of staff, and ends the session. */
-export const staffSessionRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
-  app,
-  { pool, findCaller },
-) => {
+export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
   app.get(
     '/me',
     {
@@ -64,17 +59,12 @@ export const staffSessionRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; find
         },
       },
     },
-    async request => ({ data: await readStaff(pool, request.staff) }),
+    async request => ({ data: await readStaff(options.pool, request.staff) }),
   )
-  addLogout(app, {
-    pool,
-    findCaller,
-    schema: {
-      tags,
-      operationId: 'logOutStaff',
-      description: 'Ends the token of the request: within five seconds every process of both services refuses it.',
-    },
-    readSession: ({ staff: { actor, ...session } }) => ({ ...session, actor: { ...actor, kind: 'staff' } }),
+  addLogout(app, options, 'staff', {
+    tags,
+    operationId: 'logOutStaff',
+    description: 'Ends the token of the request: within five seconds every process of both services refuses it.',
   })
 }
 

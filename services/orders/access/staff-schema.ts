@@ -1,6 +1,6 @@
 import { operationsFor, staffOperations, staffRoles } from '@courier/shared/contract/staff-roles.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { loginFields } from './login-request.ts'
+import { loginFields } from './login-routes.ts'
 
 const Role = Type.Union(staffRoles.map(each => Type.Literal(each)))
 const held = {

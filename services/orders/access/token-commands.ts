@@ -4,7 +4,7 @@ import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { findMerchantByEmail } from './queries.ts'
+import { selectMerchant } from './queries.ts'
 import { createToken, findTokens, type Holder } from './tokens.ts'
 
 export interface TokenRequest {
@@ -34,7 +34,7 @@ export const createTokenFor = async (
 }
 
 const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<Holder> => {
-  const merchant = await findMerchantByEmail(tx, tenant, email)
+  const merchant = await selectMerchant(tx, tenant, email).executeTakeFirst()
   if (!merchant) throw new UsageError(`tenant ${tenant} has no merchant ${email}`)
   if (!merchant.is_active) throw new UsageError(`merchant ${email} of tenant ${tenant} is deactivated`)
   return { merchantId: merchant.merchant_id }

@@ -6,15 +6,18 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findRoles } from './queries.ts'
 
-/** Staff with a `staffId` have an account; the operator names the others. */
-export type Holder =
-  | { merchantId: string; fromLogin?: true }
-  | { staffName: string; staffId?: string; fromLogin?: true }
+/** A merchant, or a member of staff. Staff with a `staffId` have an account; the operator names the others. */
+export interface Holder {
+  readonly merchantId?: string
+  readonly staffName?: string
+  readonly staffId?: string
+  readonly fromLogin?: boolean
+}
 
 export const createToken = async <Expiry extends Date | null>(
   tx: Tx,
   tenant: string,
-  holder: Holder,
+  { merchantId, staffName, staffId, fromLogin }: Holder,
   end: Expiry | RawBuilder<Expiry>,
 ) => {
   const { id, token, hash } = newToken()
@@ -24,10 +27,10 @@ export const createToken = async <Expiry extends Date | null>(
       tenant_id: tenant,
       token_id: id,
       hash,
-      merchant_id: 'merchantId' in holder ? holder.merchantId : null,
-      staff_name: 'staffName' in holder ? holder.staffName : null,
-      staff_id: ('staffId' in holder && holder.staffId) || null,
-      from_login: 'fromLogin' in holder,
+      merchant_id: merchantId ?? null,
+      staff_name: staffName ?? null,
+      staff_id: staffId ?? null,
+      from_login: fromLogin ?? false,
       expires_at: end,
     })
     .returning(sql<Expiry>`expires_at`.as('expiresAt'))

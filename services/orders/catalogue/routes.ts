@@ -3,7 +3,7 @@ import { pageOf, wantedPage } from '@courier/shared/lists/pages.ts'
 import { filterRows } from '@courier/shared/lists/row-filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { TObject } from '@sinclair/typebox'
+import type { Static, TObject } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
@@ -11,6 +11,7 @@ import { findBusinessesOf } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogues } from './catalogue.ts'
 import { BusinessQuery, businessFilters, CityQuery, cityFilters, StateQuery, stateFilters } from './filters.ts'
+import type { Lists } from './lists.ts'
 import { Business, Businesses, ById, Cities, City, State, States } from './schema.ts'
 
 interface CatalogueOptions {
@@ -74,24 +75,29 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
   addOne('city', ['getCity', 'One city'], City, async merchant => (await findLists(catalogues, merchant)).cities)
 }
 
-interface CityOptions {
-  catalogues: Catalogues
-  tag: string
-  operationId: string
-  /** Staff have no merchant, and therefore no zones. */
-  callerOf: (request: FastifyRequest) => { tenant: string; merchantId?: string }
+type CityRoutes = FastifyPluginAsyncTypebox<Pick<CatalogueOptions, 'catalogues'>>
+
+/** Serves the cities of the tenant, to merchants with their zones. */
+export const cityRoutes: CityRoutes = async (app, { catalogues }) => {
+  const { schema } = listSchema('listCities', 'List the cities', CityQuery.schema, Cities)
+  app.get('/city', { schema, serializerCompiler }, async (request, reply) =>
+    sendCities(request, reply, await findLists(catalogues, request.merchant)),
+  )
 }
 
-/** Serves the cities of the tenant. */
-export const cityRoutes: FastifyPluginAsyncTypebox<CityOptions> = async (app, options) => {
-  const { catalogues, tag, operationId, callerOf } = options
-  const { schema } = listSchema(operationId, 'List the cities', CityQuery.schema, Cities)
-  app.get('/city', { schema: { ...schema, tags: [tag] }, serializerCompiler }, async (request, reply) => {
-    const lists = await findLists(catalogues, callerOf(request))
-    const rows = filterRows(cityFilters, CityQuery.read(request.query), lists.cities)
-    if (!wantedPage(request.query) && rows === lists.cities) return sendJson(reply, lists.citiesJson)
-    return pageOf(request, request.query, rows)
-  })
+/** Serves them to staff, who have no merchant and therefore no zones. */
+export const staffCityRoutes: CityRoutes = async (app, { catalogues }) => {
+  const { schema } = listSchema('listStaffCities', 'List the cities', CityQuery.schema, Cities)
+  app.get('/city', { schema: { ...schema, tags: ['staff'] }, serializerCompiler }, async (request, reply) =>
+    sendCities(request, reply, await findLists(catalogues, { tenant: request.staff.tenant })),
+  )
+}
+
+const sendCities = (request: FastifyRequest, reply: FastifyReply, lists: Lists) => {
+  const query = request.query as Static<typeof CityQuery.schema>
+  const rows = filterRows(cityFilters, CityQuery.read(query), lists.cities)
+  if (!wantedPage(query) && rows === lists.cities) return sendJson(reply, lists.citiesJson)
+  return pageOf(request, query, rows)
 }
 
 /** Sends prepared bytes, without types and the serializer. */

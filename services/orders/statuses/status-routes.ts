@@ -61,36 +61,29 @@ const Query = listQuery(pageFields, filters)
 /** A page holds the whole set unless `per_page` says otherwise: clients read it as one list. */
 const wholeSet = '1000'
 
-interface StatusListOptions {
-  pool: pg.Pool
-  path: string
-  tag: string
-  operationId: string
-  tenantOf: (request: FastifyRequest) => string
+const security = [{ token: [] }]
+const response = { 200: ListOf(StatusRow, example), ...errorResponses(400, 401, 405, 422, 429, 503) }
+const common = { summary: 'List the statuses with their moves', security, querystring: Query.schema, response }
+
+type StatusRoutes = FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
+
+/** Serves the statuses that orders of the tenant may have, to merchants. */
+export const statusRoutes: StatusRoutes = async (app, { pool }) => {
+  const schema = { ...common, tags: ['orders'], operationId: 'listStatuses' }
+  app.get('/order/status-list', { schema }, async request => listPage(pool, request.merchant.tenant, request))
 }
 
-/** Serves the statuses that orders of the tenant may have. */
-export const statusRoutes: FastifyPluginAsyncTypebox<StatusListOptions> = async (app, { pool, path, ...options }) => {
-  app.get(
-    path,
-    {
-      schema: {
-        tags: [options.tag],
-        operationId: options.operationId,
-        summary: 'List the statuses with their moves',
-        security: [{ token: [] }],
-        querystring: Query.schema,
-        response: { 200: ListOf(StatusRow, example), ...errorResponses(400, 401, 405, 422, 429, 503) },
-      },
-    },
-    async request => {
-      const tenant = options.tenantOf(request)
-      const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
-      const { per_page } = request.query
-      const rows = filterRows(filters, Query.read(request.query), toRows(statuses))
-      return pageOf(request, { ...request.query, per_page: per_page || wholeSet }, rows)
-    },
-  )
+/** Serves them to staff. */
+export const staffStatusRoutes: StatusRoutes = async (app, { pool }) => {
+  const schema = { ...common, tags: ['staff'], operationId: 'listStaffStatuses' }
+  app.get('/status', { schema }, async request => listPage(pool, request.staff.tenant, request))
+}
+
+const listPage = async (pool: pg.Pool, tenant: string, request: FastifyRequest) => {
+  const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
+  const query = request.query as Static<typeof Query.schema>
+  const rows = filterRows(filters, Query.read(query), toRows(statuses))
+  return pageOf(request, { ...query, per_page: query.per_page || wholeSet }, rows)
 }
 
 /** Shows the moves from a status, and which of them its merchant may make. */

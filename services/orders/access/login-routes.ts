@@ -1,0 +1,99 @@
+import { bearerToken, isTenantId, tenantOf } from '@courier/shared/access/authenticate.ts'
+import { addressOf } from '@courier/shared/edge/addresses.ts'
+import { refuseBusy } from '@courier/shared/edge/bulkheads.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { rateLimited } from '@courier/shared/edge/limits.ts'
+import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { revokeToken } from '@courier/shared/postgres/tokens.ts'
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { type Account, type Accounts, type LoggedIn, type Logins, logIn } from './login.ts'
+import type { TokenReader } from './merchant.ts'
+
+/** Matches one character of an e-mail address. Postgres refuses null characters and lone surrogates. */
+const character = '([^\\s@\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])'
+
+export const loginFields = {
+  email: Type.String({
+    maxLength: 255,
+    pattern: `^\\s*${character}+@${character}+\\s*$`,
+    must: 'be a valid email address',
+  }),
+  password: Type.String({ minLength: 1, maxLength: 255 }),
+}
+
+const headers = Type.Object({ 'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }) })
+
+/** Adds `POST /login`, the one request of merchants and of staff without a token. */
+export const addLogin = <Row extends Account>(
+  app: FastifyInstance,
+  logins: Logins,
+  accounts: Accounts<Row>,
+  /** Has the schemas of the body and of a successful response. */
+  { success, ...schema }: FastifySchema & { success: TSchema },
+  /** Returns the fields of the account that the response has. */
+  describe: (account: Row) => object,
+): void => {
+  acceptJson(app)
+  app.addHook('onRequest', async request => void tenantOf(request))
+  const response = { 200: success, ...errorResponses(400, 405, 413, 415, 422, 429, 503) }
+  app.post('/login', { schema: { summary: 'Log in', ...schema, headers, response } }, async request => {
+    const body = request.body as { email: string; password: string }
+    const { token, expiresAt, account } = await logInAt(logins, accounts, request, body)
+    return { message: 'success', token, expires_at: expiresAt.toISOString(), ...describe(account) }
+  })
+}
+
+const wrongCredentials = 'These credentials do not match our records.'
+const tooMany = 'Too many logins at once. Repeat the call.'
+
+/** Throws the error response of a login that is refused. */
+const logInAt = async <Row extends Account>(
+  logins: Logins,
+  accounts: Accounts<Row>,
+  request: FastifyRequest,
+  credentials: { email: string; password: string },
+) => {
+  const tenant = tenantOf(request)
+  const login = { tenant, network: addressOf(request), requestId: request.id, ...credentials }
+  // An impossible tenant id gets the response of an unknown tenant, and no throttle counts it.
+  const result: LoggedIn<Row> = isTenantId.test(tenant)
+    ? await logIn(logins, accounts, login).catch(refuseBusy(tooMany))
+    : { kind: 'invalid_credentials' }
+  if (result.kind === 'too_many') throw rateLimited(result.retryAfterSeconds)
+  if (result.kind === 'invalid_credentials') throw invalid({ email: [wrongCredentials] }, { message: wrongCredentials })
+  const { merchantId: merchant_id, staffId: staff_id } = accounts.toHolder(result.account)
+  request.log.info({ tenant, merchant_id, staff_id }, `${accounts.kind}.logged_in`)
+  return result
+}
+
+export interface SessionOptions {
+  readonly pool: pg.Pool
+  readonly findCaller: TokenReader
+}
+
+const success = Type.Object({ message: Type.Literal('success') }, { examples: [{ message: 'success' }] })
+
+/** Adds `POST /logout`, which ends the token of the request. */
+export const addLogout = (
+  app: FastifyInstance,
+  { pool, findCaller }: SessionOptions,
+  kind: 'merchant' | 'staff',
+  schema: FastifySchema,
+): void => {
+  const security = [{ token: [] }]
+  const response = { 200: success, ...errorResponses(400, 401, 405, 413, 415, 429, 503) }
+  app.post('/logout', { schema: { summary: 'Log out', ...schema, security, response } }, async request => {
+    const { tenant, tokenId, actor } = request[kind]
+    await inTenant(pool, tenant, async (tx: Tx) => {
+      await revokeToken(tx, tenant, tokenId)
+      await audit(tx, tenant, actor, `${kind}.logged_out`, tokenId)
+    })
+    findCaller.forget(tenant, bearerToken(request.headers.authorization) ?? '')
+    return { message: 'success' }
+  })
+}
