@@ -230,7 +230,7 @@ for (const [how, seconds] of [
   t.test(`while Postgres ${how} the process lives, is not ready, responds 503 and recovers by itself`, async t => {
     const { proxy, get, bulk, child } = await start(t)
     const response = {
-      message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.',
+      message: 'The service is unavailable for a moment. Nothing was changed; repeat the request.',
       code: 'unavailable',
     }
     t.equal((await bulk()).status, 200)

@@ -104,4 +104,4 @@ export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, 
   })
 }
 
-const busy = 'The service is receiving too much at once. Nothing was changed; repeat the call.'
+const busy = 'The service is receiving too much at once. Nothing was changed; repeat the request.'

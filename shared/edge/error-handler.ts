@@ -69,11 +69,11 @@ const asHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError
 /** It reads: its commit changes nothing. */
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
-const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the call.'
+const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the request.'
 
 /** No Retry-After: a client that repeats without an Idempotency-Key might do it twice. */
 const inDoubt =
-  'It is not known whether the call was done. Repeat it with the same Idempotency-Key; without one, look before you repeat.'
+  'It is not known whether the request took effect. Repeat it with the same Idempotency-Key; without one, check before you repeat it.'
 
 /** Finds the methods that a path has routes for: Fastify itself responds 404 to a wrong method. */
 const collectMethods = (app: FastifyInstance): ((path: string) => string[]) => {

@@ -163,7 +163,7 @@ const examples: Record<number, ErrorBody> = {
   405: { message: 'The GET method is not supported here; use POST.', code: 'method_not_allowed' },
   408: { message: 'Request Timeout.', code: 'request_timeout' },
   409: {
-    message: 'A call with this Idempotency-Key is running. Repeat it for its answer.',
+    message: 'A request with this Idempotency-Key is still running. Repeat this one to get its response.',
     code: 'idempotency_key_running',
   },
   410: { message: 'What follows this cursor is no longer kept.', code: 'cursor_expired' },
@@ -173,7 +173,7 @@ const examples: Record<number, ErrorBody> = {
   429: { message: 'Too Many Attempts.', code: 'rate_limited' },
   431: { message: 'Request Header Fields Too Large.', code: 'headers_too_large' },
   503: {
-    message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.',
+    message: 'The service is unavailable for a moment. Nothing was changed; repeat the request.',
     code: 'unavailable',
   },
   422: {

@@ -24,7 +24,7 @@ export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTok
 }
 
 const unconfirmed =
-  'Your login cannot be checked at the moment: the orders service does not respond. Nothing was changed; repeat the call.'
+  'Your login cannot be checked at the moment: the orders service does not respond. Nothing was changed; repeat the request.'
 
 const findStaff = async (tx: Tx, tenant: string, hashes: readonly Buffer[]) => {
   const rows = await findLiveTokens<LiveToken & { staff_name: string }>(tx, tenant, hashes)

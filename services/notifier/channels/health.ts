@@ -35,7 +35,7 @@ export const judge = ({ number, token }: Findings, wabaId: string | null, now: D
 }
 
 const failureOf = (failed: Failed): string => {
-  if (failed.kind !== 'refused') return `The messaging API gave no answer (${failed.reason}): run the check again.`
+  if (failed.kind !== 'refused') return `The messaging API did not respond (${failed.reason}): run the check again.`
   const { advice, ...cause } = classify(failed)
   const meaning = nameScope(cause, 'management')
   return `${failed.code === null ? `HTTP ${failed.status}` : `code ${failed.code}`}: ${meaning} ${advice}`

@@ -53,7 +53,7 @@ export const registerNumber = async (
 }
 
 const notStored =
-  'The messaging API registered the number, but whether this is stored is not known. Do not repeat the call: run the check of the channel, and store the pin with a change of the channel.'
+  'The messaging API registered the number, but whether this is stored is not known. Do not repeat the request: run the check of the channel, and store the pin with a change of the channel.'
 
 const unlessInDoubt = (error: unknown): RegistrationResult => {
   if (!(error instanceof CommitInDoubt)) throw error
@@ -136,6 +136,6 @@ const failure = (failed: Failed): RegistrationResult => {
   const cause = failed.kind === 'refused' ? `HTTP ${failed.status}` : failed.reason
   return {
     kind: 'unknown',
-    reason: `It is not known whether the number was registered (${cause}). Run the check of the channel before you repeat the call: each counts towards 10 in 72 hours.`,
+    reason: `It is not known whether the number was registered (${cause}). Run the check of the channel before you repeat the request: each counts towards 10 in 72 hours.`,
   }
 }

@@ -135,7 +135,7 @@ t.test('while orders is unavailable the request is refused, and repeating it wit
   const refused = await call('POST', '/api/messages', about('DM00000001'), key)
   t.equal(refused.status, 503)
   t.equal(refused.headers['retry-after'], '2')
-  t.match(refused.body.message, /Nothing was changed; repeat the call/)
+  t.match(refused.body.message, /Nothing was changed; repeat the request/)
   t.same(await stored(), [])
   state.isBroken = false
   t.equal((await call('POST', '/api/messages', about('DM00000001'), key)).status, 202)

@@ -50,7 +50,7 @@ export type KnownOrder = Static<typeof KnownOrder>
 export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown' } | { kind: 'unavailable' }
 
 /** The sentence of an error response: nothing was changed. */
-export const ordersUnavailable = 'The order cannot be looked up at the moment. Nothing was changed; repeat the call.'
+export const ordersUnavailable = 'The order cannot be looked up at the moment. Nothing was changed; repeat the request.'
 
 /**
  * `refused`: the request is wrong, and would be again. `failed`: orders could not process it, perhaps because of one

@@ -13,7 +13,7 @@ import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
 import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import type { Said } from './ask-addresses.ts'
-import { createPlanner, lockMessages } from './message-queries.ts'
+import { choosePlanning, lockMessages } from './message-queries.ts'
 import { recordPresses } from './presses.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
@@ -39,8 +39,6 @@ const manyLanes = 6
 const manyFacts = 100
 const maxFactsPerTransaction = 1_000
 
-type Options = ApplyOptions & { readonly plan: ReturnType<typeof createPlanner> }
-
 type Outcome = PromiseSettledResult<Applied | undefined>
 
 /**
@@ -48,8 +46,7 @@ type Outcome = PromiseSettledResult<Applied | undefined>
  * after the commit with the changes of the transaction; with undefined when another webhook of the same transaction
  * reports them. Repeating changes nothing.
  */
-export const createApplier = (pool: pg.Pool, given: ApplyOptions) => {
-  const options = { ...given, plan: createPlanner() }
+export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
   const batched = batchRequests<SignedWebhook, Outcome>({
     run: (_key, webhooks) => applyGroup(pool, webhooks, options),
     take: waiting => countWithin(waiting, maxFactsPerTransaction, ({ facts }) => facts.length),
@@ -69,7 +66,7 @@ const countFacts = (webhooks: readonly SignedWebhook[]): number =>
  * Applies each webhook alone when a shared transaction fails: the error of one does not affect the others. A commit in
  * doubt fails all of them: one that was applied must not be reported as lost.
  */
-const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: Options): Promise<Outcome[]> => {
+const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: ApplyOptions): Promise<Outcome[]> => {
   const [outcome] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
   if (outcome.status === 'fulfilled')
     return webhooks.map((_, index) => (index === 0 ? outcome : { status: 'fulfilled', value: undefined }))
@@ -79,7 +76,7 @@ const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], opt
   return outcomes
 }
 
-const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: Options): Promise<Applied> => {
+const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: ApplyOptions): Promise<Applied> => {
   const own = new SignedFacts()
   for (const webhook of webhooks) own.add(webhook)
   const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), options)
@@ -96,8 +93,8 @@ const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], 
 const deadlockDetected = '40P01'
 
 /** Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
-const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options) => {
-  options.plan(tx, own.inbound.length + own.preferences.length === 0)
+const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOptions) => {
+  choosePlanning(tx, own.inbound.length + own.preferences.length === 0)
   const said = await findSaid(tx, own)
   const { writers, now } = await openConversations(tx, said, own)
   await insertInbound(tx, said.map(readableOf))

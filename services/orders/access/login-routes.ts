@@ -49,7 +49,7 @@ export const addLogin = <Row extends Account>(
 }
 
 const wrongCredentials = 'These credentials do not match our records.'
-const tooMany = 'Too many logins at once. Repeat the call.'
+const tooMany = 'Too many logins at once. Repeat the request.'
 
 /** Throws the error response of a login that is refused. */
 const logInAt = async <Row extends Account>(
