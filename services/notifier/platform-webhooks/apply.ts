@@ -94,7 +94,7 @@ const deadlockDetected = '40P01'
 
 /** Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOptions) => {
-  choosePlanning(tx, own.inbound.length + own.preferences.length === 0)
+  choosePlanning(tx, own.statuses.length, own.inbound.length + own.preferences.length)
   const said = await findSaid(tx, own)
   const { writers, now } = await openConversations(tx, said, own)
   await insertInbound(tx, said.map(readableOf))
