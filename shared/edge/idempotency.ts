@@ -30,9 +30,13 @@ export const markReplayed = (reply: FastifyReply, isReplayed: boolean): void => 
 /** The error for a key that cannot be used. `what` the body holds: a batch, a list, a message. */
 export const keyRefused = (kind: 'running' | 'other_body', what: string): HttpError =>
   kind === 'running'
-    ? httpError('idempotency_key_running', 'A request with this Idempotency-Key is still running. Repeat this one to get its response.', {
-        retryAfterSeconds: 1,
-      })
+    ? httpError(
+        'idempotency_key_running',
+        'A request with this Idempotency-Key is running. Repeat this one for its response.',
+        {
+          retryAfterSeconds: 1,
+        },
+      )
     : httpError('idempotency_key_reused', 'The given data was invalid.', {
         errors: {
           'idempotency-key': [`This Idempotency-Key came with another body before. Use a new key for a new ${what}.`],

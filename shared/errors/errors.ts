@@ -163,7 +163,7 @@ const examples: Record<number, ErrorBody> = {
   405: { message: 'The GET method is not supported here; use POST.', code: 'method_not_allowed' },
   408: { message: 'Request Timeout.', code: 'request_timeout' },
   409: {
-    message: 'A request with this Idempotency-Key is still running. Repeat this one to get its response.',
+    message: 'A request with this Idempotency-Key is running. Repeat this one for its response.',
     code: 'idempotency_key_running',
   },
   410: { message: 'What follows this cursor is no longer kept.', code: 'cursor_expired' },

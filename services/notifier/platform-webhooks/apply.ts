@@ -66,7 +66,11 @@ const countFacts = (webhooks: readonly SignedWebhook[]): number =>
  * Applies each webhook alone when a shared transaction fails: the error of one does not affect the others. A commit in
  * doubt fails all of them: one that was applied must not be reported as lost.
  */
-const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: ApplyOptions): Promise<Outcome[]> => {
+const applyGroup = async (
+  pool: pg.Pool,
+  webhooks: readonly SignedWebhook[],
+  options: ApplyOptions,
+): Promise<Outcome[]> => {
   const [outcome] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
   if (outcome.status === 'fulfilled')
     return webhooks.map((_, index) => (index === 0 ? outcome : { status: 'fulfilled', value: undefined }))
@@ -76,7 +80,11 @@ const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], opt
   return outcomes
 }
 
-const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: ApplyOptions): Promise<Applied> => {
+const applyTogether = async (
+  pool: pg.Pool,
+  webhooks: readonly SignedWebhook[],
+  options: ApplyOptions,
+): Promise<Applied> => {
   const own = new SignedFacts()
   for (const webhook of webhooks) own.add(webhook)
   const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), options)

@@ -240,7 +240,10 @@ t.test('a crowd with the right password gets in, up to the limit', async t => {
   t.ok(busy.length > 0)
   t.equal(responses.filter(response => response.status === 200).length + busy.length, 200)
   t.ok(busy.length <= 71, 'one login runs and 128 wait')
-  t.match(busy[0], { headers: { 'retry-after': '2' }, body: { message: 'Too many logins at once. Repeat the request.' } })
+  t.match(busy[0], {
+    headers: { 'retry-after': '2' },
+    body: { message: 'Too many logins at once. Repeat the request.' },
+  })
   t.equal((await login(shop)).status, 200)
 })
 

@@ -161,7 +161,7 @@ t.test('a request whose key is in use gets 409 with Retry-After, then the respon
     t.equal(response.status, 409)
     t.equal(String(response.headers['retry-after']), '1')
     t.strictSame(response.body, {
-      message: 'A request with this Idempotency-Key is still running. Repeat this one to get its response.',
+      message: 'A request with this Idempotency-Key is running. Repeat this one for its response.',
       code: 'idempotency_key_running',
     })
   }
