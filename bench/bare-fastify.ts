@@ -2,9 +2,9 @@
 // one.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'
-import { type Service, startService } from './service.ts'
+import { startService } from './service.ts'
 
-export const startBareFastify = (cleanUps: AsyncDisposableStack): Promise<Service> =>
+export const startBareFastify = (cleanUps: AsyncDisposableStack): Promise<string> =>
   startService({ file: 'bench/bare-fastify.ts', portSetting: 'BARE_PORT', environment: {} }, cleanUps)
 
 /** Sets the response that the bare Fastify sends from now on, or the secret that it knows. */

@@ -1,63 +1,106 @@
-import { type Bench, type TableRow, tell } from './bench.ts'
-import { type BulkCalls, type Floor, floorRowsOf, makeBodies, measureBulk, measureFloor } from './bulk-calls.ts'
-import { compare, type Measure } from './compare.ts'
-import type { Load } from './cpu.ts'
-import type { FloorRows } from './floor-rows.ts'
-import { type Ground, startGround } from './ground.ts'
-import { startTaskProcess } from './processes.ts'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from '../dev/settings.ts'
+import type { BenchOptions, Cell, Tools } from './bench.ts'
+import { measureLoad, withCost } from './cpu.ts'
+import { readFloorRows } from './floor-rows.ts'
+import type { Measure, Measurement } from './repeat.ts'
+import type { Side } from './versions.ts'
 
-/** Measures the bulk request at each batch size and number of connections, beside the same rows written by bare statements. */
-export const bulk: Bench = {
-  summary: 'orders/s of the bulk request, beside bare statements that write the same rows',
-  run: async (options, cleanUps) => {
-    tell('bulk: starting Postgres and orders ...')
-    const ground = await startGround(cleanUps)
-    // The floors have tables of their own.
-    const bareGround = await startGround(cleanUps)
-    const { url } = await ground.startOrders(cleanUps, options.profileFolder)
-    const load: Load = startTaskProcess('load.ts', cleanUps)
-    const floor: Floor = startTaskProcess('floor.ts', cleanUps)
-    const table: TableRow[] = []
-    for (const batch of options.batches ?? [1, 100, 1000, 5000])
-      for (const isKeyed of [false, true]) {
-        const calls = { batch, bodies: await makeBodies(batch), isKeyed }
-        const rows = await floorRowsOf(url, ground, calls)
-        await measureBulk(ground, url, load, calls, 4)(warmUpSeconds)
-        for (const connections of options.connections ?? [1, 4, 16, 64]) {
-          const key = isKeyed ? 'on' : 'off'
-          const sides = sidesOf({ ground, bareGround, url, load, floor, calls, rows }, connections)
-          const name = `bulk: batch ${batch}, connections ${connections}, key ${key}`
-          const comparison = { name, unit: 'orders', unitsPerRequest: batch, ...sides, alsoHalf: true }
-          table.push({ batch, connections, key, ...(await compare(comparison, options)) })
-        }
-      }
-    return table
+const bulkPath = '/api/public/merchant/order/bulk'
+
+/** The number of distinct orders: similar ones cost a warning. */
+const differentOrders = 50_000
+const exampleOrders = 25
+
+/** Makes batches of the example's orders, each order with a phone and a number of its own. */
+const makeBodies = async (batch: number, count: number): Promise<string[]> => {
+  const example = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
+  const orders: Record<string, unknown>[] = example.order_data
+  const orderAt = (place: number) => ({
+    ...orders[place % orders.length],
+    order_no: `LS-${100_000 + place}`,
+    customer_phone: `07712${String(place).padStart(5, '0')}`,
+  })
+  return Array.from({ length: count }, (_, body) => {
+    const order_data = Array.from({ length: batch }, (_, index) => orderAt(body * batch + index))
+    return JSON.stringify({ ...example, order_data })
+  })
+}
+
+/** Books so many batches. Returns the waybills of each. */
+export const bookBatches = async ({ url, headers }: Side, batch: number, count: number): Promise<string[][]> => {
+  const batches: string[][] = []
+  for (const body of await makeBodies(batch, count)) {
+    const response = await fetch(url + bulkPath, { method: 'POST', headers, body })
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(`the bulk request got ${response.status}: ${text.slice(0, 500)}`)
+    batches.push(JSON.parse(text).data)
+  }
+  return batches
+}
+
+interface Kind {
+  batch: number
+  isKeyed: boolean
+  connections: number
+  /** The number of different bodies. */
+  bodies?: number
+}
+
+/** Measures on tables that are empty at first. Throws unless `tables` have a row for every order that counts then. */
+const onEmptyTables =
+  (superuser: Side['superuser'], batch: number, tables: string[], run: Measure): Measure =>
+  async seconds => {
+    await emptyTables(superuser)
+    const measured = await run(seconds)
+    const expected = measured.requestMilliseconds.length * batch
+    for (const table of tables) {
+      const { rows } = await superuser.query(`select count(*)::integer as count from ${table}`)
+      if (rows[0].count !== expected) throw new Error(`${table} has ${rows[0].count} rows, not ${expected}`)
+    }
+    // Emptied tables leave no undelivered events to slow the next measurement.
+    await emptyTables(superuser)
+    return measured
+  }
+
+const emptyTables = async (superuser: Side['superuser']): Promise<unknown> =>
+  superuser.query(`truncate ${['orders', 'idempotency_keys', ...(await findTables(superuser))].join(', ')}`)
+
+/** The tables beside orders that a booking writes, of this version or an earlier one. */
+const findTables = async (superuser: Side['superuser']): Promise<string[]> => {
+  const { rows } = await superuser.query(
+    `select relname as name from pg_class where relkind = 'r' and relname in ('order_events', 'outbox', 'new_changes', 'log')`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** Measures the bulk request, beside a bare statement that writes the same rows. */
+export const bulkCell = ({ load, floor, bareOrders }: Tools, { batch, isKeyed, connections, bodies }: Kind): Cell => ({
+  name: `bulk, batch ${batch}, key ${isKeyed ? 'on' : 'off'}, connections ${connections}`,
+  service: 'orders',
+  unit: 'orders',
+  unitsPerRequest: batch,
+  measure: async side => {
+    const texts = await makeBodies(batch, bodies ?? Math.ceil(differentOrders / batch))
+    const calls = texts.map(body => ({ path: bulkPath, body }))
+    const work = { kind: 'calls', headers: side.headers, calls, isKeyed } as const
+    return onEmptyTables(side.superuser, batch, ['orders', 'order_events'], measureLoad(load, side, work, connections))
   },
-}
+  floors: async side => {
+    const waybills = await bookBatches(side, batch, Math.ceil(exampleOrders / batch))
+    const tables = [...(await findTables(side.superuser)), ...(isKeyed ? ['idempotency_keys'] : [])]
+    const { statement, batches } = await readFloorRows(side.superuser, waybills, tables)
+    const { databaseUrl, headers, superuser } = await bareOrders()
+    const work = { text: statement, values: batches, newWaybills: batch }
+    const run = (seconds: number): Promise<Measurement> =>
+      floor({ databaseUrl, tenant: headers['x-tenant'] ?? '', connections, seconds, work })
+    const measure: Measure = seconds => withCost(() => run(seconds), { superuser })
+    return { statement: onEmptyTables(superuser, batch, ['orders', 'order_events'], measure) }
+  },
+})
 
-/** Warms up until the compiler has seen enough of a batch size. */
-const warmUpSeconds = 1.5
-
-interface BulkSetting {
-  ground: Ground
-  bareGround: Ground
-  url: string
-  load: Load
-  floor: Floor
-  calls: BulkCalls
-  rows: FloorRows
-}
-
-/** The baselines. statement: all rows at once; COPY: the orders alone; insert: single orders alone. */
-const sidesOf = (setting: BulkSetting, connections: number): { ours: Measure; floors: Record<string, Measure> } => {
-  const { ground, bareGround, url, load, floor, calls, rows } = setting
-  const { batch } = calls
-  const bare = (work: Parameters<typeof measureFloor>[2], tables: string[]): Measure =>
-    measureFloor(bareGround, floor, work, batch, tables, connections)
-  const statement = { kind: 'statement', text: rows.statement, values: rows.batches, newWaybills: batch } as const
-  const copy = { kind: 'copy', text: rows.copy, lines: rows.copyLines } as const
-  const insert = { kind: 'insert', text: rows.insert, values: rows.insertValues } as const
-  const floors = { statement: bare(statement, ['orders', 'order_events']), COPY: bare(copy, ['orders']) }
-  const single = batch === 1 ? { insert: bare(insert, ['orders']) } : {}
-  return { ours: measureBulk(ground, url, load, calls, connections), floors: { ...floors, ...single } }
-}
+export const bulk = ({ batches = [1, 100, 1000], connections = [16] }: BenchOptions, tools: Tools): Cell[] =>
+  batches.flatMap(batch =>
+    [false, true].flatMap(isKeyed => connections.map(count => bulkCell(tools, { batch, isKeyed, connections: count }))),
+  )

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
-import type { Costed, Measure } from './compare.ts'
+import type { Tools } from './bench.ts'
 import { sum } from './figures.ts'
-import type { LoadTask } from './load.ts'
-import type { RunTask } from './processes.ts'
-import type { Measurement } from './repeat.ts'
+import type { LoadWork } from './load.ts'
+import type { Costed, Measure, Measurement } from './repeat.ts'
+import type { Side } from './versions.ts'
 
 /**
  * Adds the CPU of the service at `url` (without one the measuring process did the work) and of the Postgres (if one
@@ -55,18 +55,8 @@ const readStat = async (pid: number): Promise<{ parent?: number; own: number; of
   return { parent: Number(fields[1]), own: ticks(11), ofEndedChildren: ticks(13) }
 }
 
-export type Load = RunTask<LoadTask, Measurement>
-
-export interface LoadSetting {
-  load: Load
-  url: string
-  /** A connection to the Postgres that works for the service, if one does. */
-  superuser?: pg.Client
-  task: Omit<LoadTask, 'url' | 'seconds' | 'requestsPerSecond'>
-}
-
-/** Measures requests over HTTP, with the CPU of the process that handles them. */
+/** Measures requests over HTTP, with the CPU of the process that handles them and of its Postgres, if it has one. */
 export const measureLoad =
-  ({ load, url, superuser, task }: LoadSetting): Measure =>
-  (seconds, requestsPerSecond) =>
-    withCost(() => load({ ...task, url, seconds, requestsPerSecond }), { url, superuser })
+  (load: Tools['load'], side: Pick<Side, 'url'> & Partial<Side>, work: LoadWork, connections: number): Measure =>
+  seconds =>
+    withCost(() => load({ url: side.url, work, connections, seconds }), { url: side.url, superuser: side.superuser })

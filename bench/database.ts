@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { teardownOf } from '../dev/tool.ts'
-import { tell } from './bench.ts'
+import { tell } from './service.ts'
 
 /** A database of a service in a Postgres of its own, the addresses of its roles, and a connection of its superuser. */
 export const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposableStack) => {
@@ -16,5 +16,5 @@ export const startDatabase = async (name: 'orders' | 'notifier', cleanUps: Async
     [`${setting}_DATABASE_URL`]: addressAs(name),
     [`${setting}_MIGRATE_DATABASE_URL`]: addressAs(`${name}_owner`),
   }
-  return { databaseUrl: addressAs(name), superuserUrl: addressAs('postgres'), superuser, environment }
+  return { databaseUrl: addressAs(name), superuser, environment }
 }

@@ -1,17 +1,11 @@
 import type pg from 'pg'
 
-/** The rows that batches became, for bare statements that write them again under new waybills. */
-export interface FloorRows {
+/** The rows that batches became, for a bare statement that writes them again under new waybills. */
+interface FloorRows {
   /** The statement for orders and the rows beside them at once. Its first parameter is an array of waybills. */
   statement: string
   /** The values of the statement after the waybills, for each batch: one text for all rows, or an array literal. */
   batches: string[][]
-  /** The COPY of the orders alone; a line is a waybill, then one of these. */
-  copy: string
-  copyLines: string[][]
-  /** The statement for one order alone: the waybill and the values of a row. */
-  insert: string
-  insertValues: (string | null)[][]
 }
 
 /** The columns whose values all orders of a batch share. */
@@ -23,7 +17,7 @@ interface Column {
 }
 
 /**
- * Reads back the rows that the service wrote for batches with these waybills, so that the baselines write the very same rows,
+ * Reads back the rows that the service wrote for batches with these waybills, so that the baseline writes the very same rows,
  * for any columns of an order.
  */
 export const readFloorRows = async (
@@ -35,37 +29,16 @@ export const readFloorRows = async (
   const columns = await findColumns(superuser)
   const single = columns.filter(({ name }) => common.includes(name))
   const varied = columns.filter(({ name }) => !common.includes(name) && name !== 'waybill_number')
-  const names = columns.filter(({ name }) => name !== 'waybill_number').map(({ name }) => name)
-  const read = (selected: string[], more: string, waybills: string[]) =>
-    superuser.query<(string | null)[]>({
-      text: `select ${selected.join(', ')} from orders where waybill_number = any($1) ${more}`,
-      values: [waybills],
-      rowMode: 'array',
-    })
   const aggregates = [
     ...single.map(({ name }) => `min(${name})::text`),
     ...varied.map(({ name }) => `array_agg(${name} order by waybill_number)::text`),
   ]
+  const text = `select ${aggregates.join(', ')} from orders where waybill_number = any($1)`
   const batches: string[][] = []
-  const rows: (string | null)[][][] = []
-  for (const waybills of waybillsOfBatches) {
-    batches.push((await read(aggregates, '', waybills)).rows[0] as string[])
-    const texts = names.map(name => `${name}::text`)
-    rows.push((await read(texts, 'order by waybill_number', waybills)).rows)
-  }
-  const listed = ['waybill_number', ...names].join(', ')
-  return {
-    statement: floorStatement(single, varied, tables),
-    batches,
-    copy: `copy orders (${listed}) from stdin`,
-    copyLines: rows.map(batch => batch.map(row => row.map(copyCell).join('\t'))),
-    insert: `insert into orders (${listed}) values ($1, ${names.map((_, index) => `$${index + 2}`).join(', ')})`,
-    insertValues: rows.flat(),
-  }
+  for (const waybills of waybillsOfBatches)
+    batches.push((await superuser.query<string[]>({ text, values: [waybills], rowMode: 'array' })).rows[0] ?? [])
+  return { statement: floorStatement(single, varied, tables), batches }
 }
-
-const copyCell = (cell: string | null): string =>
-  cell?.replace(/[\\\t\n\r]/g, odd => ({ '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' })[odd] ?? odd) ?? '\\N'
 
 /** Lists the columns of orders that a statement must give. */
 const findColumns = async (superuser: pg.Client): Promise<Column[]> => {

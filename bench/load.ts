@@ -1,9 +1,20 @@
 // Sends requests to a service from a process. Only responses with 200 count: any other fails the task.
 import { createHmac, randomUUID } from 'node:crypto'
-import { appSecret, idOf, numberOf } from './notifier-messages.ts'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { root } from '../dev/settings.ts'
+import { accessToken, apiPath, appSecret, bodyOf, idOf, numberOf } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
-import { type Sender, undici } from './undici.ts'
+
+interface Connection {
+  request: (options: object) => Promise<{ statusCode: number; body: { text: () => Promise<string> } }>
+  destroy: () => Promise<void>
+}
+type ClientClass = new (origin: string, options: object) => Connection
+
+/** The notifier's undici: the one at the root is another version. */
+const { Client }: { Client: ClientClass } = createRequire(join(root, 'services/notifier/package.json'))('undici')
 
 /** The body, which makes it a POST, else a GET. */
 export interface Call {
@@ -17,8 +28,6 @@ export interface LoadTask {
   work: LoadWork
   connections: number
   seconds: number
-  /** The rate of requests; without it each connection sends the next one after each response. */
-  requestsPerSecond?: number | undefined
 }
 
 export type LoadWork =
@@ -26,10 +35,12 @@ export type LoadWork =
   | { kind: 'calls'; headers: Record<string, string>; calls: Call[]; isKeyed?: boolean }
   /** Signed updates, each for a message that has not had it yet. So many messages wait for updates: each gets two. */
   | { kind: 'webhooks'; messages: number; updatesPerCall: number }
+  /** Messages, as the notifier sends them to the API. */
+  | { kind: 'messages' }
 
-type Act = (connection: Sender) => Promise<void>
+type Act = (connection: Connection) => Promise<void>
 
-const send = async (connection: Sender, { path, body }: Call, headers: Record<string, string>): Promise<void> => {
+const send = async (connection: Connection, { path, body }: Call, headers: Record<string, string>): Promise<void> => {
   const method = body === undefined ? 'GET' : 'POST'
   const response = await connection.request({ path, method, headers, body: body ?? null })
   const text = await response.body.text()
@@ -70,21 +81,22 @@ const updatesFrom = (first: number, { updatesPerCall, messages }: { updatesPerCa
   return JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '102290129340398', changes }] })
 }
 
-const runLoad = async ({ url, work, seconds, requestsPerSecond, ...task }: LoadTask): Promise<Measurement> => {
-  const connections = Array.from(
-    { length: task.connections },
-    () => new undici.Client(url, { pipelining: 1, allowH2: false }),
-  )
-  const act = work.kind === 'calls' ? callInTurn(work) : postUpdates(work)
-  try {
-    return await repeat(
-      seconds,
-      requestsPerSecond,
-      connections.map(connection => () => act(connection)),
-    )
-  } finally {
-    await Promise.all(connections.map(connection => connection.destroy()))
-  }
+const sendMessages = (): Act => {
+  const headers = { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' }
+  let place = 0
+  return connection => send(connection, { path: apiPath, body: bodyOf(++place) }, headers)
+}
+
+const actOf = (work: LoadWork): Act => {
+  if (work.kind === 'calls') return callInTurn(work)
+  return work.kind === 'webhooks' ? postUpdates(work) : sendMessages()
+}
+
+const runLoad = async ({ url, work, seconds, connections: count }: LoadTask): Promise<Measurement> => {
+  const connections = Array.from({ length: count }, () => new Client(url, { pipelining: 1, allowH2: false }))
+  const act = actOf(work)
+  const actions = connections.map(connection => () => act(connection))
+  return repeat(seconds, actions).finally(() => Promise.all(connections.map(connection => connection.destroy())))
 }
 
 runTasks(runLoad)

@@ -1,78 +1,67 @@
-import { type Bench, type TableRow, tell } from './bench.ts'
-import { compare, type Measure } from './compare.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import { control } from '../trust/courier.ts'
+import type { BenchOptions, Cell, Tools } from './bench.ts'
 import { withCost } from './cpu.ts'
-import type { NotifierFloorTask } from './notifier-floor.ts'
-import { type NotifierGround, setAnswerLatency, startNotifierGround } from './notifier-ground.ts'
+import { rounded } from './figures.ts'
 import { countAccepted, insertMessages, removeMessages } from './notifier-messages.ts'
-import { type RunTask, startTaskProcess } from './processes.ts'
-import type { QueueTask } from './queue-process.ts'
 import type { Measurement } from './repeat.ts'
-import { measureWebhooks } from './webhooks.ts'
+import { webhookCell } from './webhooks.ts'
 
-/** Measures the queue beside a bare loop, with an API that responds at once and one that takes its time; and webhooks. */
-export const notifier: Bench = {
-  summary: 'messages/s from queued to accepted, beside a bare undici loop; webhooks',
-  run: async (options, cleanUps) => {
-    tell('notifier: starting Postgres and the simulator ...')
-    const ground = await startNotifierGround(cleanUps)
-    const queue = startTaskProcess<QueueTask, Measurement>('queue-process.ts', cleanUps, options.profileFolder)
-    const floor = startTaskProcess<NotifierFloorTask, Measurement>('notifier-floor.ts', cleanUps)
-    const speed: TableRow[] = []
-    for (const latency of answerLatencies) {
-      await setAnswerLatency(ground.apiUrl, latency)
-      for (const window of options.connections ?? [64]) {
-        const cell = { ground, queue, floor, window, pace: { perSecond: 500, messages: 0 } }
-        const name = `notifier: responses after ${latency} ms, window ${window}`
-        await measureQueue(cell)(warmUpSeconds)
-        speed.push({ 'response ms': latency, window, ...(await compareWithFloor(name, cell, options)) })
+/** The number of messages that the bare loop has in flight: as many as the queue. */
+const inFlight = 64
+
+/**
+ * Measures from the first to the last message that the running service sends of those queued, beside a bare loop that
+ * sends as many requests at once and stores nothing.
+ */
+export const queueCell = ({ apiUrl, load }: Tools, latency: number): Cell => {
+  const behave = () => control(apiUrl, '/behaviour', { answer_latency_ms: latency }, 'PUT')
+  return {
+    name: `queue, responses after ${latency} ms`,
+    service: 'notifier',
+    unit: 'messages',
+    unitsPerRequest: 1,
+    measure: async ({ superuser, url }) => {
+      let perSecond = 500
+      return async seconds => {
+        await behave()
+        const messages = Math.ceil(perSecond * seconds)
+        await removeMessages(superuser)
+        await insertMessages(superuser, 'large', messages, 'queued')
+        const measured = await withCost(() => drain(superuser, messages), { url, superuser })
+        perSecond = messages / measured.seconds
+        return measured
       }
-    }
-    return [...speed, ...(await measureWebhooks(ground, options, cleanUps))]
-  },
-}
-
-const answerLatencies = [0, 50]
-/** Warms up until the compiler has seen enough. */
-const warmUpSeconds = 3
-
-interface Cell {
-  ground: NotifierGround
-  queue: RunTask<QueueTask, Measurement>
-  floor: RunTask<NotifierFloorTask, Measurement>
-  window: number
-  /** The speed of the queue and its number of messages: the baseline gets as many. */
-  pace: { perSecond: number; messages: number }
-}
-
-const compareWithFloor = async (
-  name: string,
-  cell: Cell,
-  options: { rounds: number; seconds: number },
-): Promise<TableRow> => {
-  const sides = { ours: measureQueue(cell), floors: { 'bare loop': measureFloor(cell) } }
-  const row = await compare({ name, unit: 'messages', unitsPerRequest: 1, ...sides }, options)
-  // The queue gets no requests, and the baseline has no Postgres.
-  const { 'load us': _load, 'bare loop Postgres us': _floor, ...figures } = row
-  return figures
-}
-
-/** Sends as many messages as should take that long. Throws unless all of them are stored as accepted. */
-const measureQueue = (cell: Cell): Measure => {
-  const { superuser, databaseUrl, credentialsKeys, apiUrl } = cell.ground
-  return async seconds => {
-    const messages = Math.ceil(cell.pace.perSecond * seconds)
-    await removeMessages(superuser)
-    await insertMessages(superuser, 'large', messages, 'queued')
-    const task = { databaseUrl, credentialsKeys, apiUrl, window: cell.window, messages }
-    const measured = await withCost(() => cell.queue(task), { superuser })
-    const accepted = await countAccepted(superuser)
-    if (accepted !== messages) throw new Error(`${accepted} of ${messages} messages were accepted`)
-    cell.pace = { perSecond: messages / measured.seconds, messages }
-    return measured
+    },
+    floors: async () => ({
+      'bare loop': async seconds => {
+        await behave()
+        const work = { kind: 'messages' } as const
+        return withCost(() => load({ url: apiUrl, work, connections: inFlight, seconds }), {})
+      },
+    }),
   }
 }
 
-const measureFloor = (cell: Cell): Measure => {
-  const { apiUrl } = cell.ground
-  return () => withCost(() => cell.floor({ apiUrl, window: cell.window, messages: cell.pace.messages }), {})
+const stallSeconds = 30
+
+const drain = async (superuser: pg.Client, messages: number): Promise<Measurement> => {
+  const end = performance.now() + stallSeconds * 1000
+  while ((await countAccepted(superuser)) < messages) {
+    if (performance.now() > end) throw new Error(`${messages} messages were not sent within ${stallSeconds} s`)
+    await delay(50)
+  }
+  const { rows } = await superuser.query(
+    `select extract(epoch from max(happened_at) - min(happened_at))::float as seconds
+     from message_events where status = 'accepted'`,
+  )
+  // Nothing is known about single messages.
+  const requestMilliseconds = Array.from({ length: messages }, () => Number.NaN)
+  return { seconds: rounded(rows[0].seconds, 6), requestMilliseconds, cpuSeconds: Number.NaN }
 }
+
+export const notifier = ({ batches = [1] }: BenchOptions, tools: Tools): Cell[] => [
+  ...[0, 50].map(latency => queueCell(tools, latency)),
+  ...batches.map(updates => webhookCell(tools, updates)),
+]

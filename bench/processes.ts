@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { profileFlags } from './service.ts'
 
 type Answer<Result> = { result: Result } | { error: string }
 
@@ -12,21 +11,15 @@ export type RunTask<Task, Result> = (task: Task) => Promise<Result>
 export const startTaskProcess = <Task extends object, Result>(
   file: string,
   cleanUps: AsyncDisposableStack,
-  profileFolder?: string,
 ): RunTask<Task, Result> => {
-  const child = fork(join(import.meta.dirname, file), {
-    stdio: ['ignore', 2, 2, 'ipc'],
-    execArgv: profileFlags(profileFolder),
-  })
+  const child = fork(join(import.meta.dirname, file), { stdio: ['ignore', 2, 2, 'ipc'] })
   const ended = once(child, 'exit')
   const failed = ended.then(([status, signal]) => {
     throw new Error(`bench/${file} ended with ${signal ?? status}`)
   })
   failed.catch(() => {})
   cleanUps.defer(async () => {
-    // Only a process that ends on its own writes its profile.
-    if (profileFolder !== undefined && child.connected) child.disconnect()
-    else child.kill('SIGKILL')
+    child.kill('SIGKILL')
     await ended
   })
   return async task => {

@@ -1,99 +1,69 @@
-import { startBareFastify, tellBareFastify } from './bare-fastify.ts'
-import { type Bench, type TableRow, tell } from './bench.ts'
-import { type Floor, makeBodies, postEach } from './bulk-calls.ts'
-import { compare, type Measure } from './compare.ts'
-import { type Load, measureLoad, withCost } from './cpu.ts'
-import type { FloorWork } from './floor.ts'
-import { type Ground, startGround } from './ground.ts'
-import { startTaskProcess } from './processes.ts'
-
-/**
- * Measures the reads that merchants request most, beside a route that returns the same bytes and beside the select
- * alone.
- */
-export const read: Bench = {
-  summary: 'requests/s of reading an order and the cities, beside a bare Fastify route and the bare select',
-  run: async (options, cleanUps) => {
-    tell('read: starting Postgres, orders and a bare Fastify ...')
-    const ground = await startGround(cleanUps)
-    const { url } = await ground.startOrders(cleanUps, options.profileFolder)
-    const bare = (await startBareFastify(cleanUps)).url
-    const load: Load = startTaskProcess('load.ts', cleanUps)
-    const floor: Floor = startTaskProcess('floor.ts', cleanUps)
-    const [waybills = []] = await postEach(url, ground.headers, await makeBodies(ordersToRead, 1))
-    const table: TableRow[] = []
-    for (const { what, paths, select } of readings(ground.tenant, waybills)) {
-      const answer = await sampleAnswer(url + paths[0], ground)
-      await tellBareFastify(bare, 'answer', answer)
-      for (const connections of options.connections ?? [1, 16, 64]) {
-        const work = { kind: 'calls', headers: ground.headers, calls: paths.map(path => ({ path })) } as const
-        const task = { work, connections }
-        const ours = measureLoad({ load, url, superuser: ground.superuser, task })
-        const fastify = measureLoad({ load, url: bare, task })
-        const floors = { Fastify: fastify, select: measureSelect(ground, floor, select, connections) }
-        const name = `read: ${what}, connections ${connections}`
-        await ours(warmUpSeconds)
-        const figures = await compare(
-          { name, unit: 'requests', unitsPerRequest: 1, ours, floors, alsoHalf: true },
-          options,
-        )
-        table.push({ what, connections, 'response bytes': Buffer.byteLength(answer), ...figures })
-      }
-    }
-    return table
-  },
-}
-
-const ordersToRead = 1000
-const warmUpSeconds = 1
+import { tellBareFastify } from './bare-fastify.ts'
+import type { BenchOptions, Cell, Tools } from './bench.ts'
+import { bookBatches } from './bulk.ts'
+import { measureLoad, withCost } from './cpu.ts'
+import type { Measure } from './repeat.ts'
+import type { Side } from './versions.ts'
 
 interface Reading {
   what: string
-  paths: string[]
-  /** The select that the response is made of. */
-  select: FloorWork
+  /** Returns the paths, of which the first is a sample. */
+  paths: (side: Side) => Promise<string[]>
+  /** The select that the response is made of; $1 is the tenant, $2 the end of a path. */
+  select?: string
 }
 
-const readings = (tenant: string, waybills: string[]): Reading[] => {
-  const prefix = '/api/public/merchant'
-  const cities = 'select c.*, s.name as state_name from cities c join states s using (tenant_id, state_id)'
-  return [
-    {
-      what: 'order',
-      paths: waybills.map(waybill => `${prefix}/order/${waybill}`),
-      select: {
-        kind: 'statement',
-        text: `select * from orders o join order_events e using (tenant_id, waybill_number)
-          where o.tenant_id = $1 and o.waybill_number = $2 order by e.event_id`,
-        values: waybills.map(waybill => [tenant, waybill]),
-      },
-    },
-    {
-      what: 'all cities',
-      paths: [`${prefix}/city?noPagination=1`],
-      select: { kind: 'statement', text: `${cities} where c.tenant_id = $1 order by c.name`, values: [[tenant]] },
-    },
-    {
-      what: '20 cities',
-      paths: [`${prefix}/city?per_page=20`],
-      select: {
-        kind: 'statement',
-        text: `${cities} where c.tenant_id = $1 order by c.name limit 20`,
-        values: [[tenant]],
-      },
-    },
-  ]
+const prefix = '/api/public/merchant'
+/** More orders than a list counts. */
+const listedThousands = 12
+const listed = async (side: Side, path: string): Promise<string[]> => {
+  await bookBatches(side, 1000, listedThousands)
+  return [`${prefix}/order?per_page=20${path}`]
 }
+const cities = `select c.*, s.name as state_name from cities c join states s using (tenant_id, state_id)
+  where c.tenant_id = $1 order by c.name`
 
-/** Returns the body of a response, which must be 200. */
-export const sampleAnswer = async (address: string, { headers }: Ground): Promise<string> => {
-  const answer = await fetch(address, { headers })
-  const text = await answer.text()
-  if (answer.status === 200) return text
-  throw new Error(`${address} answered ${answer.status}: ${text.slice(0, 500)}`)
+const one: Reading = {
+  what: 'one order',
+  paths: async side => (await bookBatches(side, 1000, 1)).flat().map(waybill => `${prefix}/order/${waybill}`),
+  select: `select * from orders o join order_events e using (tenant_id, waybill_number)
+    where o.tenant_id = $1 and o.waybill_number = $2 order by e.event_id`,
 }
+const others: Reading[] = [
+  { what: 'page 1', paths: side => listed(side, '') },
+  { what: 'page 50', paths: side => listed(side, '&page=50') },
+  { what: 'all cities', paths: async () => [`${prefix}/city?noPagination=1`], select: cities },
+]
 
-const measureSelect =
-  ({ superuser, databaseUrl, tenant }: Ground, floor: Floor, work: FloorWork, connections: number): Measure =>
-  (seconds, requestsPerSecond) =>
-    withCost(() => floor({ databaseUrl, tenant, connections, seconds, requestsPerSecond, work }), { superuser })
+/** Measures a read, beside a bare route that returns the same bytes, and beside the select alone if there is one. */
+const cellOf = ({ load, floor, bareFastify }: Tools, reading: Reading, connections: number): Cell => ({
+  name: `${reading.what}, connections ${connections}`,
+  service: 'orders',
+  unit: 'requests',
+  unitsPerRequest: 1,
+  measure: async side => {
+    const calls = (await reading.paths(side)).map(path => ({ path }))
+    return measureLoad(load, side, { kind: 'calls', headers: side.headers, calls }, connections)
+  },
+  floors: async side => {
+    const { headers, superuser, databaseUrl } = side
+    const [tenant = '', paths, url] = [headers['x-tenant'], await reading.paths(side), await bareFastify()]
+    const sample = await fetch(side.url + paths[0], { headers })
+    await tellBareFastify(url, 'answer', await sample.text())
+    const calls = paths.map(path => ({ path }))
+    const fastify = measureLoad(load, { url }, { kind: 'calls', headers, calls }, connections)
+    if (reading.select === undefined) return { Fastify: fastify }
+    const values = paths.map(path => [tenant, path.split('/').at(-1) ?? ''].slice(0, reading === one ? 2 : 1))
+    const work = { text: reading.select, values }
+    const select: Measure = seconds =>
+      withCost(() => floor({ databaseUrl, tenant, connections, seconds, work }), { superuser })
+    return { Fastify: fastify, select }
+  },
+})
+
+export const readCell = (tools: Tools, connections: number): Cell => cellOf(tools, one, connections)
+
+export const read = ({ connections }: BenchOptions, tools: Tools): Cell[] => [
+  ...(connections ?? [64]).map(count => cellOf(tools, one, count)),
+  ...others.flatMap(reading => (connections ?? [16]).map(count => cellOf(tools, reading, count))),
+]

@@ -1,10 +1,9 @@
-import { root } from '../dev/settings.ts'
-import { bulkCell, type Cell, queueCell, readCell } from './against.ts'
-import type { Costed, Measure } from './compare.ts'
+import { bulkCell } from './bulk.ts'
 import { median, rounded } from './figures.ts'
-import { setAnswerLatency, startSimulator } from './notifier-ground.ts'
-import { startTaskProcess } from './processes.ts'
-import { checkOut, startVersion } from './versions.ts'
+import { queueCell } from './notifier.ts'
+import { readCell } from './read.ts'
+import type { Costed, Measure } from './repeat.ts'
+import { startBed } from './tools.ts'
 
 /** The ratio of ours to theirs in one round: more is better. */
 export interface Ratios {
@@ -73,21 +72,16 @@ const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boo
 
 /** Measures each kind of work on this code beside that of a commit, in turn. */
 export const compareInShort = async (commit: string, cleanUps: AsyncDisposableStack) => {
-  const folder = await checkOut(commit, cleanUps)
-  const apiUrl = await startSimulator(cleanUps)
-  await setAnswerLatency(apiUrl, 0)
-  const ours = await startVersion(root, apiUrl, cleanUps)
-  const theirs = await startVersion(folder, apiUrl, cleanUps)
-  const load = startTaskProcess('load.ts', cleanUps) as Parameters<typeof readCell>[0]
-  const cells: Cell[] = [
-    bulkCell(load, 1, true, 16, 5_000),
-    bulkCell(load, 1000, false, 16, 20),
-    readCell(load, 16),
-    queueCell(apiUrl, 0),
+  const { tools, startOurs, startTheirs } = await startBed({ commit, profileFolder: undefined }, cleanUps)
+  const cells = [
+    bulkCell(tools, { batch: 1, isKeyed: true, connections: 16, bodies: 5_000 }),
+    bulkCell(tools, { batch: 1000, isKeyed: false, connections: 16, bodies: 20 }),
+    readCell(tools, 16),
+    queueCell(tools, 0),
   ]
   const compared = []
-  for (const { name, measure } of cells) {
-    const sides = [await measure(ours), await measure(theirs)] as const
+  for (const { name, service, measure } of cells) {
+    const sides = [await measure(await startOurs(service)), await measure(await startTheirs(service))] as const
     for (const side of sides) await side(warmUpSeconds)
     const rounds = await measureUntilSure(measureInTurn(...sides), accepted[name])
     const { perSecond, perCpuSecond } = mediansOf(rounds)

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 /** The work and the cost of a process in one measurement. */
 export interface Measurement {
   /** The time from the start to the end of the last request. */
@@ -10,65 +8,28 @@ export interface Measurement {
   cpuSeconds: number
 }
 
-type Action = () => Promise<unknown>
+/** A measurement with the CPU it cost: in the Node process that does the work, and in Postgres (NaN: unknown). */
+export interface Costed extends Measurement {
+  nodeSeconds: number
+  postgresSeconds: number
+}
 
-/** Repeats actions at that rate; without one, each action again as soon as it has ended. Throws what the actions throw. */
-export const repeat = (
-  seconds: number,
-  requestsPerSecond: number | undefined,
-  actions: Action[],
-): Promise<Measurement> =>
-  requestsPerSecond === undefined ? repeatFor(seconds, actions) : paceFor(seconds, requestsPerSecond, actions)
+export type Measure = (seconds: number) => Promise<Costed>
 
-/** Runs all actions side by side, one request each at a time, until the time is up. */
-const repeatFor = (seconds: number, actions: Action[]): Promise<Measurement> =>
-  measure(async (start, ended) => {
-    const end = start + seconds * 1000
-    const repeat = async (action: Action): Promise<void> => {
-      for (let begun = start; begun < end; ) {
-        await action()
-        begun = ended(begun)
-      }
-    }
-    await Promise.all(actions.map(repeat))
-  })
-
-/**
- * Sends requests at a steady rate, whether or not earlier ones have ended: one that finds every action busy waits, and
- * its time counts from when it was due.
- */
-const paceFor = (seconds: number, requestsPerSecond: number, actions: Action[]): Promise<Measurement> =>
-  measure(async (start, ended) => {
-    const end = start + seconds * 1000
-    let next = 0
-    const repeat = async (action: Action): Promise<void> => {
-      for (;;) {
-        const due = start + (next++ * 1000) / requestsPerSecond
-        if (due >= end) return
-        const early = due - performance.now()
-        if (early > 0) await delay(early)
-        // A timer that fires late does not count against the service.
-        const begun = early > 0 ? performance.now() : due
-        await action()
-        ended(begun)
-      }
-    }
-    await Promise.all(actions.map(repeat))
-  })
-
-/** `ended` records a request that began then, and returns the time. */
-export const measure = async (
-  run: (start: number, ended: (begun: number) => number) => Promise<void>,
-): Promise<Measurement> => {
+/** Runs all actions side by side, each again as soon as it has ended, until the time is up. Throws what they throw. */
+export const repeat = async (seconds: number, actions: (() => Promise<unknown>)[]): Promise<Measurement> => {
   const requestMilliseconds: number[] = []
   const cpuBefore = process.cpuUsage()
   const start = performance.now()
-  await run(start, begun => {
-    const now = performance.now()
-    requestMilliseconds.push(now - begun)
-    return now
-  })
-  const seconds = (performance.now() - start) / 1000
+  const repeatOne = async (action: () => Promise<unknown>): Promise<void> => {
+    for (let begun = start; begun < start + seconds * 1000; ) {
+      await action()
+      const now = performance.now()
+      requestMilliseconds.push(now - begun)
+      begun = now
+    }
+  }
+  await Promise.all(actions.map(repeatOne))
   const { user, system } = process.cpuUsage(cpuBefore)
-  return { seconds, requestMilliseconds, cpuSeconds: (user + system) / 1_000_000 }
+  return { seconds: (performance.now() - start) / 1000, requestMilliseconds, cpuSeconds: (user + system) / 1_000_000 }
 }

@@ -5,15 +5,14 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type pg from 'pg'
 import { freePort } from '../dev/ports.ts'
 import { runAdmin } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
-import { tell } from './bench.ts'
-import type { EmptiedGround } from './bulk-calls.ts'
+import { control } from '../trust/courier.ts'
 import { startDatabase } from './database.ts'
-import { findTables, limits } from './ground.ts'
 import { accessToken, appSecret, numberOf, type Tenant } from './notifier-messages.ts'
-import { startService } from './service.ts'
+import { startService, tell } from './service.ts'
 
 const run = promisify(execFile)
 
@@ -66,81 +65,86 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
   return folder
 }
 
-/** Starts the services of one version as they run in production, each on a Postgres of its own. */
-export interface Version {
-  ordersUrl: string
-  notifierUrl: string
-  orders: EmptiedGround & { pid: number }
-  notifier: Pick<EmptiedGround, 'superuser'> & { pid: number }
+/** A service of one version as it runs in production, on a Postgres of its own. */
+export interface Side {
+  url: string
+  /** Of a merchant of orders. */
+  headers: Record<string, string>
+  /** Connects as the role of the service. */
+  databaseUrl: string
+  superuser: pg.Client
 }
 
-/** Uses only the version's own operator's commands and HTTP: only these must be the same in both. */
-export const startVersion = async (
-  folder: string,
-  apiUrl: string,
-  cleanUps: AsyncDisposableStack,
-  profileFolder?: string,
-): Promise<Version> => ({
-  ...(await startOrders(folder, cleanUps, profileFolder)),
-  ...(await startNotifier(folder, apiUrl, cleanUps, profileFolder)),
-})
+/** The service to start. The code in `folder` is used by its own operator's commands and HTTP alone. */
+interface SideOptions {
+  service: 'orders' | 'notifier'
+  folder: string
+  apiUrl: string
+  profileFolder: string | undefined
+}
 
-const startOrders = async (folder: string, cleanUps: AsyncDisposableStack, profileFolder: string | undefined) => {
-  const { superuser, environment } = await startDatabase('orders', cleanUps)
-  const admin = (...words: string[]) => runAdmin('orders', words, { env: { ...process.env, ...environment }, folder })
+export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableStack): Promise<Side> => {
+  const { service, folder, apiUrl, profileFolder } = options
+  const { databaseUrl, superuser, environment } = await startDatabase(service, cleanUps)
+  const settings = {
+    ...environment,
+    ...limits,
+    SERVICE_TOKEN: randomHex(),
+    ...(service === 'orders'
+      ? // Without a notifier the events wait in the outbox.
+        { NOTIFIER_URL: `http://127.0.0.1:${await freePort()}` }
+      : { CREDENTIALS_KEYS: `bench:${randomBytes(32).toString('base64')}`, MESSAGING_API_URL: apiUrl }),
+  }
+  const admin = (...words: string[]) => runAdmin(service, words, { env: { ...process.env, ...settings }, folder })
+  await admin('migrate')
+  const headers = service === 'orders' ? await provideOrders(admin, folder) : await provideNotifier(admin, superuser)
+  const [file, portSetting] = [join(folder, `services/${service}/main.ts`), `${service.toUpperCase()}_PORT`]
+  const url = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
+  return { url, headers, databaseUrl, superuser }
+}
+
+type Admin = (...words: string[]) => Promise<unknown>
+
+const limits = {
+  // The unavailable notifier is expected here.
+  LOG_LEVEL: 'error',
+  RATE_LIMIT_PER_MINUTE: '1000000000',
+  ADDRESS_LIMIT_PER_MINUTE: '1000000000',
+  MAX_ORDERS_PER_BATCH: '5000',
+  RECIPIENT_PAUSE_SECONDS: '0',
+}
+
+const provideOrders = async (admin: Admin, folder: string): Promise<Record<string, string>> => {
   const path = join(folder, 'examples/demo-tenant.json')
   const { tenant, merchants } = JSON.parse(await readFile(path, 'utf8'))
-  await admin('migrate')
   await admin('apply', path)
   const words = ['token', 'create', '--tenant', tenant.id, '--merchant', merchants[0].email]
   const { token } = (await admin(...words)) as { token: string }
-  const settings = { ...limits, SERVICE_TOKEN: randomHex(), NOTIFIER_URL: `http://127.0.0.1:${await freePort()}` }
-  const file = join(folder, 'services/orders/main.ts')
-  const service = { file, portSetting: 'ORDERS_PORT', environment: { ...environment, ...settings }, profileFolder }
-  const headers = { authorization: `Bearer ${token}`, 'x-tenant': tenant.id, 'content-type': 'application/json' }
-  const { url, pid } = await startService(service, cleanUps)
-  return { ordersUrl: url, orders: { pid, headers, superuser, tablesBeside: await findTables(superuser) } }
+  return { authorization: `Bearer ${token}`, 'x-tenant': tenant.id, 'content-type': 'application/json' }
 }
 
-const startNotifier = async (
-  folder: string,
-  apiUrl: string,
-  cleanUps: AsyncDisposableStack,
-  profileFolder: string | undefined,
-) => {
-  const { superuser, environment } = await startDatabase('notifier', cleanUps)
-  const settings = {
-    ...environment,
-    SERVICE_TOKEN: randomHex(),
-    RECIPIENT_PAUSE_SECONDS: '0',
-    ADDRESS_LIMIT_PER_MINUTE: '1000000000',
-    CREDENTIALS_KEYS: `bench:${randomBytes(32).toString('base64')}`,
-    MESSAGING_API_URL: apiUrl,
-  }
-  const admin = (...words: string[]) => runAdmin('notifier', words, { env: { ...process.env, ...settings }, folder })
-  await admin('migrate')
-  for (const tenant of ['large', 'small'] as const) await applyChannel(admin, tenant, cleanUps)
+const provideNotifier = async (admin: Admin, superuser: pg.Client): Promise<Record<string, string>> => {
+  for (const tenant of ['large', 'small'] as const) await applyChannel(admin, tenant)
   await superuser.query('update channels set rate = 1000000')
-  const file = join(folder, 'services/notifier/main.ts')
-  const { url, pid } = await startService(
-    { file, portSetting: 'NOTIFIER_PORT', environment: settings, profileFolder },
-    cleanUps,
-  )
-  return { notifierUrl: url, notifier: { pid, superuser } }
+  return {}
 }
 
-const applyChannel = async (
-  admin: (...words: string[]) => Promise<unknown>,
-  tenant: Tenant,
-  cleanUps: AsyncDisposableStack,
-) => {
+const applyChannel = async (admin: Admin, tenant: Tenant): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-channel-'))
-  cleanUps.defer(() => rm(folder, { recursive: true, force: true }))
   const path = join(folder, 'notifier.json')
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: randomHex() }
   const channel = { phone_number_id: numberOf[tenant], name: 'Bench', plan: 'paid', default: true, ...secrets }
   await writeFile(path, JSON.stringify({ tenant: { id: tenant, country: 'LK' }, channels: [channel] }))
   await admin('apply', path)
+  await rm(folder, { recursive: true })
+}
+
+/** Returns the URL of a simulator that accepts every message, and sends no webhooks. */
+export const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> => {
+  const environment = { DEMO_ACCESS_TOKEN: accessToken, SIMULATOR_THROUGHPUT_PER_SECOND: '0', WEBHOOK_URL: 'none' }
+  const url = await startService({ file: 'simulator/main.ts', portSetting: 'SIMULATOR_PORT', environment }, cleanUps)
+  await control(url, `/numbers/${numberOf.small}`, {}, 'PUT')
+  return url
 }
 
 const randomHex = (): string => randomBytes(32).toString('hex')
