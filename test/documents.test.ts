@@ -5,7 +5,6 @@ import t from 'tap'
 import { generatedFiles, readDocuments } from '../dev/openapi.ts'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/orders/test/build.ts'
-import { batch } from '../services/orders/test/tenant.ts'
 import { type Media, type OpenApi, type Operation, operationsOf, type Schema } from '../shared/api-docs/openapi.ts'
 import { createSimulator } from '../simulator/app.ts'
 
@@ -54,8 +53,8 @@ for (const [name, document] of documents) {
   })
 
   t.test(`${name}: no keyword of our own, no dangling reference, no unused component`, async t => {
-    const { schemas: named, responses, headers } = document.components
-    const schemas = Object.keys({ ...named, ...responses, ...headers })
+    const { schemas: named, responses } = document.components
+    const schemas = Object.keys({ ...named, ...responses })
     const used = new Set<string>()
     walk(document, (fields, path) => {
       if (path.endsWith('/properties')) return
@@ -151,44 +150,6 @@ t.test('a created batch and a dry run have responses of their own', async t => {
     ['#/components/schemas/Created', '#/components/schemas/Quoted'],
   )
   t.strictSame(Object.keys(content?.examples ?? {}), ['Created', 'Quoted'])
-})
-
-for (const [name, document] of documents)
-  t.test(`${name}: every response names the headers that it carries`, async t => {
-    const { paths, components } = document
-    const namesOf = ({ $ref, headers = {} }: { $ref?: string; headers?: object }): string[] =>
-      Object.keys($ref ? (components.responses?.[$ref.split('/').at(-1) ?? '']?.headers ?? {}) : headers)
-    const limits = ['RateLimit', 'RateLimit-Policy']
-    for (const [path, operations] of Object.entries(paths))
-      for (const operation of Object.values(operations))
-        for (const [status, response] of Object.entries(operation.responses)) {
-          const isUnread = ['408', '431'].includes(status)
-          const isRepeatable = 'Idempotency-Key' in parametersOf(operation)
-          const expected = [
-            ...(status === '405' ? ['Allow'] : []),
-            ...(path.endsWith('/order/{waybill}') && /^(200|412)$/.test(status) ? ['ETag'] : []),
-            ...(isRepeatable && /^2/.test(status) ? ['Idempotency-Replayed'] : []),
-            ...(path.startsWith('/api/') ? limits : []),
-            ...(['409', '429', '503'].includes(status) ? ['Retry-After'] : []),
-            'X-Request-Id',
-          ]
-          t.same(namesOf(response), isUnread ? [] : expected, `${operation.operationId} ${status}`)
-        }
-  })
-
-t.test('real responses carry the headers that are documented', async t => {
-  const { bulk, request, app } = await build(t, { requestsPerMinute: 3 })
-  const { components } = (documents[0] as [string, OpenApi])[1]
-  const documented = Object.keys(components.headers ?? {}).map(name => name.toLowerCase())
-  const namesOf = ({ headers }: { headers: object }) => documented.filter(name => name in headers)
-  const limits = ['ratelimit', 'ratelimit-policy']
-  const keyed = { headers: { 'idempotency-key': 'k' } }
-  t.same(namesOf(await bulk(batch(), keyed)), [...limits, 'x-request-id'])
-  t.same(namesOf(await bulk(batch(), keyed)), ['idempotency-replayed', ...limits, 'x-request-id'])
-  t.same(namesOf(await bulk({})), [...limits, 'x-request-id'])
-  t.same(namesOf(await request('/state')), [...limits, 'retry-after', 'x-request-id'])
-  t.same(namesOf(await app.inject('/health/live')), ['x-request-id'])
-  t.same(namesOf(await app.inject('/api/public/merchant/login')), ['allow', 'x-request-id'])
 })
 
 t.test('in production no page and no document shows the login of the demo', async t => {

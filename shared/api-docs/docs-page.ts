@@ -17,7 +17,7 @@ export interface Audience {
   quickStart?: string
 }
 
-interface Docs {
+interface Pages {
   title: string
   description: string
   audiences: readonly Audience[]
@@ -31,29 +31,24 @@ const read = (filename: string) => ({
   content: readFileSync(join(import.meta.dirname, 'docs-page', filename), 'utf8'),
 })
 
-export const hidden = { schema: { hide: true } }
-
 /** Serves the page of an audience: Swagger UI over its part of the document, from files of this machine alone. */
-export const serveAudience = async (app: FastifyInstance, docs: Docs, audience: Audience): Promise<void> => {
-  const { title, document, url } = docs
+export const serveAudience = async (app: FastifyInstance, pages: Pages, audience: Audience): Promise<void> => {
+  const { document, url } = pages
   const path = `/docs/${audience.name}`
-  const partFor = (publicUrl: string): OpenApi => {
-    const part = partOf(document(), audience.tags)
-    return {
-      ...part,
-      info: { ...part.info, title: `${title} · ${audience.title}`, description: introduce(docs, audience, publicUrl) },
-    }
-  }
-  app.get(`${path}/openapi.json`, hidden, async ({ publicUrl }) => partFor(publicUrl))
+  const title = `${pages.title} · ${audience.title}`
+  const address = url === undefined ? undefined : new URL(url)
   // The plugin decorates the instance that it is registered at: each audience has its own.
   await app.register(async scope => {
     await scope.register(swaggerUi, {
       routePrefix: path,
-      indexPrefix: url === undefined ? '/' : new URL(url).pathname,
+      indexPrefix: address?.pathname ?? '/',
       // Requests that the page sends go to the configured URL.
-      staticCSP: `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${url === undefined ? '' : new URL(url).origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-      theme: { title: `${title} · ${audience.title}`, css: [read('page.css')], js: [read('page.js')] },
-      transformSpecification: (_whole, { publicUrl }) => partFor(publicUrl),
+      staticCSP: `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${address?.origin ?? ''}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      theme: { title, css: [read('page.css')], js: [read('page.js')] },
+      transformSpecification: (_whole, { publicUrl }) => {
+        const part = partOf(document(), audience.tags)
+        return { ...part, info: { ...part.info, title, description: introduce(pages, audience, publicUrl) } }
+      },
       transformSpecificationClone: false,
       uiConfig: {
         layout: 'BaseLayout',
@@ -69,10 +64,10 @@ export const serveAudience = async (app: FastifyInstance, docs: Docs, audience: 
 }
 
 /** The text above the requests, in Markdown. */
-const introduce = ({ audiences }: Docs, audience: Audience, publicUrl: string): string => {
+const introduce = ({ audiences }: Pages, audience: Audience, publicUrl: string): string => {
+  const { description, quickStart } = audience
   const others = audiences.filter(each => each !== audience)
   const links = others.map(({ name, title }) => `[${title}](${publicUrl}/docs/${name})`)
-  const { description, quickStart } = audience
   return [
     description,
     ...(quickStart === undefined ? [] : [`\`\`\`sh\n${quickStart.replaceAll('$URL', publicUrl)}\n\`\`\``]),
@@ -82,7 +77,7 @@ const introduce = ({ audiences }: Docs, audience: Audience, publicUrl: string): 
 }
 
 /** The page that lists the audiences. `base` leads from it to the root of the service. */
-export const listAudiences = ({ title, description, audiences }: Docs, base: string): string => `<!doctype html>
+export const listAudiences = ({ title, description, audiences }: Pages, base: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">

@@ -2,21 +2,25 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import courier from '../../package.json' with { type: 'json' }
 import { errorResponses } from '../errors/errors.ts'
-import { type Audience, hidden, listAudiences, serveAudience } from './docs-page.ts'
-import { completeDocument, type DocumentOptions, type OpenApi } from './openapi.ts'
+import { type Audience, listAudiences, serveAudience } from './docs-page.ts'
+import { completeDocument, type OpenApi } from './openapi.ts'
 
-export interface ApiDescription extends DocumentOptions {
+export interface ApiDescription {
   title: string
   description: string
   /** The groups of operations, in the order of the page. */
   tags: { name: string; description: string }[]
+  /** The requests that the service sends, by name; their schemas are read like those of routes. */
+  webhooks?: Record<string, object>
   /** Without them there is one for all, and no page at `/`. */
   audiences?: Audience[]
 }
 
-const keyRule =
-  'A request with an Idempotency-Key parameter takes effect once for each key. Some requests refuse that header, as their ' +
-  'description says. All others ignore it: they only read, log in or log out.'
+const rules =
+  'A request with an Idempotency-Key parameter takes effect once for each key, and Idempotency-Replayed: true marks a repeated ' +
+  'response. Some requests refuse that header, as their description says. All others ignore it: they only read, log in or ' +
+  'log out. Every response has an X-Request-Id to quote in questions, those below /api/ have RateLimit and RateLimit-Policy, ' +
+  'and those that may succeed later have Retry-After, in seconds.'
 
 /** Where the demo's login is not to be shown: nobody should try it there. */
 const hideLogin = (audience: Audience): Audience => {
@@ -31,26 +35,29 @@ interface DocsOptions {
   hidesDemo?: boolean | undefined
 }
 
+const hidden = { schema: { hide: true } }
+
 /** Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try it. */
 export const docs = async (
   app: FastifyInstance,
-  given: ApiDescription,
+  api: ApiDescription,
   { publicUrl: url, hidesDemo }: DocsOptions = {},
 ): Promise<void> => {
-  const api = hidesDemo && given.audiences ? { ...given, audiences: given.audiences.map(hideLogin) } : given
-  const { tags, webhooks, audiences: _, ...info } = api
+  const { title, description, webhooks } = api
+  const tags = [...api.tags, ...commonTags]
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
-        ...info,
+        title,
         version: courier.version,
-        description: `${info.description} ${keyRule}`,
+        description: `${description} ${rules}`,
         license: { name: 'MIT', identifier: 'MIT' },
       },
       // Without a configured one, whatever the document was read from.
       servers: [{ url: url ?? '/' }],
-      tags: [...tags, ...commonTags],
+      tags,
+      ...(webhooks && { webhooks }),
       components: { securitySchemes },
     },
     // A path may begin with what the configured URL ends with.
@@ -64,34 +71,26 @@ export const docs = async (
         response: { ...errorResponses(408, 413, 431), ...(schema?.response as object) },
       },
     }),
+    transformObject: generated => completeDocument((generated as { openapiObject: object }).openapiObject) as object,
   })
-  let complete: OpenApi | undefined
-  const document = (): OpenApi => {
-    complete ??= completeDocument(app.swagger(), { webhooks })
-    return complete
-  }
+  const document = () => app.swagger() as unknown as OpenApi
   app.get('/openapi.json', hidden, async () => document())
-  await servePages(app, api, document, url)
-}
 
-const servePages = async (app: FastifyInstance, api: ApiDescription, document: () => OpenApi, url?: string) => {
-  const { title, description, tags } = api
-  const names = [...tags, ...commonTags].map(({ name }) => name)
-  const { audiences = [{ name: 'all', title: 'Requests', description, tags: names }] } = api
-  const docs = { title, description, audiences, document, url }
-  for (const audience of audiences) await serveAudience(app, docs, audience)
-
+  const all = { name: 'all', title: 'Requests', description, tags: tags.map(({ name }) => name) }
+  const audiences = (api.audiences ?? [all]).map(audience => (hidesDemo ? hideLogin(audience) : audience))
+  const pages = { title, description, audiences, document, url }
+  for (const audience of audiences) await serveAudience(app, pages, audience)
   const sendList = (request: FastifyRequest, reply: FastifyReply) => {
     const depth = request.url.split('?', 1)[0]?.split('/').length ?? 0
     reply.header('content-security-policy', listPolicy).type('text/html; charset=utf-8')
-    return reply.send(listAudiences(docs, '../'.repeat(depth - 2)))
+    return reply.send(listAudiences(pages, '../'.repeat(depth - 2)))
   }
   app.get('/docs', hidden, sendList)
   if (!api.audiences) return
   app.get('/', hidden, (request, reply) => {
     if (request.headers.accept?.includes('text/html')) return sendList(request, reply)
-    const pages = Object.fromEntries(audiences.map(({ name }) => [name, `/docs/${name}`]))
-    return reply.send({ name: title, docs: pages, openapi: '/openapi.json', health: '/health/ready' })
+    const paths = Object.fromEntries(audiences.map(({ name }) => [name, `/docs/${name}`]))
+    return reply.send({ name: title, docs: paths, openapi: '/openapi.json', health: '/health/ready' })
   })
 }
 

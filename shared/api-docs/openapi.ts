@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { headersOf, responseHeaders } from './response-headers.ts'
 
 /** A schema of OpenAPI 3.1: JSON Schema. */
 export interface Schema {
@@ -9,6 +8,11 @@ export interface Schema {
   description?: string
   anyOf?: Schema[]
   examples?: unknown[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  patternProperties?: Record<string, Schema>
+  additionalProperties?: boolean | Schema
+  type?: string | undefined
 }
 
 export interface Media {
@@ -41,7 +45,6 @@ export interface Operation {
 
 interface Response {
   description?: string
-  headers?: Record<string, { $ref: string }>
   content?: Content
   $ref?: string
 }
@@ -57,51 +60,38 @@ export interface OpenApi {
   components: {
     schemas?: Record<string, Schema>
     responses?: Record<string, Response>
-    headers?: Record<string, object>
     securitySchemes: object
   }
-}
-
-/** The parts of a document that do not come from the routes' schemas. */
-export interface DocumentOptions {
-  /** The requests that the service sends, by name; their schemas are read like those of routes. */
-  webhooks?: Record<string, object> | undefined
 }
 
 /**
  * Completes the document that the routes' schemas give: a schema with a title becomes a component of that name, keywords of
  * our own are left out, and every operation names its tenant header and its security.
  */
-export const completeDocument = (generated: object, { webhooks }: DocumentOptions): OpenApi => {
-  const document: OpenApi = JSON.parse(JSON.stringify({ ...generated, ...(webhooks && { webhooks }) }))
+export const completeDocument = (generated: object): OpenApi => {
+  const document: OpenApi = JSON.parse(JSON.stringify(generated))
   const components = new Components()
   for (const operation of operationsOf(document)) complete(operation, components)
   document.components.schemas = components.sorted()
-  addHeaders(document)
   shareErrors(document)
   const used = new Set(operationsOf(document).flatMap(({ tags = [] }) => tags))
   document.tags = document.tags.filter(({ name }) => used.has(name))
   return document
 }
 
-/** The part of a document that has operations of these tags. */
+/** The part of a document that has operations of these tags, with all components. */
 export const partOf = (document: OpenApi, tags: readonly string[]): OpenApi => {
-  const isWanted = (operation: Operation): boolean => !!operation.tags?.some(tag => tags.includes(tag))
   const part = structuredClone(document)
   for (const paths of [part.paths, part.webhooks ?? {}])
     for (const [path, operations] of Object.entries(paths)) {
-      const wanted = Object.entries(operations).filter(([, operation]) => isWanted(operation))
-      if (wanted.length > 0) paths[path] = Object.fromEntries(wanted)
-      else delete paths[path]
+      for (const [method, { tags: own = [] }] of Object.entries(operations))
+        if (!own.some(tag => tags.includes(tag))) delete operations[method]
+      if (Object.keys(operations).length === 0) delete paths[path]
     }
-  if (Object.keys(part.webhooks ?? {}).length === 0) delete part.webhooks
   part.tags = part.tags.filter(({ name }) => tags.includes(name))
-  Object.assign(part.components, reachable(part))
   const schemes = new Set(operationsOf(part).flatMap(({ security = [] }) => security.flatMap(Object.keys)))
-  const { securitySchemes } = part.components
-  part.components.securitySchemes = Object.fromEntries(
-    Object.entries(securitySchemes).filter(([name]) => schemes.has(name)),
-  )
+  const known = Object.entries(part.components.securitySchemes)
+  part.components.securitySchemes = Object.fromEntries(known.filter(([name]) => schemes.has(name)))
   return part
 }
 
@@ -120,25 +110,14 @@ const complete = (operation: Operation, components: Components): void => {
   if (parameters.length > 0) operation.parameters = parameters
   for (const response of Object.values(operation.responses))
     if (response.description === 'Default Response') response.description = 'Success.'
-  const contents = [operation.requestBody, ...Object.values(operation.responses)].map(part => part?.content ?? {})
-  for (const media of contents.flatMap(content => Object.values(content))) {
-    if (!media.schema) continue
-    Object.assign(media, media.example === undefined && !media.examples && examplesOf(media.schema))
-    // It is the description of the response or of the body.
-    const { description: _, ...schema } = media.schema
-    media.schema = components.read(schema)
-  }
-}
-
-const addHeaders = ({ paths, components }: OpenApi): void => {
-  for (const [path, operations] of Object.entries(paths))
-    for (const operation of Object.values(operations))
-      for (const [status, response] of Object.entries(operation.responses)) {
-        const headers = headersOf(path, operation, status)
-        if (Object.keys(headers).length > 0) response.headers = headers
-      }
-  const used = new Set(JSON.stringify(paths).match(/(?<=#\/components\/headers\/)[^"]+/g))
-  components.headers = Object.fromEntries(Object.entries(responseHeaders).filter(([name]) => used.has(name)))
+  for (const part of [operation.requestBody, ...Object.values(operation.responses)])
+    for (const media of Object.values(part?.content ?? {})) {
+      if (!media.schema) continue
+      if (media.example === undefined) Object.assign(media, examplesOf(media.schema))
+      // It is the description of the response or of the body.
+      const { description: _, ...schema } = media.schema
+      media.schema = components.read(schema)
+    }
 }
 
 /** Names the error responses that operations have in common, `Error404`: of several with a status the most frequent. */
@@ -146,13 +125,12 @@ const shareErrors = (document: OpenApi): void => {
   const errors = operationsOf(document).flatMap(({ responses }) =>
     Object.entries(responses)
       .filter(([, { content }]) => content?.['application/json']?.schema?.$ref === refTo('Error'))
-      .map(([status, response]) => ({ status, response, responses, text: JSON.stringify(response) })),
+      .map(([status, response]) => ({ name: `Error${status}`, status, response, responses })),
   )
-  const byText = Map.groupBy(errors, ({ status, text }) => status + text)
+  const byText = Map.groupBy(errors, ({ response }) => JSON.stringify(response))
   const shared: Record<string, Response> = {}
   for (const same of [...byText.values()].sort((a, b) => b.length - a.length))
-    for (const { status, response, responses } of same) {
-      const name = `Error${status}`
+    for (const { name, status, response, responses } of same) {
       shared[name] ??= response
       if (isDeepStrictEqual(shared[name], response)) responses[status] = { $ref: `#/components/responses/${name}` }
     }
@@ -181,9 +159,6 @@ const examplesOf = ({ anyOf = [], examples = [] }: Schema): Pick<Media, 'example
   const named = anyOf.flatMap(({ title, examples: [value] = [] }) => (value === undefined ? [] : [[title, { value }]]))
   return named.length > 0 ? { examples: Object.fromEntries(named) } : {}
 }
-
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The schemas that others refer to by name. */
 class Components {
@@ -219,37 +194,18 @@ const refTo = (name: string): string => `#/components/schemas/${name}`
 
 /** The schema with other schemas inside, and with simpler words for a union of literals and for a record. */
 const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => {
-  const result = { ...schema }
-  const { properties, patternProperties, items, additionalProperties, anyOf } = schema
-  const each = (schemas: object) =>
-    Object.fromEntries(
-      Object.entries(schemas).map(([name, one]) => [name, change(isTime.test(name) ? asTime(one) : one)]),
-    )
-  if (isSchema(properties)) result.properties = each(properties)
-  if (isSchema(items)) result.items = change(items)
-  if (isSchema(additionalProperties)) result.additionalProperties = change(additionalProperties)
-  if (isSchema(patternProperties)) {
-    delete result.patternProperties
-    result.additionalProperties = change(Object.values(patternProperties as Record<string, Schema>)[0] ?? {})
+  const { patternProperties, anyOf, ...result } = schema
+  const { properties, items, additionalProperties } = result
+  if (properties) {
+    const named = Object.entries(properties).map(([name, one]) => [name, change(isTime.test(name) ? asTime(one) : one)])
+    result.properties = Object.fromEntries(named)
   }
+  if (items) result.items = change(items)
+  const [ofRecord] = [...Object.values(patternProperties ?? {}), additionalProperties]
+  if (typeof ofRecord === 'object') result.additionalProperties = change(ofRecord)
   if (!anyOf) return result
   if (!anyOf.every(member => literalsOf(member))) return { ...result, anyOf: anyOf.map(change) }
-  delete result.anyOf
   return { ...result, type: anyOf[0]?.type, enum: anyOf.flatMap(literalsOf) }
 }
 
 const literalsOf = (schema: Schema): unknown => schema.enum ?? ('const' in schema ? [schema.const] : undefined)
-
-/** The components that the operations refer to, directly or through others. */
-const reachable = ({ paths, webhooks, components: { schemas = {}, responses = {}, headers = {} } }: OpenApi) => {
-  const found = new Set<string>()
-  const visit = (json: string): void => {
-    for (const [, name = ''] of json.matchAll(/"#\/components\/\w+\/([^"]+)"/g))
-      if (!found.has(name))
-        visit(JSON.stringify(found.add(name) && (schemas[name] ?? responses[name] ?? headers[name])))
-  }
-  visit(JSON.stringify([paths, webhooks]))
-  const used = <Part>(parts: Record<string, Part>): Record<string, Part> =>
-    Object.fromEntries(Object.entries(parts).filter(([name]) => found.has(name)))
-  return { schemas: used(schemas), responses: used(responses), headers: used(headers) }
-}
