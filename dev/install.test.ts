@@ -11,7 +11,7 @@ import { root } from './settings.ts'
 const install = async (t: Test, port: number) => {
   const folder = t.testdir({})
   mkdirSync(join(folder, 'dev'))
-  for (const file of ['install.mjs', 'install-scripts.mjs']) cpSync(join(root, 'dev', file), join(folder, 'dev', file))
+  cpSync(join(root, 'dev/install.mjs'), join(folder, 'dev/install.mjs'))
   const dependencies = { 'is-number': '7.0.0' }
   const resolved = 'https://registry.npmjs.org/is-number/-/is-number-7.0.0.tgz'
   const packages = { '': { dependencies }, 'node_modules/is-number': { version: '7.0.0', resolved } }
