@@ -63,10 +63,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   app.decorateRequest('merchant')
   app.addHook('onRequest', requireMerchant(own.findCaller))
   app.addHook('onRequest', limitRequests(new Limit('merchant', own.requestsPerMinute), merchantIn))
-  app.addHook(
-    'preValidation',
-    readTypedWaybills(own.pool, ({ merchant }) => merchant.tenant),
-  )
+  app.addHook('preValidation', readTypedWaybills(own.pool))
   await app.register(userRoutes, own)
   await app.register(cityRoutes, own)
   await app.register(catalogueRoutes, own)
@@ -99,10 +96,7 @@ const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
 
 const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   admitStaff(app, own.findCaller, own.requestsPerMinute)
-  app.addHook(
-    'preValidation',
-    readTypedWaybills(own.pool, ({ staff }) => staff.tenant),
-  )
+  app.addHook('preValidation', readTypedWaybills(own.pool))
   await app.register(staffSessionRoutes, own)
   await app.register(staffOrderRoutes, own)
   await app.register(staffEditRoutes, own)

@@ -18,9 +18,9 @@ t.test('a cursor restores the position that it was made from', async t => {
     ['2026-02', 'DM1'],
     ['2026-02', ''],
   ])
-    t.strictSame(cursor.read(cursor.write(position)), position)
-  t.equal(cursor.read(undefined), undefined)
-  t.equal(cursor.read(''), undefined, 'blank is absent')
+    t.strictSame(cursor.read({ cursor: cursor.write(position) }), { after: position, limit: 50 })
+  t.strictSame(cursor.read({ limit: '7' }), { after: [], limit: 7 })
+  t.strictSame(cursor.read({ cursor: '' }), { after: [], limit: 50 }, 'blank is absent')
 })
 
 t.test('refuses a cursor of another list, and malformed ones', async t => {
@@ -30,7 +30,7 @@ t.test('refuses a cursor of another list, and malformed ones', async t => {
   }
   for (const text of ['x', encode('2026-02'), encode('2026-02 a b'), encode('2026-2 a'), encode('2026-02 a\0')])
     t.match(
-      refusalOf(() => cursor.read(text)),
+      refusalOf(() => cursor.read({ cursor: text })),
       refusal,
       text,
     )

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type ArrayOptions, type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { invalid } from '../errors/errors.ts'
 
 /** How many entries a page has. */
@@ -11,7 +11,6 @@ export const pageLimit = Type.Optional(
     documented: { type: 'integer', minimum: 1, maximum: 200 },
   }),
 )
-
 const mustBeCursor = 'be the next_cursor of a page'
 
 /** The query field of a list that is paged by cursor; blank counts as absent. */
@@ -26,28 +25,36 @@ export const cursorField = Type.Optional(
 
 export const cursorFields = { limit: pageLimit, cursor: cursorField }
 
-/** The schema of a page. */
-export const cursorPage = <Row extends TSchema>(row: Row) => ({
-  data: Type.Array(row),
-  next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'null at the end.' }),
-})
+/** The response of a list that is paged by cursor. */
+export const PageOf = <Row extends TSchema>(
+  row: Row,
+  title: string,
+  example: Static<Row>,
+  options: ArrayOptions = {},
+) =>
+  Type.Object(
+    {
+      data: Type.Array(row, options),
+      next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'null at the end.' }),
+    },
+    { title, examples: [{ data: [example], next_cursor: null }] },
+  )
 
 /**
  * The cursors of a list. A cursor is the position of a row, its parts without spaces, in base64url: what follows that row is the
  * next page. `parts` says what each part must match.
  */
-export const listCursor = (...parts: readonly RegExp[]) => {
+export const listCursor = (...parts: readonly Pick<RegExp, 'test'>[]) => {
   const write = (position: readonly string[]): string => Buffer.from(position.join(' ')).toString('base64url')
   return {
     write,
 
-    /** undefined: from the start. Throws for the cursor of no page of this list. */
-    read: (cursor = ''): string[] | undefined => {
-      if (cursor === '') return undefined
-      const position = Buffer.from(cursor, 'base64url').toString('latin1').split(' ')
-      if (position.length !== parts.length || !parts.every((part, index) => part.test(position[index] ?? '')))
-        throw invalidCursor()
-      return position
+    /** The rows that a query requests: `limit` of those after a position, empty at the start. Throws for another cursor. */
+    read: ({ cursor = '', limit = '50' }: Static<TObject<typeof cursorFields>>) => {
+      const after = cursor === '' ? [] : Buffer.from(cursor, 'base64url').toString('latin1').split(' ')
+      const isOurs = after.length === parts.length && parts.every((part, index) => part.test(after[index] ?? ''))
+      if (cursor !== '' && !isOurs) throw invalid({ cursor: [`The cursor field must ${mustBeCursor}.`] })
+      return { after, limit: Number(limit) }
     },
 
     /** The page of `rows`, which hold one row more than `limit` when another page follows. */
@@ -58,5 +65,3 @@ export const listCursor = (...parts: readonly RegExp[]) => {
     },
   }
 }
-
-export const invalidCursor = () => invalid({ cursor: [`The cursor field must ${mustBeCursor}.`] })

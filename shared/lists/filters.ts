@@ -1,7 +1,15 @@
-import { type TObject, type TOptional, type TProperties, type TString, Type } from '@sinclair/typebox'
+import {
+  type StringOptions,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TString,
+  Type,
+} from '@sinclair/typebox'
 import { type FieldErrors, invalid } from '../errors/errors.ts'
 import { label } from '../errors/field-errors.ts'
-import { type DateOrTime, dateRule, isAfter, readDateOrTime } from './dates.ts'
+import { nameKey } from '../name-key.ts'
+import { type DateOrTime, isAfter, isDate, readDateOrTime } from './dates.ts'
 
 /** A filter of a list, by the text of a query field. */
 export interface Filter<Value = unknown> {
@@ -84,28 +92,32 @@ export const FilterText = (description: string) =>
     must: 'be text of at most 255 characters without a null character',
   })
 
-export const text = (description: string, ...aliases: string[]): Filter<string> => ({
-  schema: FilterText(description),
+/** A filter by the text that matches a schema. */
+export const matching = (schema: StringOptions, ...aliases: string[]): Filter<string> => ({
+  schema: Type.String(schema),
   read: text => text,
   aliases,
 })
 
-export const dateOrTime = (description: string, ...aliases: string[]): Filter<DateOrTime> => ({
-  schema: Type.String({ maxLength: 40, description, must: dateRule }),
-  read: readDateOrTime,
-  aliases,
-})
+export const text = (description: string, ...aliases: string[]): Filter<string> =>
+  matching(FilterText(description), ...aliases)
 
 /** An id that a bigint holds. */
-export const id = (description: string, ...aliases: string[]): Filter<string> => ({
+export const id = (description: string, ...aliases: string[]): Filter<string> =>
+  matching({ maxLength: 40, pattern: '^\\s*([1-9][0-9]{0,17}\\s*)?$', description, must: 'be an id' }, ...aliases)
+
+export const date = (description: string): Filter<string> => ({
+  schema: Type.String({ maxLength: 40, description, must: 'be a date such as 2026-02-19' }),
+  read: text => (isDate(text) ? text : undefined),
+})
+
+export const dateOrTime = (description: string): Filter<DateOrTime> => ({
   schema: Type.String({
     maxLength: 40,
-    pattern: '^\\s*([1-9][0-9]{0,17}\\s*)?$',
     description,
-    must: 'be an id',
+    must: 'be a date such as 2026-02-19 or a time such as 2026-02-19T08:00:00Z',
   }),
-  read: text => text,
-  aliases,
+  read: readDateOrTime,
 })
 
 /** One of `values`, in any letter case. */
@@ -117,3 +129,55 @@ export const oneOf = <Value extends string>(values: readonly Value[], descriptio
   }),
   read: text => values.find(value => value.toLowerCase() === text.toLowerCase()),
 })
+
+/** A filter of rows in memory by one of their fields. */
+interface RowFilter<Row> extends Filter<string> {
+  readonly matches: (row: Row, text: string) => boolean
+}
+
+type Value = string | number | boolean | null | undefined
+
+/** Texts compare without letter case and extra white space. */
+const keyOf = (value: Value): string => nameKey(String(value ?? ''))
+
+/** Part of a field's text. */
+export const part = <Row>(fieldOf: (row: Row) => Value, description: string): RowFilter<Row> => ({
+  schema: FilterText(description),
+  read: nameKey,
+  matches: (row, text) => keyOf(fieldOf(row)).includes(text),
+})
+
+/** The whole of a field. */
+export const whole = <Row>(fieldOf: (row: Row) => Value, description: string): RowFilter<Row> => ({
+  ...part(fieldOf, description),
+  matches: (row, text) => keyOf(fieldOf(row)) === text,
+})
+
+/** A field that is one of `values`. */
+export const choice = <Row>(
+  fieldOf: (row: Row) => string,
+  values: readonly string[],
+  description: string,
+): RowFilter<Row> => ({ ...oneOf(values, description), matches: (row, text) => fieldOf(row) === text })
+
+const flags = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }))
+
+/** A field that is true or false, or 1 or 0. */
+export const flag = <Row>(fieldOf: (row: Row) => boolean | number, description: string): RowFilter<Row> => ({
+  schema: Type.String({ ...FilterText(description), examples: ['1', '0'], must: 'be true or false' }),
+  read: text => (flags.has(text.toLowerCase()) ? text.toLowerCase() : undefined),
+  matches: (row, text) => Boolean(fieldOf(row)) === flags.get(text),
+})
+
+/** The rows that match every filter given. */
+export const filterRows = <Row, F extends Readonly<Record<string, RowFilter<Row>>>>(
+  filters: F,
+  wanted: Wanted<F>,
+  rows: readonly Row[],
+): readonly Row[] => {
+  const given = Object.entries(filters).flatMap(([name, { matches }]) => {
+    const text: string | undefined = wanted[name]
+    return text === undefined ? [] : { matches, text }
+  })
+  return given.length === 0 ? rows : rows.filter(row => given.every(({ matches, text }) => matches(row, text)))
+}

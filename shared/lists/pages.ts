@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import '../edge/public-url.ts'
 
@@ -15,36 +15,26 @@ const Flag = (description: string) =>
     }),
   )
 
+const Count = (maxLength: number, description: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength,
+      pattern: '^([1-9][0-9]*)?$',
+      description,
+      must: 'be a whole number, 1 or more',
+      documented: { type: 'integer', minimum: 1 },
+    }),
+  )
+
 /** The query fields of a list in Laravel's shape (docs/merchants/contract.md#lists). A blank field counts as absent. */
 export const pageFields = {
-  page: Type.Optional(
-    Type.String({
-      maxLength: 9,
-      pattern: '^([1-9][0-9]{0,8})?$',
-      description: 'Page number. Default: 1.',
-      must: 'be a whole number, 1 or more',
-      documented: { type: 'integer', minimum: 1 },
-    }),
-  ),
-  per_page: Type.Optional(
-    Type.String({
-      maxLength: 18,
-      pattern: '^([1-9][0-9]{0,17})?$',
-      description: `Rows per page; more than ${maxPerPage} count as ${maxPerPage}. Default: ${defaultPerPage}.`,
-      must: 'be a whole number, 1 or more',
-      documented: { type: 'integer', minimum: 1 },
-    }),
-  ),
+  page: Count(9, 'Page number. Default: 1.'),
+  per_page: Count(18, `Rows per page; more than ${maxPerPage} count as ${maxPerPage}. Default: ${defaultPerPage}.`),
   noPagination: Flag('With 1, true or no value: the whole list, without links and meta.'),
   noPaginationNoFilter: Flag('The same; filters count all the same.'),
 }
 
-interface PageQuery {
-  page?: string
-  per_page?: string
-  noPagination?: string
-  noPaginationNoFilter?: string
-}
+type PageQuery = Static<TObject<typeof pageFields>>
 
 /** A requested page: `perPage` rows from row `offset`, counted from 0. */
 export interface WantedPage {

@@ -1,7 +1,6 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/errors/errors.ts'
-import { listQuery } from '@courier/shared/lists/filters.ts'
-import { choice, filterRows, flag, part, whole } from '@courier/shared/lists/row-filters.ts'
+import { choice, filterRows, flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'

@@ -45,10 +45,9 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     },
     async ({ staff: { tenant }, query }) => {
       const { unread, channel } = view.ConversationsQuery.read(query)
-      const limit = Number(query.limit ?? 50)
-      const [before] = view.conversationCursor.read(query.cursor) ?? []
+      const { after, limit } = view.conversationCursor.read(query)
       const wanted = { channel, isUnread: unread === 'true' }
-      const rows = await inTenant(pool, tenant, (tx: Tx) => listConversations(tx, tenant, wanted, before, limit + 1))
+      const rows = await inTenant(pool, tenant, (tx: Tx) => listConversations(tx, tenant, wanted, after[0], limit + 1))
       const { data, next_cursor } = view.conversationCursor.toPage(rows, limit, row => [row.place])
       return { data: data.map(view.showConversation), next_cursor }
     },
@@ -66,9 +65,9 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
         response: { 200: view.Thread, ...failures },
       },
     },
-    async ({ staff: { tenant }, params: { phone }, query: { channel, limit = '50', cursor } }) =>
+    async ({ staff: { tenant }, params: { phone }, query }) =>
       inTenant(pool, tenant, async (tx: Tx) =>
-        readThread(tx, await findWriter(tx, tenant, phone, channel), cursor, Number(limit)),
+        readThread(tx, await findWriter(tx, tenant, phone, query.channel), view.threadCursor.read(query)),
       ),
   )
 
@@ -146,11 +145,10 @@ const findWriter = (tx: Tx, tenant: string, phone: string, channel: string | und
 const readThread = async (
   tx: Tx,
   person: Person,
-  cursor: string | undefined,
-  limit: number,
+  { after, limit }: ReturnType<typeof view.threadCursor.read>,
 ): Promise<Static<typeof view.Thread>> => {
   const { tenant, phoneNumberId, recipient } = person
-  let [lastSent, lastWritten] = (view.threadCursor.read(cursor) ?? []).map(part => part || undefined)
+  let [lastSent, lastWritten] = after.map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)
   const conversation = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
   const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, lastSent, limit + 1)

@@ -1,4 +1,4 @@
-import { cursorFields, cursorPage, listCursor } from '@courier/shared/lists/cursor.ts'
+import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
@@ -98,23 +98,16 @@ const exampleWindow = {
   expires_at: '2026-02-20T19:06:23.000Z',
 }
 
-export const ConversationPage = Type.Object(
-  cursorPage(
-    Type.Object(
-      { ...window, unread: Type.Integer({ minimum: 0 }), last_message: ThreadMessage },
-      { title: 'ConversationSummary' },
-    ),
-  ),
-  {
-    title: 'ConversationList',
-    examples: [{ data: [{ ...exampleWindow, unread: 1, last_message: exampleMessage }], next_cursor: null }],
-  },
+const Summary = Type.Object(
+  { ...window, unread: Type.Integer({ minimum: 0 }), last_message: ThreadMessage },
+  { title: 'ConversationSummary' },
 )
+const exampleSummary = { ...exampleWindow, unread: 1, last_message: exampleMessage }
+export const ConversationPage = PageOf(Summary, 'ConversationList', exampleSummary)
 
 export const Thread = Type.Object(
   {
-    ...cursorPage(ThreadMessage),
-    data: Type.Array(ThreadMessage, { description: 'Newest first.' }),
+    ...PageOf(ThreadMessage, '', exampleMessage, { description: 'Newest first.' }).properties,
     conversation: Type.Object(window),
   },
   {

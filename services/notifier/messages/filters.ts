@@ -1,27 +1,21 @@
 import { goodText } from '@courier/shared/errors/field-errors.ts'
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
-import { dateOrTime, type Filter, listQuery, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
-import { Type } from '@sinclair/typebox'
+import { dateOrTime, listQuery, matching, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
 import { messageStatuses } from '../database/tables.ts'
 import { messageIdPattern } from './insert.ts'
 
 export const messageId = { maxLength: 29, pattern: messageIdPattern }
 
-const own = (schema: Filter['schema']): Filter<string> => ({ schema, read: text => text })
-const orBlank = (pattern: string): string => `^$|${pattern}`
-
 const filters = {
-  id: own(Type.String({ maxLength: 29, pattern: orBlank(messageIdPattern), must: 'be the id of a message' })),
+  id: matching({ maxLength: 29, pattern: `^$|${messageIdPattern}`, must: 'be the id of a message' }),
   status: oneOf(messageStatuses, 'The status.'),
-  to: own(
-    Type.String({
-      maxLength: 40,
-      pattern: goodText,
-      must: 'be a phone number',
-      description: 'Phone number, in any usual spelling.',
-    }),
-  ),
-  waybill_number: own(Type.String({ maxLength: 50, pattern: goodText, must: 'be a waybill number' })),
+  to: matching({
+    maxLength: 40,
+    pattern: goodText,
+    must: 'be a phone number',
+    description: 'Phone number, in any usual spelling.',
+  }),
+  waybill_number: matching({ maxLength: 50, pattern: goodText, must: 'be a waybill number' }),
   channel: text('Phone number id.'),
   template: text('The name of a template.'),
   created_from: dateOrTime('A date, in UTC, or a time such as 2026-02-19T08:00:00Z; it is included.'),

@@ -85,13 +85,12 @@ const readPage = async (
   query: Static<typeof MessagesQuery.schema>,
 ): Promise<Static<typeof Page>> => {
   const { tenant } = staff
-  const { limit = '50', cursor } = query
   const wanted = MessagesQuery.read(query)
   const to = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
   if (wanted.to && !to)
     throw invalid({ [MessagesQuery.fieldOf(query, 'to')]: ['The to field must be a phone number.'] })
-  const [after] = messageCursor.read(cursor) ?? []
-  const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, after, Number(limit))
+  const { after, limit } = messageCursor.read(query)
+  const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, after[0], limit)
   return { data: await readViews(tx, staff, rows), next_cursor: next && messageCursor.write([next]) }
 }
 

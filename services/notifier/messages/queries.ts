@@ -48,8 +48,8 @@ export const listMessages = async (
   lookedAt = maxLookedAt,
 ): Promise<{ rows: MessageRow[]; next: string | null }> => {
   let all = tx.selectFrom('messages').where('tenant_id', '=', tenant).orderBy('message_id', 'desc')
-  const first = wanted.created_from && spanOf(wanted.created_from).first
-  const end = wanted.created_to && new Date(spanOf(wanted.created_to).last.getTime() + 1)
+  const first = wanted.created_from && new Date(spanOf(wanted.created_from).first)
+  const end = wanted.created_to && new Date(spanOf(wanted.created_to).last + 1)
   if (first) all = all.where('message_id', '>=', idsFrom(hourFrom(first, -1)))
   if (end) all = all.where('message_id', '<', idsFrom(hourFrom(end, 1)))
   if (after) all = all.where('message_id', '<', after)

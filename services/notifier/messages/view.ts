@@ -1,3 +1,4 @@
+import { PageOf } from '@courier/shared/lists/cursor.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Cost as MessageCost } from '../costs/queries.ts'
 import { type MessageStatus, messageStatuses } from '../database/tables.ts'
@@ -68,13 +69,9 @@ export const exampleMessage: Static<typeof Message> = {
   timeline: [{ status: 'queued', at: '2026-02-19T19:06:23.000Z', detail: null }],
 }
 
-export const Page = Type.Object(
-  {
-    data: Type.Array(Message, { description: 'May be short, or empty, before the end.' }),
-    next_cursor: Nullable(Type.String({ description: 'Null at the end.' })),
-  },
-  { title: 'MessageList', examples: [{ data: [exampleMessage], next_cursor: null }] },
-)
+export const Page = PageOf(Message, 'MessageList', exampleMessage, {
+  description: 'May be short, or empty, before the end.',
+})
 
 interface Event {
   status: MessageStatus

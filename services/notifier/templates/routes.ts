@@ -1,8 +1,8 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { goodText } from '@courier/shared/errors/field-errors.ts'
-import { cursorFields, cursorPage, listCursor } from '@courier/shared/lists/cursor.ts'
-import { type Filter, listQuery } from '@courier/shared/lists/filters.ts'
+import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
+import { listQuery, matching } from '@courier/shared/lists/filters.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -19,12 +19,8 @@ interface TemplatesOptions {
   syncChannel: (tenant: string, phoneNumberId: string | undefined, by: Actor) => Promise<SyncResult>
 }
 
-const textOf = (maxLength: number, description: string) =>
-  Type.String({ maxLength, pattern: goodText, must: `be a text of at most ${maxLength} characters`, description })
-const text = (maxLength: number, description: string): Filter<string> => ({
-  schema: textOf(maxLength, description),
-  read: text => text,
-})
+const text = (maxLength: number, description: string) =>
+  matching({ maxLength, pattern: goodText, must: `be a text of at most ${maxLength} characters`, description })
 
 const filters = {
   name: text(512, 'Only templates of this name.'),
@@ -78,10 +74,7 @@ const exampleTemplate: Static<typeof Template> = {
   synced_at: '2026-02-19T19:06:23.000Z',
 }
 
-const Templates = Type.Object(cursorPage(Template), {
-  title: 'TemplateList',
-  examples: [{ data: [exampleTemplate], next_cursor: null }],
-})
+const Templates = PageOf(Template, 'TemplateList', exampleTemplate)
 
 const SyncBody = orNull(
   Type.Object({ channel: Type.Optional(orNull(Type.String({ maxLength: 64, description: 'Phone number id.' }))) }),
@@ -162,14 +155,16 @@ const findPage = async (
     category: wanted.category?.toUpperCase(),
     language: wanted.language && normaliseLanguage(wanted.language),
   }
-  const [account = '', name = '', language = ''] = cursors.read(query.cursor) ?? []
+  const {
+    after: [account = '', name = '', language = ''],
+    limit,
+  } = cursors.read(query)
   const after: TemplateKey = [account, name, language]
-  const count = Number(query.limit ?? '50')
-  const rows = await inTenant(pool, tenant, (tx: Tx) => listTemplates(tx, tenant, filter, after, count + 1))
+  const rows = await inTenant(pool, tenant, (tx: Tx) => listTemplates(tx, tenant, filter, after, limit + 1))
   // The messaging API may have statuses that this service does not know.
   if (filter.status && rows.length === 0 && !templateStatuses.includes(filter.status))
     throw invalid({ [TemplatesQuery.fieldOf(query, 'status')]: [unknownStatus] })
-  const { data, next_cursor } = cursors.toPage(rows, count, row => [row.waba_id, row.name, row.language])
+  const { data, next_cursor } = cursors.toPage(rows, limit, row => [row.waba_id, row.name, row.language])
   return { data: data.map(shown), next_cursor }
 }
 

@@ -1,5 +1,5 @@
 import { errorResponses } from '@courier/shared/errors/errors.ts'
-import { cursorFields, cursorPage, listCursor } from '@courier/shared/lists/cursor.ts'
+import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { id, listQuery, text } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -53,19 +53,15 @@ export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
         security: [{ token: [] }],
         querystring: Query.schema,
         response: {
-          200: Type.Object(cursorPage(ListedMerchant), {
-            title: 'Merchants',
-            examples: [{ data: [example], next_cursor: null }],
-          }),
+          200: PageOf(ListedMerchant, 'Merchants', example),
           ...errorResponses(400, 401, 405, 422, 429, 503),
         },
       },
     },
     async ({ staff: { tenant }, query }) => {
       const { id = null, name = null } = Query.read(query)
-      const limit = Number(query.limit ?? 50)
-      const [after = '0'] = cursors.read(query.cursor) ?? []
-      const values = [tenant, after, name, limit + 1, id]
+      const { after, limit } = cursors.read(query)
+      const values = [tenant, after[0] ?? '0', name, limit + 1, id]
       const rows = await readInTenant<ListedMerchant>(pool, tenant, { name: 'list_merchants', text: listing, values })
       return cursors.toPage(rows, limit, row => [String(row.id)])
     },

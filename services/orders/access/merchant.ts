@@ -38,3 +38,13 @@ export const requireMerchant =
 
 /** The key of the rate limit: all tokens of a merchant share one. */
 export const merchantIn = ({ merchant: { tenant, merchantId } }: FastifyRequest): string => `${tenant} ${merchantId}`
+
+/** The orders that a request may see: those of one merchant or, for staff, of all. */
+export interface OrderScope {
+  readonly tenant: string
+  readonly merchantId: string | null
+}
+
+/** Reads the scope of a request that a merchant's or staff's token admitted. */
+export const scopeOf = ({ merchant, staff }: FastifyRequest): OrderScope =>
+  merchant ?? { tenant: staff.tenant, merchantId: null }

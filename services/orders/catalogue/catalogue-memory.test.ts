@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { filterRows } from '@courier/shared/lists/row-filters.ts'
+import { filterRows } from '@courier/shared/lists/filters.ts'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { createOrders } from '../app.ts'

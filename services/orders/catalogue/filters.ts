@@ -1,6 +1,5 @@
-import { listQuery } from '@courier/shared/lists/filters.ts'
+import { flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { pageFields } from '@courier/shared/lists/pages.ts'
-import { flag, part, whole } from '@courier/shared/lists/row-filters.ts'
 import { Type } from '@sinclair/typebox'
 import { countryId } from './lists.ts'
 import type { ListedCity, ListedState } from './schema.ts'

@@ -1,12 +1,12 @@
 import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { filterRows } from '@courier/shared/lists/filters.ts'
 import { pageOf, wantedPage } from '@courier/shared/lists/pages.ts'
-import { filterRows } from '@courier/shared/lists/row-filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TObject } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
-import type { Merchant } from '../access/merchant.ts'
+import { type Merchant, type OrderScope, scopeOf } from '../access/merchant.ts'
 import { findBusinessesOf } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogues } from './catalogue.ts'
@@ -81,7 +81,7 @@ type CityRoutes = FastifyPluginAsyncTypebox<Pick<CatalogueOptions, 'catalogues'>
 export const cityRoutes: CityRoutes = async (app, { catalogues }) => {
   const { schema } = listSchema('listCities', 'List the cities', CityQuery.schema, Cities)
   app.get('/city', { schema, serializerCompiler }, async (request, reply) =>
-    sendCities(request, reply, await findLists(catalogues, request.merchant)),
+    sendCities(request, reply, await findLists(catalogues, scopeOf(request))),
   )
 }
 
@@ -89,7 +89,7 @@ export const cityRoutes: CityRoutes = async (app, { catalogues }) => {
 export const staffCityRoutes: CityRoutes = async (app, { catalogues }) => {
   const { schema } = listSchema('listStaffCities', 'List the cities', CityQuery.schema, Cities)
   app.get('/city', { schema: { ...schema, tags: ['staff'] }, serializerCompiler }, async (request, reply) =>
-    sendCities(request, reply, await findLists(catalogues, { tenant: request.staff.tenant })),
+    sendCities(request, reply, await findLists(catalogues, scopeOf(request))),
   )
 }
 
@@ -108,10 +108,8 @@ const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) =
   return rows.map(({ business_id: id, ...row }) => ({ id, ref_no: String(id), business_name: row.name, ...row }))
 }
 
-/** Returns the cities and states of the tenant with the merchant's zones. */
-const findLists = async (
-  catalogues: Catalogues,
-  { tenant, merchantId = '' }: { tenant: string; merchantId?: string },
-) => catalogues.lists(await catalogues.fresh(tenant), merchantId)
+/** Returns the cities and states of the tenant with the merchant's zones. Staff have no merchant, and therefore no zones. */
+const findLists = async (catalogues: Catalogues, { tenant, merchantId }: OrderScope) =>
+  catalogues.lists(await catalogues.fresh(tenant), merchantId ?? '')
 
 const includesCities = (include = ''): boolean => include.split(',').some(name => name.trim() === 'cities')

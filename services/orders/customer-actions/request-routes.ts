@@ -1,7 +1,7 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { ErrorBody, errorResponses, httpError } from '@courier/shared/errors/errors.ts'
-import { cursorFields, cursorPage, listCursor } from '@courier/shared/lists/cursor.ts'
+import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { listQuery } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -45,18 +45,15 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
         summary: 'What customers ask for by a button, newest first',
         querystring: RequestsQuery.schema,
         response: {
-          200: Type.Object(cursorPage(CustomerRequest), {
-            title: 'CustomerRequests',
-            examples: [{ data: [exampleRequest], next_cursor: null }],
-          }),
+          200: PageOf(CustomerRequest, 'CustomerRequests', exampleRequest),
           ...errorResponses(400, 401, 405, 422, 429, 503),
         },
       },
     },
     async ({ staff: { tenant }, query }) => {
-      const [filter, limit] = [RequestsQuery.read(query), Number(query.limit ?? 50)]
-      const [before] = cursors.read(query.cursor) ?? []
-      const rows = await inTenant(pool, tenant, (tx: Tx) => listRequests(tx, tenant, filter, before, limit + 1))
+      const filter = RequestsQuery.read(query)
+      const { after, limit } = cursors.read(query)
+      const rows = await inTenant(pool, tenant, (tx: Tx) => listRequests(tx, tenant, filter, after[0], limit + 1))
       return cursors.toPage(rows, limit, row => [row.id])
     },
   )

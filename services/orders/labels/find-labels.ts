@@ -1,5 +1,6 @@
 import { invalid } from '@courier/shared/errors/errors.ts'
 import type pg from 'pg'
+import type { OrderScope } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import { toOrder } from '../tracking/order-view.ts'
 import { findOrders, isWaybill, viewOrders } from '../tracking/read-orders.ts'
@@ -11,10 +12,8 @@ export interface LabelStore {
   readonly catalogues: Catalogues
 }
 
-/** The caller whose orders may be printed; `merchantId` is null for staff. */
-export interface Caller {
-  readonly tenant: string
-  readonly merchantId: string | null
+/** The orders that may be printed. */
+export interface Caller extends OrderScope {
   /** The public address of orders. */
   readonly publicUrl: string
 }

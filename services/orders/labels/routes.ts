@@ -4,6 +4,7 @@ import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { scopeOf } from '../access/merchant.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
 import { unknownWaybill } from '../tracking/waybill-routes.ts'
 import type { PrintJob } from './draw.ts'
@@ -22,20 +23,15 @@ const pdf = { 'application/pdf': { schema: Type.String({ description: 'Binary.',
 const zpl = { 'application/zpl': { schema: Type.String({ examples: ['^XA^FO32,32^FDDM00000001^FS^XZ'] }) } }
 const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
 
-const ownOrders = ({ merchant, publicUrl }: FastifyRequest): Caller => ({ ...merchant, publicUrl })
-const allOrders = ({ staff: { tenant }, publicUrl }: FastifyRequest): Caller => ({
-  tenant,
-  merchantId: null,
-  publicUrl,
-})
+const callerOf = (request: FastifyRequest): Caller => ({ ...scopeOf(request), publicUrl: request.publicUrl })
 
 /** Prints labels of the merchant's orders. */
 export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
-  app.register(labels, { ...options, callerOf: ownOrders, tag: 'orders', name: 'Label' })
+  app.register(labels, { ...options, tag: 'orders', name: 'Label' })
 
 /** Prints labels of all orders, and the sheet that a courier takes along. */
 export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
-  await app.register(labels, { ...options, callerOf: allOrders, tag: 'staff', name: 'AnyLabel' })
+  await app.register(labels, { ...options, tag: 'staff', name: 'AnyLabel' })
   acceptJson(app)
   app.post(
     '/order/run-sheet',
@@ -52,21 +48,20 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
     },
     async (request, reply) => {
       const { waybill_numbers, title = 'Run sheet' } = request.body
-      const labels = await findAllLabels(options, allOrders(request), waybill_numbers)
+      const labels = await findAllLabels(options, callerOf(request), waybill_numbers)
       return sendPdf(options.printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
     },
   )
 }
 
 interface CallerOptions extends LabelsOptions {
-  callerOf: (request: FastifyRequest) => Caller
   tag: string
   /** Ends the names of the operations. */
   name: string
 }
 
 const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) => {
-  const { printer, callerOf, tag, name } = options
+  const { printer, tag, name } = options
   acceptJson(app)
   const common = { tags: [tag], security }
 

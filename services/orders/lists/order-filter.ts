@@ -1,17 +1,11 @@
-import { isDate } from '@courier/shared/lists/dates.ts'
-import { dateOrTime, id, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
-import { Type } from '@sinclair/typebox'
+import { date, dateOrTime, id, matching, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
 import { statusClasses } from '../statuses/statuses.ts'
 
 const phone = {
-  schema: Type.String({
-    maxLength: 80,
-    pattern: '^(\\s*|[ +().-]*[0-9][0-9 +().-]{0,39})$',
-    description: "The recipient's phone number in any spelling: the last nine digits count.",
-    must: 'be a phone number',
-  }),
-  read: (text: string) => text,
-  aliases: ['customer_phone'],
+  maxLength: 80,
+  pattern: '^(\\s*|[ +().-]*[0-9][0-9 +().-]{0,39})$',
+  description: "The recipient's phone number in any spelling: the last nine digits count.",
+  must: 'be a phone number',
 }
 
 /** The filters of a merchant's list. */
@@ -22,23 +16,18 @@ export const merchantFilters = {
   created_to: dateOrTime('The same; the date or time itself is included, and all before it.'),
   waybill_number: text('The whole number.'),
   order_no: text("The merchant's own order number, the whole of it."),
-  phone,
+  phone: matching(phone, 'customer_phone'),
   business_id: id('The business that the orders are of.', 'merchant_business_id'),
   origin_city_id: id('The city that the orders leave from.'),
   destination_city_id: id('The city of delivery.'),
 }
 
-const day = (description: string) => ({
-  schema: Type.String({ maxLength: 40, description, must: 'be a date such as 2026-02-19' }),
-  read: (text: string) => (/^(19|2\d)\d\d-\d\d-\d\d$/.test(text) && isDate(text) ? text : undefined),
-})
-
 export const staffFilters = {
   ...merchantFilters,
   merchant_id: id('The merchant that the orders are of.'),
   status_class: oneOf(statusClasses, "What the status means; a status of the company's own is under_way."),
-  delivered_on: day('The date of a delivery, in the time zone of the courier company.'),
-  failed_on: day('The date of a delivery attempt that failed, in the same time zone.'),
+  delivered_on: date('The date of a delivery, in the time zone of the courier company.'),
+  failed_on: date('The date of a delivery attempt that failed, in the same time zone.'),
 }
 
 export type OrderFilter = Wanted<typeof staffFilters> & {

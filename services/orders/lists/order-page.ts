@@ -1,7 +1,8 @@
 import { invalid } from '@courier/shared/errors/errors.ts'
-import { cursorField, invalidCursor, listCursor } from '@courier/shared/lists/cursor.ts'
+import { cursorField, listCursor } from '@courier/shared/lists/cursor.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
 import {
+  ListOf,
   linksOf,
   pageFields,
   type RequestAddress,
@@ -10,7 +11,7 @@ import {
   wantedPage,
 } from '@courier/shared/lists/pages.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
@@ -26,26 +27,21 @@ export const orderPageFields = {
   cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
 }
 
-const Nullable = Type.Union([Type.String(), Type.Null()])
-const nullableNumber = Type.Optional(Type.Union([Type.Integer(), Type.Null()]))
-const exampleCursor = 'MjAyNi0wMi0xOVQxOTowNjoyMy4wMDAwMDBaIERNMDAwMDAwMDE'
+const { data, meta } = ListOf(OrderView, exampleOrder).properties
+const { path, per_page, ...counted } = meta.properties
+const Link = Type.Union([Type.String(), Type.Null()])
+const total = Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` })
 
 export const OrderPage = Type.Object(
   {
-    data: Type.Array(OrderView),
-    links: Type.Optional(Type.Object({ first: Nullable, last: Nullable, prev: Nullable, next: Nullable })),
+    data,
+    links: Type.Optional(Type.Object({ first: Link, last: Link, prev: Link, next: Link })),
     meta: Type.Optional(
       Type.Object({
-        current_page: Type.Optional(Type.Integer()),
-        from: nullableNumber,
-        last_page: Type.Optional(Type.Integer()),
-        path: Type.String(),
-        per_page: Type.Integer(),
-        to: nullableNumber,
-        total: Type.Optional(
-          Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` }),
-        ),
-        next_cursor: Nullable,
+        ...Type.Partial(Type.Object({ ...counted, total })).properties,
+        path,
+        per_page,
+        next_cursor: Link,
       }),
     ),
   },
@@ -55,88 +51,80 @@ export const OrderPage = Type.Object(
       {
         data: [exampleOrder],
         links: { first: null, last: null, prev: null, next: null },
-        meta: { path: 'https://courier.example/api/public/merchant/order', per_page: 15, next_cursor: exampleCursor },
+        meta: {
+          path: 'https://courier.example/api/public/merchant/order',
+          per_page: 15,
+          next_cursor: 'MjAyNi0wMi0xOVQxOTowNjoyMy4wMDAwMDBaIERNMDAwMDAwMDE',
+        },
       },
     ],
   },
 )
 
-interface PageQuery {
-  page?: string
-  per_page?: string
-  noPagination?: string
-  noPaginationNoFilter?: string
-  cursor?: string
+/** The part of a list that a query requests; without a page, everything that follows. */
+export interface WantedOrders {
+  readonly after: Position | undefined
+  readonly page: WantedPage | undefined
 }
-
-/** The part of a list that a query requests: with `all`, everything that follows. */
-type WantedOrders = { readonly after: Position | undefined } & (
-  | { readonly all: true }
-  | { readonly all: false; readonly page: WantedPage }
-)
 
 /** Throws for an invalid cursor, and for pages beyond the counted ones. */
-export const wantedOrders = ({ cursor, ...numbered }: PageQuery): WantedOrders => {
-  const after = readPosition(cursor)
-  const page = wantedPage(numbered)
-  if (!page) return { after, all: true }
-  if (!after && page.offset >= maxCounted) throw invalid({ page: [tooFar] })
-  return { after, all: false, page }
+export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>): WantedOrders => {
+  const [createdAt, waybill] = cursors.read(query).after
+  const after = createdAt && waybill ? { createdAt, waybill } : undefined
+  const page = wantedPage(query)
+  if (!after && page && page.offset >= maxCounted) throw invalid({ page: [tooFar] })
+  return { after, page }
 }
+
+const tooFar = `The page field must lie within the first ${maxCounted} orders. Go on with the next_cursor of a page.`
+
+const time = /^[12]\d{3}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/
+const cursors = listCursor({ test: text => time.test(text) && isDate(text.slice(0, 10)) }, /^[\x21-\x7e]{1,50}$/)
 
 /**
  * Reads a page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next
  * page.
  */
-export const orderPage = async (
-  { pool, catalogues }: { pool: pg.Pool; catalogues: Catalogues },
-  tenant: string,
-  address: RequestAddress,
-  { after, page: { perPage, ...page } }: WantedOrders & { all: false },
-  filter: OrderFilter,
-): Promise<Static<typeof OrderPage>> => {
-  const offset = after ? 0 : page.offset
-  const [rows, total] = await inTenant(pool, tenant, (tx: Tx) =>
-    Promise.all([
-      // One row more than the page holds shows whether another page follows.
-      listOrders(tx, tenant, filter, { after, offset, limit: perPage + 1 }),
-      after ? 0 : countListed(pool, tx, tenant, filter),
-    ]),
-  )
-  const orders = await viewOrders(catalogues, tenant, rows, toOrder)
-  const { data, next_cursor } = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
-  if (after) return cursorPage(address, data, perPage, next_cursor)
-  const { meta, ...rest } = toPage(address, { perPage, ...page }, data, total)
-  return { ...rest, meta: { ...meta, next_cursor } }
-}
+export const createOrderPages = ({ pool, catalogues }: { pool: pg.Pool; catalogues: Catalogues }) => {
+  /** Remembers lists that had `maxCounted` orders: orders are never deleted, and never change their merchant. */
+  const longLists = new LRUCache<string, true>({ max: 10_000 })
 
-/** Remembers lists that had `maxCounted` orders: orders are never deleted, and never change their merchant. */
-const longLists = new WeakMap<pg.Pool, LRUCache<string, true>>()
+  const count = async (tx: Tx, tenant: string, filter: OrderFilter): Promise<number> => {
+    const { merchant_id = '', ...others } = filter
+    if (Object.values(others).some(value => value !== undefined)) return countOrders(tx, tenant, filter)
+    const list = `${tenant} ${merchant_id}`
+    const count = longLists.has(list) ? maxCounted : await countOrders(tx, tenant, filter)
+    if (count === maxCounted) longLists.set(list, true)
+    return count
+  }
 
-const countListed = async (pool: pg.Pool, tx: Tx, tenant: string, filter: OrderFilter): Promise<number> => {
-  const { merchant_id = '', ...others } = filter
-  if (Object.values(others).some(value => value !== undefined)) return countOrders(tx, tenant, filter)
-  const known = longLists.get(pool) ?? new LRUCache<string, true>({ max: 10_000 })
-  longLists.set(pool, known)
-  const list = `${tenant} ${merchant_id}`
-  const count = known.has(list) ? maxCounted : await countOrders(tx, tenant, filter)
-  if (count === maxCounted) known.set(list, true)
-  return count
-}
-
-const tooFar = `The page field must lie within the first ${maxCounted} orders. Go on with the next_cursor of a page.`
-
-const cursorPage = (address: RequestAddress, data: OrderView[], per_page: number, next_cursor: string | null) => {
-  const { path, linkWith } = linksOf(address)
-  const next = next_cursor === null ? null : linkWith('cursor', next_cursor)
-  return { data, links: { first: null, last: null, prev: null, next }, meta: { path, per_page, next_cursor } }
-}
-
-const cursors = listCursor(/^[12]\d{3}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/, /^[\x21-\x7e]{1,50}$/)
-
-const readPosition = (cursor: string | undefined): Position | undefined => {
-  const [createdAt = '', waybill = ''] = cursors.read(cursor) ?? []
-  if (createdAt === '') return undefined
-  if (!isDate(createdAt.slice(0, 10))) throw invalidCursor()
-  return { createdAt, waybill }
+  return async (
+    address: RequestAddress,
+    tenant: string,
+    filter: OrderFilter,
+    page: WantedPage,
+    after: Position | undefined,
+  ): Promise<Static<typeof OrderPage>> => {
+    const { perPage } = page
+    const [rows, total] = await inTenant(pool, tenant, (tx: Tx) =>
+      Promise.all([
+        // One row more than the page holds shows whether another page follows.
+        listOrders(tx, tenant, filter, { after, offset: after ? 0 : page.offset, limit: perPage + 1 }),
+        after ? 0 : count(tx, tenant, filter),
+      ]),
+    )
+    const orders = await viewOrders(catalogues, tenant, rows, toOrder)
+    const { data, next_cursor } = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
+    if (!after) {
+      const { meta, ...rest } = toPage(address, page, data, total)
+      return { ...rest, meta: { ...meta, next_cursor } }
+    }
+    const { path, linkWith } = linksOf(address)
+    const next = next_cursor === null ? null : linkWith('cursor', next_cursor)
+    return {
+      data,
+      links: { first: null, last: null, prev: null, next },
+      meta: { path, per_page: perPage, next_cursor },
+    }
+  }
 }

@@ -1,10 +1,11 @@
-import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import { listQuery } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
+import { scopeOf } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { editableIn, keysOfClass } from '../statuses/statuses.ts'
@@ -25,7 +26,7 @@ import {
 import type { FindOrder, TrackedOrder } from '../tracking/read-orders.ts'
 import { unknownWaybill } from '../tracking/waybill-routes.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
-import { OrderPage, orderPage, orderPageFields, wantedOrders } from './order-page.ts'
+import { createOrderPages, OrderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
 
 interface OrderRoutesOptions {
@@ -49,13 +50,10 @@ const StaffQuery = listQuery(orderPageFields, staffFilters)
 /** Serves a merchant's own orders. */
 export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { tags: ['orders'], operationId: 'listOrders', summary: 'List your orders, newest first' }
-  addList(app, options, about, MerchantQuery, ({ merchant: { tenant, merchantId }, query }) => {
-    const filter = { ...MerchantQuery.read(query as object), merchant_id: merchantId }
-    return { tenant, caller: `merchant ${merchantId}`, filter }
-  })
+  addList(app, options, about, MerchantQuery)
   const one = { tags: ['orders'], operationId: 'getOrder', summary: 'One order with its timeline' }
   const example = { ...exampleOrder, timeline: [exampleOrderEvent], edits: [exampleEdit] }
-  addOne(app, options, oneOrder, { ...one, ...viewSchema(TrackedOrderView, example) }, ownOrder, (order, reply) => {
+  addOne(app, options, oneOrder, { ...one, ...viewSchema(TrackedOrderView, example) }, (order, reply) => {
     tagWith(order, reply)
     return merchantView(order, new Date())
   })
@@ -70,7 +68,7 @@ export const orderStatusRoutes: FastifyPluginAsyncTypebox<Pick<OrderRoutesOption
   const { waybill_number, order_no, status } = exampleOrder
   const { date_time, date_time_ago } = exampleOrderEvent
   const example = { waybill_number, order_no, status, date_time, date_time_ago }
-  addOne(app, options, `${oneOrder}/status`, { ...one, ...viewSchema(OrderStatus, example) }, ownOrder, order =>
+  addOne(app, options, `${oneOrder}/status`, { ...one, ...viewSchema(OrderStatus, example) }, order =>
     statusView(order, new Date()),
   )
 }
@@ -78,11 +76,7 @@ export const orderStatusRoutes: FastifyPluginAsyncTypebox<Pick<OrderRoutesOption
 /** Serves the orders of all merchants of a tenant. */
 export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { tags: ['staff'], operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
-  addList(app, options, about, StaffQuery, ({ staff: { tenant, name }, query }) => ({
-    tenant,
-    caller: `staff ${name}`,
-    filter: StaffQuery.read(query as object),
-  }))
+  addList(app, options, about, StaffQuery)
   const one = { tags: ['staff'], operationId: 'getAnyOrder', summary: 'One order with its timeline, notes and moves' }
   const example = {
     ...exampleOrder,
@@ -92,7 +86,7 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
     editable: editableIn(exampleOrder.status.key),
     requests: [exampleRequest],
   }
-  addOne(app, options, oneOrder, { ...one, ...viewSchema(StaffOrderView, example) }, anyOrder, async (order, reply) => {
+  addOne(app, options, oneOrder, { ...one, ...viewSchema(StaffOrderView, example) }, async (order, reply) => {
     tagWith(order, reply)
     const { tenant } = order.catalogue
     const { waybill_number } = order.row
@@ -102,9 +96,6 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
     return staffView(order, requests, new Date())
   })
 }
-
-const ownOrder = ({ merchant }: FastifyRequest) => merchant
-const anyOrder = ({ staff: { tenant } }: FastifyRequest) => ({ tenant, merchantId: null })
 
 const viewSchema = (view: TObject, example: object) => ({
   security,
@@ -120,11 +111,10 @@ const addOne = (
   { findOrder }: Pick<OrderRoutesOptions, 'findOrder'>,
   path: string,
   schema: object,
-  whose: (request: FastifyRequest) => { tenant: string; merchantId: string | null },
   view: (order: TrackedOrder, reply: FastifyReply) => unknown,
 ) =>
   app.get<{ Params: Static<typeof WaybillParams> }>(path, { schema, serializerCompiler }, async (request, reply) => {
-    const { tenant, merchantId } = whose(request)
+    const { tenant, merchantId } = scopeOf(request as FastifyRequest)
     const order = await findOrder(tenant, request.params.waybill, merchantId)
     if (!order) throw unknownWaybill()
     return { data: await view(order, reply) }
@@ -133,19 +123,11 @@ const addOne = (
 /** Tags an order for If-Match of an edit: neither `date_time_ago` nor names change the tag. */
 const tagWith = ({ row }: TrackedOrder, reply: FastifyReply) => reply.header('etag', tagState(row))
 
-interface ListRequest {
-  readonly tenant: string
-  /** Reads one whole list at a time. */
-  readonly caller: string
-  readonly filter: OrderFilter
-}
-
 const addList = (
   app: FastifyInstance,
-  options: OrderRoutesOptions,
+  { pool, catalogues, openWholeList }: OrderRoutesOptions,
   about: object,
-  Query: Pick<typeof MerchantQuery, 'schema' | 'fieldOf'>,
-  read: (request: FastifyRequest) => ListRequest,
+  Query: typeof MerchantQuery | typeof StaffQuery,
 ) => {
   const schema = {
     ...about,
@@ -156,30 +138,27 @@ const addList = (
       'read longer lists by pages, with the cursor of each for the next.',
     response: { 200: OrderPage, ...errorResponses(400, 401, 405, 422, 429, 503) },
   }
+  const readPage = createOrderPages({ pool, catalogues })
   app.get<{ Querystring: Static<typeof MerchantQuery.schema> }>(
     '/order',
     { schema, serializerCompiler },
     async (request, reply) => {
       const { query } = request
-      const wanted = wantedOrders(query)
-      const { tenant, caller, filter: given } = read(request as FastifyRequest)
-      const filter = await resolveStatus(options.catalogues, tenant, given, Query.fieldOf(query, 'status'))
-      if (!wanted.all) return orderPage(options, tenant, request as FastifyRequest, wanted, filter)
-      const list = await options.openWholeList(`${tenant} ${caller}`, tenant, filter, wanted.after)
-      if (list.kind === 'too_long') throw invalid({ noPagination: [tooLong] })
-      if (list.kind === 'busy') throw httpError('unavailable', busy, { retryAfterSeconds: 2 })
+      const { after, page } = wantedOrders(query)
+      const { tenant, merchantId } = scopeOf(request as FastifyRequest)
+      const own = merchantId === null ? {} : { merchant_id: merchantId }
+      const given: OrderFilter = { ...Query.read(query), ...own }
+      const filter = await resolveStatus(catalogues, tenant, given, Query.fieldOf(query, 'status'))
+      if (page) return readPage(request as FastifyRequest, tenant, filter, page, after)
+      const caller = merchantId === null ? `staff ${request.staff.name}` : `merchant ${merchantId}`
+      const json = await openWholeList(`${tenant} ${caller}`, tenant, filter, after)
       reply.type('application/json; charset=utf-8')
-      if (request.method !== 'HEAD') return reply.send(list.json)
-      list.json.destroy()
+      if (request.method !== 'HEAD') return reply.send(json)
+      json.destroy()
       return reply.send('')
     },
   )
 }
-
-const tooLong =
-  `The list has more than ${maxWholeList} orders. Narrow it by filters, or read it by pages: ` +
-  'per_page=1000, then the same with cursor= and the meta.next_cursor of each page for the next.'
-const busy = 'Too many whole lists are read at once. Repeat the request.'
 
 /** Adds the keys of `status_class`. Throws for a status that the tenant does not have. */
 const resolveStatus = async (

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import { createBulkheads } from '@courier/shared/edge/bulkheads.ts'
+import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
 import { openSnapshot, type Snapshot } from '@courier/shared/postgres/database.ts'
-import { BulkheadRejectedError } from 'cockatiel'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables } from '../database/tables.ts'
@@ -25,13 +25,18 @@ export const bufferedBytes = 1_048_576
 /** The waiting requests of one caller, and the waiting callers. */
 const maxWaiting = 10
 
-/** The stream `json` is `{"data": [...]}`; its receiver reads or destroys it. */
-type WholeList = { kind: 'opened'; total: number; json: Readable } | { kind: 'too_long' } | { kind: 'busy' }
+const tooLong =
+  `The list has more than ${maxWholeList} orders. Narrow it by filters, or read it by pages: ` +
+  'per_page=1000, then the same with cursor= and the meta.next_cursor of each page for the next.'
+const busy = 'Too many whole lists are read at once. Repeat the request.'
 
 type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined]
 
-/** Opens the list of all orders that match a filter, newest first, as of one moment. */
-export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<WholeList>
+/**
+ * Opens the list of all orders that match a filter, newest first, as of one moment: `{"data": [...]}`, which its receiver reads or
+ * destroys. Throws for one that is too long, and while too many are read.
+ */
+export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<Readable>
 
 /** Each caller reads one list at a time, and all callers together hold a quarter of the connections at most. */
 export const createWholeLists = (pool: pg.Pool, catalogues: Catalogues, maxSeconds = longestSeconds): OpenWholeList => {
@@ -39,13 +44,11 @@ export const createWholeLists = (pool: pg.Pool, catalogues: Catalogues, maxSecon
   return (caller, ...wanted) =>
     new Promise((resolve, reject) => {
       const open = async (): Promise<void> => {
-        const { list, closed } = await openList(pool, catalogues, maxSeconds, ...wanted)
-        resolve(list)
+        const { json, closed } = await openList(pool, catalogues, maxSeconds, ...wanted)
+        resolve(json)
         await closed
       }
-      bulkheads({ caller, process: '' }, open).catch(error =>
-        error instanceof BulkheadRejectedError ? resolve({ kind: 'busy' }) : reject(error),
-      )
+      bulkheads({ caller, process: '' }, open).catch(refuseBusy(busy)).catch(reject)
     })
 }
 
@@ -59,16 +62,12 @@ const openList = async (
   const snapshot = await openSnapshot<Tables>(pool, tenant, maxSeconds)
   try {
     const total = await countOrders(snapshot.tx, tenant, filter, maxWholeList + 1, after)
-    if (total > maxWholeList) {
-      await snapshot.close()
-      return { list: { kind: 'too_long' } as const, closed: undefined }
-    }
+    if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })
     const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
     await snapshot.tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
     const write = async (rows: OrderRow[]): Promise<string> =>
       (await viewOrders(catalogues, tenant, rows, writeOrder)).join()
-    const { json, closed } = stream(snapshot, total, write, maxSeconds)
-    return { list: { kind: 'opened', total, json } as const, closed }
+    return stream(snapshot, total, write, maxSeconds)
   } catch (error) {
     await snapshot.close()
     throw error
@@ -86,10 +85,8 @@ const stream = (snapshot: Snapshot<Tables>, total: number, write: WriteRows, max
     await snapshot.close()
     resolve()
   }
-  const json = Readable.from(chunks(snapshot, total, write, release), {
-    objectMode: false,
-    highWaterMark: bufferedBytes,
-  })
+  const options = { objectMode: false, highWaterMark: bufferedBytes }
+  const json = Readable.from(chunks(snapshot, total, write, release), options)
   const timer = setTimeout(() => json.destroy(new Error('a whole list was not read in time')), maxSeconds * 1000)
   // Runs also for a list that was never read.
   json.once('close', release)

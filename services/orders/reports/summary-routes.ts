@@ -1,9 +1,8 @@
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
-import { dateOrTime, type Filter, id, listQuery, oneOf } from '@courier/shared/lists/filters.ts'
+import { date, id, listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
@@ -14,14 +13,6 @@ import { Summary } from './summary-schema.ts'
 const maxDays = 366
 const defaultDays = 30
 const maxWaiting = 10
-
-const date = (description: string): Filter<string> => ({
-  schema: Type.String({ maxLength: 40, description, must: 'be a date such as 2026-02-19' }),
-  read: text => {
-    const at = dateOrTime('').read(text)
-    return at && 'date' in at ? at.date : undefined
-  },
-})
 
 const filters = {
   from: date(

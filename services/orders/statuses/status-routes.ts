@@ -1,12 +1,12 @@
 import { errorResponses } from '@courier/shared/errors/errors.ts'
-import { listQuery } from '@courier/shared/lists/filters.ts'
+import { filterRows, flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { ListOf, pageFields, pageOf } from '@courier/shared/lists/pages.ts'
-import { filterRows, flag, part, whole } from '@courier/shared/lists/row-filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
+import { scopeOf } from '../access/merchant.ts'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, type StoredStatus } from './status-queries.ts'
 import { merchantMoves, type Status } from './statuses.ts'
@@ -70,16 +70,17 @@ type StatusRoutes = FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
 /** Serves the statuses that orders of the tenant may have, to merchants. */
 export const statusRoutes: StatusRoutes = async (app, { pool }) => {
   const schema = { ...common, tags: ['orders'], operationId: 'listStatuses' }
-  app.get('/order/status-list', { schema }, async request => listPage(pool, request.merchant.tenant, request))
+  app.get('/order/status-list', { schema }, request => listPage(pool, request))
 }
 
 /** Serves them to staff. */
 export const staffStatusRoutes: StatusRoutes = async (app, { pool }) => {
   const schema = { ...common, tags: ['staff'], operationId: 'listStaffStatuses' }
-  app.get('/status', { schema }, async request => listPage(pool, request.staff.tenant, request))
+  app.get('/status', { schema }, request => listPage(pool, request))
 }
 
-const listPage = async (pool: pg.Pool, tenant: string, request: FastifyRequest) => {
+const listPage = async (pool: pg.Pool, request: FastifyRequest) => {
+  const { tenant } = scopeOf(request)
   const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
   const query = request.query as Static<typeof Query.schema>
   const rows = filterRows(filters, Query.read(query), toRows(statuses))

@@ -1,7 +1,8 @@
 import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
-import type { FastifyRequest, preValidationAsyncHookHandler } from 'fastify'
+import type { preValidationAsyncHookHandler } from 'fastify'
 import type pg from 'pg'
+import { scopeOf } from '../access/merchant.ts'
 import { isWaybill } from './read-orders.ts'
 
 type Fields = Record<string, unknown>
@@ -16,7 +17,7 @@ const maxTyped = 1000
  * the body, by those of the orders that they mean. Unknown ones only lose their blanks.
  */
 export const readTypedWaybills =
-  (pool: pg.Pool, tenantOf: (request: FastifyRequest) => string): preValidationAsyncHookHandler =>
+  (pool: pg.Pool): preValidationAsyncHookHandler =>
   async request => {
     const { waybill_numbers: list } = (request.body ?? {}) as Fields
     const isList = Array.isArray(list) && list.length <= maxTyped
@@ -27,7 +28,7 @@ export const readTypedWaybills =
     if (places.length === 0) return
     const resolve = await findSpellings(
       pool,
-      tenantOf(request),
+      scopeOf(request).tenant,
       places.map(({ text }) => text),
     )
     for (const { fields, name, text } of places) fields[name] = resolve(text)
