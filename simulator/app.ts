@@ -8,14 +8,14 @@ import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Logger, pino } from 'pino'
 import type { DemoSecrets } from './accounts/accounts.ts'
 import type { ChannelAccount } from './accounts/read-accounts.ts'
+import { numberRoutes, tokenRoutes } from './api/numbers.ts'
+import { respondAsGraph, unknownPaths } from './api/plugin.ts'
+import { sendRoutes } from './api/send.ts'
+import { templateRoutes } from './api/templates.ts'
 import type { Behaviour } from './basics/behaviour.ts'
 import { createControl } from './control/control.ts'
 import { controlRoutes } from './control/routes.ts'
-import { debugToken, numbers } from './numbers/routes.ts'
 import { page } from './page/routes.ts'
-import { respondAsGraph, unknownPaths } from './responses/plugin.ts'
-import { send } from './send/routes.ts'
-import { templates } from './templates/routes.ts'
 import { createWorld, forget } from './world/world.ts'
 
 export interface SimulatorOptions extends Partial<DemoSecrets> {
@@ -64,13 +64,13 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
   await app.register(controlRoutes, { prefix: '/control', control })
   await app.register(async graph => {
     respondAsGraph(graph, world)
-    await graph.register(debugToken, { world })
+    await graph.register(tokenRoutes, { world })
     await graph.register(
       async versioned => {
-        await versioned.register(debugToken, { world })
-        await versioned.register(send, { world })
-        await versioned.register(templates, { world })
-        await versioned.register(numbers, { world })
+        await versioned.register(tokenRoutes, { world })
+        await versioned.register(sendRoutes, { world })
+        await versioned.register(templateRoutes, { world })
+        await versioned.register(numberRoutes, { world })
         await versioned.register(unknownPaths)
       },
       { prefix: '/:version(^v\\d+\\.\\d+$)' },

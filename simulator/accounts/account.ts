@@ -1,43 +1,44 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { oneOf } from '../basics/one-of.ts'
-
-const Digits = Type.String({ maxLength: 20, pattern: '^[0-9]{1,20}$', must: 'be 1 to 20 digits' })
+import { closed, Digits, oneOf } from '../basics/schemas.ts'
 
 /** The scopes of a token that messaging needs (docs/merchants/contract.md#messaging-account). */
 export const scopes = ['whatsapp_business_management', 'whatsapp_business_messaging'] as const
 
-/** A business phone number of a messaging account (WABA). */
-export const PhoneNumber = Type.Object(
-  {
-    phone_number_id: Digits,
-    waba_id: Digits,
-    display_phone_number: Type.String({ minLength: 1 }),
-    verified_name: Type.String(),
-    app_secret: Type.String({ minLength: 1, description: 'Signs the webhooks of this number.' }),
-    registered: Type.Boolean({ description: 'Whether it may send; /register makes it so.' }),
-    pin: Type.Union([Type.String({ maxLength: 6, pattern: '^[0-9]{6}$' }), Type.Null()], {
-      description: 'The two-step verification PIN; null until the first /register sets one.',
-      must: 'be six digits, or null',
-    }),
-    certificate: Type.String({ description: 'What /register must bring (docs/merchants/contract.md#register).' }),
-    quality_rating: oneOf(['GREEN', 'YELLOW', 'RED', 'UNKNOWN']),
-  },
-  { title: 'PhoneNumber' },
-)
-export type PhoneNumber = Static<typeof PhoneNumber>
+const NumberFields = closed({
+  waba_id: Digits,
+  display_phone_number: Type.String({ minLength: 1 }),
+  verified_name: Type.String(),
+  app_secret: Type.String({ minLength: 1, description: 'Signs the webhooks of this number.' }),
+  registered: Type.Boolean({ description: 'Whether it may send; /register makes it so.' }),
+  pin: Type.Union([Type.String({ maxLength: 6, pattern: '^[0-9]{6}$' }), Type.Null()], {
+    description: 'The two-step verification PIN; null until the first /register sets one.',
+    must: 'be six digits, or null',
+  }),
+  certificate: Type.String({ description: 'What /register must bring (docs/merchants/contract.md#register).' }),
+  quality_rating: oneOf(['GREEN', 'YELLOW', 'RED', 'UNKNOWN']),
+})
 
-export const AccessToken = Type.Object(
-  {
-    access_token: Type.String({
-      maxLength: 512,
-      pattern: '^[\\x21-\\x7e]{1,512}$',
-      must: 'be 1 to 512 printable ASCII characters',
-    }),
-    waba_ids: Type.Array(Digits, { description: 'The messaging accounts that it may use.' }),
-    scopes: Type.Array(oneOf(scopes)),
-    expires_at: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 is never.' }),
-    revoked: Type.Boolean({ description: 'Whether it is refused with 190.' }),
-  },
-  { title: 'AccessToken' },
-)
-export type AccessToken = Static<typeof AccessToken>
+/** A business phone number of a messaging account (WABA). */
+export type PhoneNumber = Static<typeof NumberFields> & { phone_number_id: string }
+
+const TokenFields = closed({
+  waba_ids: Type.Array(Digits, { description: 'The messaging accounts that it may use.' }),
+  scopes: Type.Array(oneOf(scopes)),
+  expires_at: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 is never.' }),
+  revoked: Type.Boolean({ description: 'Whether it is refused with 190.' }),
+})
+export type AccessToken = Static<typeof TokenFields> & { access_token: string }
+
+/** A PUT leaves omitted fields as they are; a new number or token takes them from the demo's. */
+export const NumberChange = Type.Partial(NumberFields)
+export type NumberChange = Static<typeof NumberChange>
+
+export const TokenChange = closed({
+  access_token: Type.String({
+    maxLength: 512,
+    pattern: '^[\\x21-\\x7e]{1,512}$',
+    must: 'be 1 to 512 printable ASCII characters',
+  }),
+  ...Type.Partial(TokenFields).properties,
+})
+export type TokenChange = Static<typeof TokenChange>

@@ -1,7 +1,5 @@
-import { type AccessToken, type PhoneNumber, scopes } from './account.ts'
-import { demoTemplates } from './demo-templates.ts'
+import { type AccessToken, type NumberChange, type PhoneNumber, scopes, type TokenChange } from './account.ts'
 import type { ChannelAccount } from './read-accounts.ts'
-import { keyOf, type Template } from './template.ts'
 
 /** The number that the demo works with. Its secrets come from the settings. */
 export const demoNumber: Omit<PhoneNumber, 'app_secret'> = {
@@ -15,19 +13,11 @@ export const demoNumber: Omit<PhoneNumber, 'app_secret'> = {
   quality_rating: 'GREEN',
 }
 
-export const demoToken: Omit<AccessToken, 'access_token'> = {
+const demoToken: Omit<AccessToken, 'access_token'> = {
   waba_ids: [demoNumber.waba_id],
   scopes: [...scopes],
   expires_at: 0,
   revoked: false,
-}
-
-/** Numbers, tokens and templates: what the messaging platform knows of its customers. */
-export interface Accounts {
-  numbers: Map<string, PhoneNumber>
-  tokens: Map<string, AccessToken>
-  /** By WABA, then by `keyOf`. */
-  templates: Map<string, Map<string, Template>>
 }
 
 export interface DemoSecrets {
@@ -35,34 +25,25 @@ export interface DemoSecrets {
   appSecret: string
 }
 
-const catalogueOf = (templates: readonly Template[]) =>
-  new Map(templates.map(template => [keyOf(template), structuredClone(template)]))
+/** Holds numbers and tokens: the demo's, which work at once, and others as ready as they. */
+export const createAccounts = ({ accessToken, appSecret }: DemoSecrets, others: readonly ChannelAccount[] = []) => {
+  const numbers = new Map<string, PhoneNumber>([[demoNumber.phone_number_id, { ...demoNumber, app_secret: appSecret }]])
+  const tokens = new Map<string, AccessToken>([[accessToken, { ...demoToken, access_token: accessToken }]])
 
-/**
- * Creates the demo's account, which works at once, and others as ready as it. Their accounts have the demo's templates.
- */
-export const createAccounts = (
-  { accessToken, appSecret }: DemoSecrets,
-  others: readonly ChannelAccount[] = [],
-): Accounts => {
-  const number = { ...demoNumber, app_secret: appSecret }
-  const accounts: Accounts = {
-    numbers: new Map([[number.phone_number_id, number]]),
-    tokens: new Map([[accessToken, { ...demoToken, access_token: accessToken }]]),
-    templates: new Map([[number.waba_id, catalogueOf(demoTemplates)]]),
+  /** Adds a number or changes it. A new one copies the demo's, with its own phone number, and signs with its id. */
+  const putNumber = (id: string, change: NumberChange = {}): void => {
+    const display_phone_number = `+94 11 ${id.slice(-7).padStart(7, '5')}`
+    const before = numbers.get(id) ?? { ...demoNumber, display_phone_number, app_secret: id }
+    numbers.set(id, { ...before, ...change, phone_number_id: id })
   }
-  for (const other of others) {
-    const { phoneNumberId: phone_number_id, wabaId: waba_id, name: verified_name } = other
-    const display_phone_number = displayNumberOf(phone_number_id)
-    const own = { phone_number_id, waba_id, verified_name, display_phone_number, app_secret: other.appSecret }
-    accounts.numbers.set(phone_number_id, { ...number, ...own })
-    const known = accounts.tokens.get(other.accessToken) ?? { ...demoToken, waba_ids: [] }
-    const waba_ids = [...new Set([...known.waba_ids, waba_id])]
-    accounts.tokens.set(other.accessToken, { ...known, waba_ids, access_token: other.accessToken })
-    if (!accounts.templates.has(waba_id)) accounts.templates.set(waba_id, catalogueOf(demoTemplates))
+  /** Adds a token or changes it. A new one may use the demo's account. */
+  const putToken = ({ access_token, ...change }: TokenChange): void => {
+    tokens.set(access_token, { ...demoToken, ...tokens.get(access_token), ...change, access_token })
   }
-  return accounts
+  for (const { phoneNumberId, wabaId: waba_id, name, accessToken: access_token, appSecret: app_secret } of others) {
+    putNumber(phoneNumberId, { waba_id, verified_name: name, app_secret })
+    putToken({ access_token, waba_ids: [...new Set([...(tokens.get(access_token)?.waba_ids ?? []), waba_id])] })
+  }
+  return { numbers, tokens, putNumber, putToken }
 }
-
-/** Returns a phone number for a number that has none. */
-export const displayNumberOf = (phoneNumberId: string): string => `+94 11 ${phoneNumberId.slice(-7).padStart(7, '5')}`
+export type Accounts = ReturnType<typeof createAccounts>

@@ -1,4 +1,4 @@
-import type { Template, TemplateComponent } from './template.ts'
+import { keyOf, type Template, type TemplateComponent } from './template.ts'
 
 const body = (text: string): TemplateComponent => ({ type: 'BODY', text })
 const footer: TemplateComponent = { type: 'FOOTER', text: 'Reply STOP to hear no more from us' }
@@ -15,10 +15,9 @@ const utility = (id: string, name: string, components: TemplateComponent[]): Tem
 })
 
 /**
- * The catalogue of the demo account: four templates for the stages of a parcel, and one for each unusual feature of a
- * template.
+ * The templates of every account: four for the stages of a parcel, and one for each unusual feature of a template.
  */
-export const demoTemplates: Template[] = [
+const templates: Template[] = [
   utility('1387372356726601', 'order_created', [
     { type: 'HEADER', format: 'TEXT', text: 'Parcel {{1}}', example: { header_text: ['DM00000001'] } },
     body('Hello {{1}}, {{2}} has booked a parcel for you. To pay the rider: {{3}}.'),
@@ -65,3 +64,6 @@ export const demoTemplates: Template[] = [
     },
   ]),
 ]
+
+/** The templates by `keyOf`, in the order in which they are listed. */
+export const catalogue: ReadonlyMap<string, Template> = new Map(templates.map(template => [keyOf(template), template]))

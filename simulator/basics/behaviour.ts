@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { closed } from './schemas.ts'
 
 /** How the simulator behaves: the settings define it, and PUT /control/behaviour changes it at run time. */
-export const Behaviour = Type.Object(
+export const Behaviour = closed(
   {
     webhook_url: Type.Union([Type.String({ maxLength: 2048, pattern: '^https?://.+' }), Type.Null()], {
       description: 'Where webhooks go; null sends none.',
@@ -25,10 +26,6 @@ export const Behaviour = Type.Object(
       description: 'Messages that a number may send in a second, else 130429; 0 is no limit.',
       must: 'be a whole number, 0 to 1000000',
     }),
-    user_ids: Type.Boolean({
-      description: 'Webhooks carry the user ids that the platform added in 2026, and statuses their contacts.',
-      must: 'be true or false',
-    }),
   },
   { title: 'Behaviour' },
 )
@@ -39,5 +36,4 @@ export const defaultBehaviour: Behaviour = {
   delay_factor: 1,
   answer_latency_ms: 0,
   throughput_per_second: 80,
-  user_ids: false,
 }

@@ -1,33 +1,23 @@
-/** Actions that are planned for later. None of them keeps a process alive. */
-export interface Clock {
-  /** Runs `action` in `delayMs` or up to 20 ms later. */
-  after(delayMs: number, action: () => void): void
-  /** Returns how many actions are planned. */
-  planned(): number
-  /** Forgets all planned actions. */
-  reset(): void
-}
-
-/** Node keeps one list for all timers of the same duration: few durations make a hundred thousand timers cheap. */
-const tickMs = 20
-
-export const createClock = (): Clock => {
+/** Runs actions later, and forgets them all at once. A planned action keeps no process alive. */
+export const createClock = () => {
   const timers = new Set<NodeJS.Timeout>()
   return {
-    after(delayMs, action) {
-      const timer = setTimeout(
-        () => {
-          timers.delete(timer)
-          action()
-        },
-        Math.ceil(delayMs / tickMs) * tickMs,
-      ).unref()
+    after(delayMs: number, action: () => void): void {
+      const run = () => {
+        timers.delete(timer)
+        action()
+      }
+      const timer = setTimeout(run, Math.ceil(delayMs / tickMs) * tickMs).unref()
       timers.add(timer)
     },
-    planned: () => timers.size,
-    reset() {
+    planned: (): number => timers.size,
+    reset(): void {
       for (const timer of timers) clearTimeout(timer)
       timers.clear()
     },
   }
 }
+export type Clock = ReturnType<typeof createClock>
+
+/** Node keeps a list for timers of the same duration: few durations make a hundred thousand timers cheap. */
+const tickMs = 20

@@ -1,104 +1,84 @@
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { required, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
-import { shapeOf } from '../accounts/placeholders.ts'
-import { keyOf } from '../accounts/template.ts'
-import { type MessageView, viewOf } from '../messages/message.ts'
-import type { Outage, Script } from '../trouble/scripts.ts'
-import type { Inbound, InboundView, Preference, Press } from '../webhooks/inbox.ts'
-import { categoryOf, preferenceOf } from '../webhooks/payloads.ts'
-import type { GivenUp } from '../webhooks/schema.ts'
+import type { PhoneNumber } from '../accounts/account.ts'
+import { buttonsOf } from '../accounts/template.ts'
+import type { Behaviour } from '../basics/behaviour.ts'
+import { type Message, type MessageFilter, viewOf } from '../messages/message.ts'
+import type { Outage, Script } from '../trouble/trouble.ts'
 import { receive, reportStatus } from '../world/report.ts'
-import type { RequestView } from '../world/request-log.ts'
 import { letGo, type World } from '../world/world.ts'
-import * as accounts from './accounts.ts'
-import type {
-  BehaviourChange,
-  CategoryOrder,
-  MessageQuestion,
-  NumberChange,
-  StatusOrder,
-  Summary,
-  TokenChange,
-} from './schema.ts'
-
-const first = <T>(items: Iterable<T>, limit = 100): T[] => Iterator.from(items).take(limit).toArray()
+import type { Inbound, Press, StatusReport } from './bodies.ts'
 
 /** Creates the actions of the control routes; a test in the same process runs them directly. */
 export const createControl = (world: World) => ({
-  summary: (): Summary => summaryOf(world),
+  summary: () => summaryOf(world),
   /** Applies the changes; omitted fields keep their values. */
-  behave(change: BehaviourChange): Summary['behaviour'] {
-    return Object.assign(world.behaviour, change)
-  },
-  putNumber: (id: string, change: NumberChange = {}) => accounts.putNumber(world, id, change),
-  putToken: (change: TokenChange) => accounts.putToken(world, change),
-  /** Accepted messages, newest first; 100 unless the limit says otherwise. */
-  messages({ to, phone_number_id, limit }: MessageQuestion = {}): MessageView[] {
-    const filter = { to: to?.replace(/\D/g, ''), phoneNumberId: phone_number_id }
-    return first(world.messages.list(filter), limit).map(viewOf)
-  },
-  /** Inbound messages, newest first. */
-  inbox: (limit?: number): InboundView[] => first(world.inbox.newestFirst(), limit),
-  /** Requests of the messaging API, refused ones too, newest first. */
-  calls: (limit?: number): RequestView[] => first(world.requests.list(), limit),
-  /** Updates of webhooks that were given up, newest first. */
-  givenUp: (limit?: number): GivenUp[] => first(world.callback.givenUp.newestFirst(), limit),
+  behave: (change: Partial<Behaviour>): Behaviour => Object.assign(world.behaviour, change),
+  putNumber: world.accounts.putNumber,
+  putToken: world.accounts.putToken,
+  /** Lists accepted messages, newest first. */
+  messages: ({ to, limit, ...filter }: MessageFilter & { limit?: number } = {}) =>
+    first(world.messages.list({ ...filter, to: to?.replace(/\D/g, '') }), limit).map(viewOf),
+  /** Lists inbound messages, newest first. */
+  inbox: (limit?: number) => first(world.inbox.newestFirst(), limit),
+  /** Lists requests of the messaging API, refused ones too, newest first. */
+  calls: (limit?: number) => first(world.requests.newestFirst(), limit),
+  /** Lists updates of webhooks that were given up, newest first. */
+  givenUp: (limit?: number) => first(world.callback.givenUp.newestFirst(), limit),
   /** Makes the next requests fail in this way. */
-  script(script: Script) {
+  script: (script: Script): void => {
     if (script.trouble.kind === 'refused' && script.recipient !== undefined)
       throw invalid({ recipient: ['A request that is refused before its body is read has no recipient yet.'] })
     world.scripts.add(script)
   },
-  clearScripts: () => world.scripts.clear(),
-  outage(mode: Outage) {
+  clearScripts: (): void => world.scripts.clear(),
+  outage: (mode: Outage): void => {
     world.outage = mode
     letGo(world)
   },
-  inbound(message: Inbound): InboundView {
-    if (!message.text && !message.button && !message.location) throw invalid({ text: [required('text')] })
-    return receive(world, accounts.pickNumber(world, message.phone_number_id), message)
+  inbound: ({ phone_number_id, ...inbound }: Inbound) => {
+    if (!inbound.text && !inbound.button && !inbound.location) throw invalid({ text: [required('text')] })
+    return receive(world, pickNumber(world, phone_number_id), inbound)
   },
-  /** The payload is the one that the message gave to the button, or the button's text if there is none. */
-  press({ message_id, index, from, copies }: Press): InboundView {
-    const message = world.messages.find(message_id)
-    if (!message) throw invalid({ message_id: [selectedInvalid('message_id')] })
-    const number = accounts.pickNumber(world, message.phoneNumberId)
-    const receiveTap = (button: { text: string; payload: string }) =>
-      receive(world, number, { from: from ?? message.to, button }, { copies, repliesTo: message })
-    const reply = message.replies[index]
-    if (reply) return receiveTap({ text: reply.title, payload: reply.id })
-    const button = message.template && shapeOf(message.template).buttons[index]
-    if (button?.type !== 'QUICK_REPLY') throw invalid({ index: [selectedInvalid('index')] })
-    const given = message.components.find(component => Number(component.index ?? -1) === index)
-    const text = button.text ?? ''
-    return receiveTap({ text, payload: given?.parameters?.[0]?.payload ?? text })
-  },
-  prefer({ from, value, phone_number_id }: Preference) {
-    const number = accounts.pickNumber(world, phone_number_id)
-    const preference = preferenceOf(from.replace('+', ''), value, Date.now())
-    world.callback.send(number.phone_number_id, { preference })
-  },
-  /** Changes a template's category, or announces that for `in_hours` from now. */
-  changeCategory({ name, language = 'en_US', category, in_hours, phone_number_id }: CategoryOrder) {
-    const number = accounts.pickNumber(world, phone_number_id)
-    const catalogue = world.accounts.templates.get(number.waba_id)
-    const template = catalogue?.get(keyOf({ name, language }))
-    if (!template) throw invalid({ name: [selectedInvalid('name')] })
-    const at = in_hours === undefined ? undefined : Date.now() + in_hours * 3_600_000
-    world.callback.send(number.phone_number_id, { category: categoryOf(template, category, at) })
-    if (at === undefined) catalogue?.set(keyOf(template), { ...template, category })
+  press: ({ message_id, index, from, copies }: Press) => {
+    const message = pickMessage(world, message_id)
+    const number = pickNumber(world, message.phoneNumberId)
+    const button = buttonAt(message, index)
+    return receive(world, number, { from: from ?? message.to, button, to: message }, copies)
   },
   /** Sends a status of a message now, whatever statuses it had before. */
-  status({ message_id, status, code }: StatusOrder) {
-    const message = world.messages.find(message_id)
-    if (!message) throw invalid({ message_id: [selectedInvalid('message_id')] })
-    reportStatus(world, message, { status, ...(code !== undefined && { code }) }, Date.now())
-  },
+  status: ({ message_id, status, code }: StatusReport): void =>
+    reportStatus(world, pickMessage(world, message_id), status, code),
 })
 export type Control = ReturnType<typeof createControl>
 
-const summaryOf = (world: World): Summary => ({
-  now: new Date(Date.now()).toISOString(),
+const first = <T>(items: Iterator<T>, limit = 100): T[] => Iterator.from(items).take(limit).toArray()
+
+/** Finds the number with that id, or the first one; throws when there is none. */
+const pickNumber = ({ accounts }: World, id: string | undefined): PhoneNumber => {
+  const number = id === undefined ? accounts.numbers.values().next().value : accounts.numbers.get(id)
+  if (!number) throw invalid({ phone_number_id: [selectedInvalid('phone_number_id')] })
+  return number
+}
+
+const pickMessage = ({ messages }: World, id: string): Message => {
+  const message = messages.find(id)
+  if (!message) throw invalid({ message_id: [selectedInvalid('message_id')] })
+  return message
+}
+
+/** Returns the quick reply at `index`; its payload is the one that the message gave to it, or else its text. */
+const buttonAt = ({ replies, template, components }: Message, index: number): { text: string; payload: string } => {
+  const reply = replies[index]
+  if (reply) return { text: reply.title, payload: reply.id }
+  const button = template && buttonsOf(template)[index]
+  if (button?.type !== 'QUICK_REPLY') throw invalid({ index: [selectedInvalid('index')] })
+  const given = components.find(component => Number(component.index ?? -1) === index)
+  return { text: button.text, payload: given?.parameters?.[0]?.payload ?? button.text }
+}
+
+const summaryOf = (world: World) => ({
+  now: new Date().toISOString(),
   accepted: world.messages.accepted(),
   calls: world.requests.counts(),
   planned: world.clock.planned(),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { factsOf, isPlainGraphCode } from './error-table.ts'
 
 interface GraphErrorOptions {
@@ -19,7 +20,8 @@ export class GraphError extends Error {
   readonly options: GraphErrorOptions
 
   constructor(code: number, options: GraphErrorOptions = {}) {
-    super(options.message ?? messageOf(code))
+    const { title, bare } = factsOf(code)
+    super(options.message ?? (bare ? title : `(#${code}) ${title}`))
     this.code = code
     this.options = options
   }
@@ -27,11 +29,6 @@ export class GraphError extends Error {
   get status(): number {
     return this.options.status ?? factsOf(this.code).status
   }
-}
-
-const messageOf = (code: number): string => {
-  const { title, bare } = factsOf(code)
-  return bare ? title : `(#${code}) ${title}`
 }
 
 /** Builds the body of docs/contributors/messaging-api.md#error-format. */
@@ -46,7 +43,7 @@ export const errorBody = ({ message, code, options }: GraphError) => {
       ...(details !== undefined && { error_data: { messaging_product: 'whatsapp', details } }),
       ...(subcode !== undefined && { error_subcode: subcode }),
       ...(transient !== undefined && { is_transient: transient }),
-      fbtrace_id: `A${opaqueId(22)}`,
+      fbtrace_id: `A${randomUUID().replaceAll('-', '').slice(0, 22)}`,
     },
   }
 }
@@ -65,26 +62,16 @@ export const objectMissing = (method: string, id: string): GraphError =>
     message: `Unsupported ${method.toLowerCase()} request. Object with ID '${id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation. Please read the Graph API documentation at https://developers.facebook.com/docs/graph-api`,
   })
 
+export const nonexistingField = (name: string, type: string): GraphError =>
+  new GraphError(100, {
+    message: `(#100) Tried accessing nonexisting field (${name.slice(0, 100)}) on node type (${type})`,
+  })
+
 export const parameterRequired = (name: string): GraphError =>
   new GraphError(100, { message: `(#100) The parameter ${name} is required.` })
-
-const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
-
-/** Returns random letters and digits without meaning; not for secrets. */
-const opaqueId = (length: number): string => {
-  let id = ''
-  for (let left = length; left > 0; left--) id += letters[Math.floor(Math.random() * letters.length)]
-  return id
-}
-
-/** Converts `v21.0` to a number that grows with the version. */
-const rank = (version: string): number => {
-  const [major = '0', minor = '0'] = version.slice(1).split('.')
-  return Number(major) * 1000 + Number(minor)
-}
 
 /** The oldest version still usable; it serves requests to older ones (docs/contributors/messaging-api.md#versions). */
 const oldestUsable = 'v21.0'
 
-export const servedVersion = (asked: string | undefined): string =>
-  asked !== undefined && rank(asked) > rank(oldestUsable) ? asked : oldestUsable
+/** Versions such as v24.0 compare as texts: all have two digits before the point. */
+export const servedVersion = (asked = oldestUsable): string => (asked > oldestUsable ? asked : oldestUsable)

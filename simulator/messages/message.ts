@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Static, Type } from '@sinclair/typebox'
-import { hydrate, shapeOf } from '../accounts/placeholders.ts'
-import type { Template } from '../accounts/template.ts'
-import { oneOf } from '../basics/one-of.ts'
-import { statusWords } from '../trouble/trouble.ts'
-import type { Component, Parameter, ReplyButton } from './schema.ts'
+import { buttonsOf, hydrate, partOf, type Template } from '../accounts/template.ts'
+import { createRing } from '../basics/ring.ts'
+import type { StatusWord } from '../trouble/trouble.ts'
+import type { Component, Parameter, Reply } from './bodies.ts'
 
 /** An accepted message. Times come from the clock, in milliseconds. */
 export interface Message {
@@ -17,91 +15,78 @@ export interface Message {
   components: Component[]
   text: string | undefined
   /** Reply buttons under a text. */
-  replies: ReplyButton[]
+  replies: Reply[]
   callback: string | undefined
   acceptedAt: number
-  statuses: { status: string; at: number; code?: number | undefined }[]
+  statuses: { status: StatusWord; at: number; code?: number }[]
 }
 
-const Rendered = Type.Object({
-  header: Type.Optional(Type.String()),
-  body: Type.String(),
-  footer: Type.Optional(Type.String()),
-  buttons: Type.Array(Type.String()),
-})
-type Rendered = Static<typeof Rendered>
+export interface MessageFilter {
+  to?: string | undefined
+  phone_number_id?: string | undefined
+}
 
-/** A message as control shows it. */
-export const MessageView = Type.Object(
-  {
-    id: Type.String(),
-    phone_number_id: Type.String(),
-    to: Type.String({ description: 'The recipient in digits.' }),
-    template: Type.Union([Type.Object({ name: Type.String(), language: Type.String() }), Type.Null()], {
-      description: 'Null for a text.',
-    }),
-    components: Type.Array(Type.Unknown(), { description: 'As they came.' }),
-    rendered: Rendered,
-    biz_opaque_callback_data: Type.Union([Type.String(), Type.Null()]),
-    accepted_at: Type.String(),
-    status: Type.Union([oneOf(statusWords), Type.Literal('accepted')], { description: 'The last one sent.' }),
-    statuses: Type.Array(
-      Type.Object({
-        status: Type.String(),
-        at: Type.String(),
-        code: Type.Optional(Type.Integer()),
-      }),
-    ),
-  },
-  { title: 'Message' },
-)
-export type MessageView = Static<typeof MessageView>
+/** A message takes about 1 KB. */
+const capacity = 50_000
 
-export const viewOf = (message: Message): MessageView => ({
-  id: message.id,
-  phone_number_id: message.phoneNumberId,
-  to: message.to,
-  template: message.template ? { name: message.template.name, language: message.template.language } : null,
-  components: message.components,
-  rendered: message.template
-    ? render(message.template, message.components)
-    : { body: message.text ?? '', buttons: message.replies.map(({ title }) => title) },
-  biz_opaque_callback_data: message.callback ?? null,
-  accepted_at: new Date(message.acceptedAt).toISOString(),
-  status: (message.statuses.at(-1)?.status ?? 'accepted') as MessageView['status'],
-  statuses: message.statuses.map(({ at, code, status }) => ({
-    status,
-    at: new Date(at).toISOString(),
-    ...(code !== undefined && { code }),
-  })),
-})
-
-/** Renders the message as the recipient reads it. */
-const render = (template: Template, components: Component[]): Rendered => {
-  const shape = shapeOf(template)
-  const part = (type: string) => components.find(component => component.type.toLowerCase() === type)?.parameters ?? []
-  const header = headerText(shape.header?.format, shape.header?.text, part('header'))
+/** Keeps the last accepted messages. Older ones are forgotten; their remaining statuses are still sent. */
+export const createMessageLog = () => {
+  const ring = createRing<Message>(capacity)
+  const byId = new Map<string, Message>()
+  let accepted = 0
   return {
-    ...(header !== undefined && { header }),
-    body: fill(shape.body?.text ?? '', part('body')),
-    ...(shape.footer?.text !== undefined && { footer: shape.footer.text }),
-    buttons: shape.buttons.map(button => button.text ?? button.type),
+    add(message: Message): void {
+      const evicted = ring.push(message)
+      if (evicted) byId.delete(evicted.id)
+      byId.set(message.id, message)
+      accepted += 1
+    },
+    find: (id: string) => byId.get(id),
+    /** Returns messages, newest first. */
+    list: ({ to, phone_number_id: id }: MessageFilter) =>
+      ring
+        .newestFirst()
+        .filter(
+          message => (to ?? message.to) === message.to && (id ?? message.phoneNumberId) === message.phoneNumberId,
+        ),
+    accepted: () => accepted,
   }
 }
 
-const headerText = (format: string | undefined, text: string | undefined, parameters: Parameter[]) => {
-  if (format !== undefined && format !== 'TEXT') return `[${format.toLowerCase()}]`
-  return text === undefined ? undefined : fill(text, parameters)
+const isoTime = (at: number): string => new Date(at).toISOString()
+
+/** Shows a message as control does. */
+export const viewOf = ({ template, components, text, replies, statuses, ...message }: Message) => ({
+  id: message.id,
+  phone_number_id: message.phoneNumberId,
+  to: message.to,
+  template: template ? { name: template.name, language: template.language } : null,
+  components,
+  rendered: template ? render(template, components) : { body: text ?? '', buttons: replies.map(({ title }) => title) },
+  biz_opaque_callback_data: message.callback ?? null,
+  accepted_at: isoTime(message.acceptedAt),
+  status: statuses.at(-1)?.status ?? 'accepted',
+  statuses: statuses.map(({ at, ...step }) => ({ ...step, at: isoTime(at) })),
+})
+
+/** Renders the message as the recipient reads it. */
+const render = (template: Template, components: Component[]) => {
+  const [header, body, footer] = (['HEADER', 'BODY', 'FOOTER'] as const).map(type => {
+    const { format = 'TEXT', text } = partOf(template, type)
+    const given = components.find(component => component.type.toUpperCase() === type)?.parameters ?? []
+    return format === 'TEXT' ? text && fill(text, given) : `[${format.toLowerCase()}]`
+  })
+  const buttons = buttonsOf(template).map(({ text }) => text)
+  return { ...(header && { header }), body: body ?? '', ...(footer && { footer }), buttons }
 }
 
 /** Fills the placeholders of a text, by position or by name. */
 export const fill = (text: string, parameters: Parameter[]): string =>
-  hydrate(text, name =>
-    textOf(parameters.find(({ parameter_name }) => parameter_name === name) ?? parameters[Number(name) - 1]),
-  )
-
-const textOf = (parameter: Parameter | undefined): string =>
-  parameter?.text ?? parameter?.currency?.fallback_value ?? parameter?.date_time?.fallback_value ?? ''
+  hydrate(text, name => {
+    const named = parameters.find(({ parameter_name }) => parameter_name === name)
+    const { text, currency, date_time } = named ?? parameters[Number(name) - 1] ?? {}
+    return text ?? currency?.fallback_value ?? date_time?.fallback_value ?? ''
+  })
 
 /** Makes an id in the form of the real ones: `wamid.` and base64 that contains the other party's number. */
 export const messageId = (person: string): string => {

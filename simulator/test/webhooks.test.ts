@@ -29,32 +29,6 @@ t.test('a message is sent, delivered and read', async t => {
   t.match(control.messages()[0]?.statuses, [{ status: 'sent' }, { status: 'delivered' }, { status: 'read' }])
 })
 
-t.test('webhooks contain user ids once they are switched on', async t => {
-  const callback = await receiveWebhooks(t)
-  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
-  const person = { wa_id: '94771234567', user_id: 'LK.94771234567' }
-  for (const user_ids of [false, true]) {
-    control.behave({ user_ids })
-    const before = callback.changes().length
-    await send(message({ to: person.wa_id }))
-    control.inbound({ from: person.wa_id, text: 'Hello' })
-    await idle()
-    const values = callback
-      .changes()
-      .slice(before)
-      .map(({ value }) => value)
-    t.equal(/user_id/.test(JSON.stringify(values)), user_ids)
-    if (!user_ids) continue
-    for (const { statuses, contacts, messages } of values) {
-      for (const each of contacts) t.match(each, person)
-      for (const each of statuses ?? [])
-        t.match(each, { recipient_id: person.wa_id, recipient_user_id: person.user_id })
-      for (const each of messages ?? []) t.match(each, { from: person.wa_id, from_user_id: person.user_id })
-      if (statuses) t.equal(contacts.length, statuses.length)
-    }
-  }
-})
-
 t.test('utility messages are free for a person who wrote, and only for that person', async t => {
   const callback = await receiveWebhooks(t)
   const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
@@ -66,29 +40,6 @@ t.test('utility messages are free for a person who wrote, and only for that pers
     .statuses()
     .flatMap(({ recipient_id, pricing }) => (pricing ? [`${recipient_id} ${pricing.type}`] : []))
   t.strictSame([...new Set(types)].sort(), ['94771234567 free_customer_service', '94772222222 regular'])
-})
-
-t.test('a template changes its category, announced first if control says so', async t => {
-  const callback = await receiveWebhooks(t)
-  const { call, control, send, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
-  const change = { name: 'order_delivered', category: 'MARKETING' }
-  t.equal((await call('/control/categories', { body: { ...change, in_hours: 24 } })).status, 200)
-  control.changeCategory({ ...change, category: 'MARKETING' })
-  await send()
-  await idle()
-  const named = {
-    message_template_name: 'order_delivered',
-    message_template_language: 'en-US',
-    new_category: 'UTILITY',
-  }
-  const changes = callback.changes().filter(({ field }) => field === 'template_category_update')
-  const [announced, changed] = changes.sort(
-    (a, b) => Number('previous_category' in a.value) - Number('previous_category' in b.value),
-  )
-  t.match(announced.value, { ...named, correct_category: 'MARKETING', category_update_timestamp: Number })
-  t.match(changed.value, { ...named, previous_category: 'UTILITY', new_category: 'MARKETING' })
-  t.match(callback.statuses()[0].pricing, { category: 'marketing', type: 'regular' })
-  t.throws(() => control.changeCategory({ name: 'nothing', category: 'UTILITY' }))
 })
 
 t.test('a webhook is signed over its bytes, which are plain ASCII', async t => {

@@ -1,22 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { oneOf } from '../basics/one-of.ts'
+import { closed, oneOf } from '../basics/schemas.ts'
 
 /** The requests of the messaging API, by the last word of their path; the number itself is `phone_number`. */
 export const requestNames = ['messages', 'register', 'phone_number', 'message_templates', 'debug_token'] as const
 export type RequestName = (typeof requestNames)[number]
 
 export const statusWords = ['sent', 'delivered', 'read', 'failed'] as const
-
-export const StatusStep = Type.Object({
-  status: oneOf(statusWords),
-  code: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Of `failed`; docs/contributors/messaging-api.md#error-table.' }),
-  ),
-})
-export type StatusStep = Static<typeof StatusStep>
+export type StatusWord = (typeof statusWords)[number]
 
 const Broken = <Kind extends string>(kind: Kind, fallback: boolean, description: string) =>
-  Type.Object(
+  closed(
     {
       kind: Type.Literal(kind),
       accepted: Type.Optional(
@@ -27,9 +20,9 @@ const Broken = <Kind extends string>(kind: Kind, fallback: boolean, description:
   )
 
 /** A failure that a request meets in place of its ordinary response, once it has passed every check. */
-export const Trouble = Type.Union(
+const Trouble = Type.Union(
   [
-    Type.Object(
+    closed(
       {
         kind: Type.Literal('error'),
         code: Type.Integer({ minimum: 0 }),
@@ -40,7 +33,7 @@ export const Trouble = Type.Union(
       { description: 'Refused with a code of docs/contributors/messaging-api.md#error-table.' },
     ),
     Broken('lost', true, 'Read, then cut off.'),
-    Type.Object(
+    closed(
       { kind: Type.Literal('refused') },
       { description: 'Cut off before the body is read; not for one recipient, which only the body names.' },
     ),
@@ -48,6 +41,69 @@ export const Trouble = Type.Union(
     Broken('html', false, '502 with a page.'),
     Broken('empty', false, '500 without a body.'),
   ],
-  { title: 'Trouble', must: 'be one of the documented troubles' },
+  { must: 'be one of the documented troubles' },
 )
 export type Trouble = Static<typeof Trouble>
+
+export const Script = closed({
+  call: Type.Optional(oneOf([...requestNames, 'any'], { description: 'Default messages.' })),
+  times: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: 'How many requests meet it; default 1, null is until cleared.',
+      must: 'be a whole number from 1, or null',
+    }),
+  ),
+  recipient: Type.Optional(
+    Type.String({
+      maxLength: 20,
+      pattern: '^[0-9]{3,20}$',
+      description: 'Only sends to this number.',
+      must: 'be digits',
+    }),
+  ),
+  trouble: Trouble,
+})
+export type Script = Static<typeof Script>
+
+/** Keeps the troubles that a test has set, in the order in which they were set. */
+export const createScripts = () => {
+  let waiting: (Script & { left: number })[] = []
+  /** Returns and uses up the trouble of a request, before or after its body is read; `recipient` in digits. */
+  const take = (request: RequestName, isRead: boolean, recipient?: string): Trouble | undefined => {
+    const script = waiting.find(
+      ({ call = 'messages', trouble, recipient: only }) =>
+        (call === request || call === 'any') &&
+        (trouble.kind !== 'refused') === isRead &&
+        (only === undefined || only === recipient),
+    )
+    if (!script) return undefined
+    script.left -= 1
+    if (script.left === 0) waiting = waiting.filter(other => other !== script)
+    return script.trouble
+  }
+  return {
+    add: (script: Script): void => {
+      waiting.push({ ...script, left: script.times === null ? Infinity : (script.times ?? 1) })
+    },
+    take,
+    list: (): Script[] => waiting.map(({ left, ...script }) => ({ ...script, times: left === Infinity ? null : left })),
+    clear: (): void => {
+      waiting = []
+    },
+  }
+}
+
+/** How every request fails during an outage, before its body is read. Control and the page keep working. */
+const outageModes = ['reset', 'hang', 'unavailable'] as const
+
+export const Outage = Type.Union(
+  [
+    oneOf(outageModes, {
+      description:
+        'reset cuts the connection; hang sends nothing until the outage ends, then cuts it; unavailable is 503 with code 2.',
+    }),
+    Type.Null({ description: 'No outage.' }),
+  ],
+  { must: `be one of ${outageModes.join(', ')}, or null` },
+)
+export type Outage = Static<typeof Outage>

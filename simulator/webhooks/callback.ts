@@ -3,9 +3,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { PhoneNumber } from '../accounts/account.ts'
 import type { Behaviour } from '../basics/behaviour.ts'
 import type { Clock } from '../basics/clock.ts'
-import { createRing, type Ring } from '../basics/ring.ts'
+import { createRing } from '../basics/ring.ts'
 import { envelope, type Update } from './payloads.ts'
-import type { GivenUp, WebhookCounts } from './schema.ts'
 
 /**
  * Posts of one number at a time. The real one posts concurrently, in no order
@@ -22,20 +21,6 @@ const retrySeconds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
 /** A factor of 0 must not use up all attempts before a callback has restarted. */
 const leastRetryFactor = 0.1
 
-/**
- * Sends the owners of numbers signed webhooks (docs/contributors/messaging-api.md#webhooks), repeated until they
- * respond with 200.
- */
-export interface Callback {
-  /** Queues an update; updates that wait together are posted together, up to a hundred. */
-  send(phoneNumberId: string, update: Update): void
-  counts(): WebhookCounts
-  /** The last updates given up after their last attempt. */
-  givenUp: Ring<GivenUp>
-  /** Aborts posts in flight and forgets every update. */
-  reset(): void
-}
-
 interface CallbackOptions {
   behaviour: Behaviour
   clock: Clock
@@ -48,10 +33,23 @@ interface Queue {
   underWay: number
 }
 
-export const createCallback = ({ behaviour, clock, logger, findNumber }: CallbackOptions): Callback => {
+/** An update that was given up, with the status of the last response or why there was none. */
+interface GivenUp {
+  at: string
+  status: number | string
+  update: Update
+}
+
+const nothing = { under_way: 0, to_retry: 0, delivered: 0, lost: 0 }
+
+/**
+ * Sends the owners of numbers signed webhooks (docs/contributors/messaging-api.md#webhooks), repeated until they
+ * respond with 200.
+ */
+export const createCallback = ({ behaviour, clock, logger, findNumber }: CallbackOptions) => {
   let cut = new AbortController()
   let queues = new Map<string, Queue>()
-  let counts = { under_way: 0, to_retry: 0, delivered: 0, lost: 0 }
+  let counts = { ...nothing }
   const givenUp = createRing<GivenUp>(5_000)
 
   const attempt = async (phone_number_id: string, updates: Update[], tries: number): Promise<void> => {
@@ -93,18 +91,21 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
   }
 
   return {
-    send(phoneNumberId, update) {
+    /** Queues an update; updates that wait together are posted together, up to a hundred. */
+    send(phoneNumberId: string, update: Update): void {
       if (!behaviour.webhook_url) return
       const queue = queues.get(phoneNumberId) ?? { waiting: [], underWay: 0 }
       queues.set(phoneNumberId, queue)
       if (queue.waiting.push(update) === 1) setImmediate(flush, phoneNumberId, queue)
     },
+    /** Counts updates: `waiting` are not yet posted. */
     counts: () => ({ waiting: queues.values().reduce((sum, queue) => sum + queue.waiting.length, 0), ...counts }),
     givenUp,
-    reset() {
+    /** Aborts posts in flight and forgets every update. */
+    reset(): void {
       for (const queue of queues.values()) queue.waiting = []
       queues = new Map()
-      counts = { under_way: 0, to_retry: 0, delivered: 0, lost: 0 }
+      counts = { ...nothing }
       cut.abort()
       cut = new AbortController()
     },
@@ -119,7 +120,7 @@ const post = async (
   signal: AbortSignal,
 ): Promise<number | string> => {
   try {
-    const body = serialize(envelope(number, updates, Date.now()))
+    const body = serialize(envelope(number, updates))
     const signature = `sha256=${createHmac('sha256', number.app_secret).update(body).digest('hex')}`
     const response = await fetch(url, {
       method: 'POST',

@@ -1,34 +1,14 @@
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Accounts, createAccounts, type DemoSecrets } from '../accounts/accounts.ts'
+import { createAccounts, type DemoSecrets } from '../accounts/accounts.ts'
 import type { ChannelAccount } from '../accounts/read-accounts.ts'
 import { type Behaviour, defaultBehaviour } from '../basics/behaviour.ts'
-import { type Clock, createClock } from '../basics/clock.ts'
-import { createLimits, type Limits } from '../messages/limits.ts'
-import { createMessageLog, type MessageLog } from '../messages/message-log.ts'
-import { createScripts, type Outage, type Scripts } from '../trouble/scripts.ts'
-import { type Callback, createCallback } from '../webhooks/callback.ts'
-import { createInbox, type Inbox } from '../webhooks/inbox.ts'
-import { createRequestLog, type RequestLog } from './request-log.ts'
-
-/** The whole state of the simulator. It is in memory alone and ends with the process. */
-export interface World {
-  readonly clock: Clock
-  readonly behaviour: Behaviour
-  readonly accounts: Accounts
-  readonly messages: MessageLog
-  readonly inbox: Inbox
-  /** The time when each person last wrote to each number, in milliseconds. */
-  readonly lastInbound: Map<string, number>
-  readonly requests: RequestLog
-  readonly limits: Limits
-  readonly scripts: Scripts
-  readonly callback: Callback
-  outage: Outage
-  /** Connections that an outage leaves without a response. */
-  readonly hanging: Set<Socket>
-  readonly logger: FastifyBaseLogger
-}
+import { createClock } from '../basics/clock.ts'
+import { createRing } from '../basics/ring.ts'
+import { createMessageLog } from '../messages/message.ts'
+import { createScripts, type Outage } from '../trouble/trouble.ts'
+import { createCallback } from '../webhooks/callback.ts'
+import { createRequestLog } from './request-log.ts'
 
 interface WorldOptions {
   secrets: DemoSecrets
@@ -37,27 +17,40 @@ interface WorldOptions {
   logger: FastifyBaseLogger
 }
 
-export const createWorld = ({ secrets, accounts: others, behaviour: changed, logger }: WorldOptions): World => {
+/** A message of a person, as control shows it. */
+export interface InboundView {
+  id: string
+  phone_number_id: string
+  from: string
+  type: string
+  text: string
+  at: string
+}
+
+/** Creates the whole state of the simulator. It is in memory alone and ends with the process. */
+export const createWorld = ({ secrets, accounts: others, behaviour: changed, logger }: WorldOptions) => {
   const clock = createClock()
-  const behaviour = { ...defaultBehaviour, ...changed }
+  const behaviour: Behaviour = { ...defaultBehaviour, ...changed }
   const accounts = createAccounts(secrets, others)
-  const findNumber = (id: string) => accounts.numbers.get(id)
   return {
     clock,
     behaviour,
     accounts,
     messages: createMessageLog(),
-    inbox: createInbox(1000),
-    lastInbound: new Map(),
+    inbox: createRing<InboundView>(1000),
+    /** The time when each person last wrote to each number, in milliseconds. */
+    lastInbound: new Map<string, number>(),
     requests: createRequestLog(2000, logger),
-    limits: createLimits(),
+    /** The times of the last messages of each number, in milliseconds, for its throughput. */
+    sentAt: new Map<string, { times: number[]; next: number }>(),
     scripts: createScripts(),
-    callback: createCallback({ behaviour, clock, logger, findNumber }),
-    outage: null,
-    hanging: new Set(),
-    logger,
+    callback: createCallback({ behaviour, clock, logger, findNumber: id => accounts.numbers.get(id) }),
+    outage: null as Outage,
+    /** Connections that an outage leaves without a response. */
+    hanging: new Set<Socket>(),
   }
 }
+export type World = ReturnType<typeof createWorld>
 
 /** Closes the connections that an outage left without a response. */
 export const letGo = ({ hanging }: World): void => {

@@ -11,13 +11,14 @@ export const tokenOf = (world: World, request: FastifyRequest): AccessToken => {
   const given = bearerToken(request.headers.authorization)
   if (given === undefined) throw new GraphError(104)
   const token = world.accounts.tokens.get(given)
-  const error = token ? tokenErrorOf(token, Date.now()) : new GraphError(190)
+  const error = token ? tokenErrorOf(token) : new GraphError(190)
   if (error) throw error
   return token as AccessToken
 }
 
 /** Returns why a known token is refused. */
-export const tokenErrorOf = ({ revoked, expires_at }: AccessToken, now: number): GraphError | undefined => {
+export const tokenErrorOf = ({ revoked, expires_at }: AccessToken): GraphError | undefined => {
+  const now = Date.now()
   if (revoked)
     return new GraphError(190, {
       subcode: 460,
@@ -51,8 +52,8 @@ export const checkAccount = (world: World, request: FastifyRequest, wabaId: stri
   // A GET of an account without a token gets this error (docs/contributors/messaging-api.md#error-table).
   if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })
   const token = tokenOf(world, request)
-  const isKnown = [...world.accounts.numbers.values()].some(number => number.waba_id === wabaId)
-  if (!isKnown && !world.accounts.templates.has(wabaId)) throw objectMissing(request.method, wabaId)
+  if (!world.accounts.numbers.values().some(number => number.waba_id === wabaId))
+    throw objectMissing(request.method, wabaId)
   if (!token.waba_ids.includes(wabaId) || !token.scopes.includes('whatsapp_business_management'))
     throw new GraphError(200)
 }

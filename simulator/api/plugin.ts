@@ -44,7 +44,7 @@ const readBodiesLeniently = (app: FastifyInstance): void => {
 
 const refuse = (world: World, request: FastifyRequest, reply: FastifyReply, error: GraphError): FastifyReply => {
   const { retryAfterSeconds } = error.options
-  world.requests.add(Date.now(), request, {
+  world.requests.add(request, {
     httpStatus: error.status,
     code: error.code,
     details: error.options.details ?? error.message,

@@ -2,32 +2,30 @@ import { schemaErrors } from '@courier/shared/schema-errors.ts'
 import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler'
 import type { ValueError } from '@sinclair/typebox/errors'
 import { GraphError, parameterRequired } from '../graph/errors.ts'
-import { ButtonsBody, MessageBody, TextBody } from '../messages/schema.ts'
+import { ButtonsBody, type MessageBody, TemplateBody, TextBody } from '../messages/bodies.ts'
 
-const check = TypeCompiler.Compile(MessageBody)
-const checkButtons = TypeCompiler.Compile(ButtonsBody)
-const checkText = TypeCompiler.Compile(TextBody)
+const schemas = { template: TemplateBody, text: TextBody, interactive: ButtonsBody }
+const checks = Object.values(schemas).map(schema => TypeCompiler.Compile(schema))
 
 /** The other kinds of message that the API knows and the simulator refuses. */
 const otherTypes = 'audio contacts document image location reaction sticker video'.split(' ')
 
 /** Checks the body of a send by itself; throws the API's error for the first problem. */
-export const readMessage = (body: unknown): MessageBody | TextBody | ButtonsBody => {
-  if (check.Check(body) || checkText.Check(body)) return body
-  if (checkButtons.Check(body)) return withUniqueButtons(body)
+export const readMessage = (body: unknown): MessageBody => {
+  if (checks.some(check => check.Check(body))) return withUniqueButtons(body as MessageBody)
   const given = (body ?? {}) as Record<string, unknown>
   if (typeof body !== 'object' || given.messaging_product === undefined) throw parameterRequired('messaging_product')
-  const asked = given.type ?? 'text'
-  if (otherTypes.includes(String(asked)))
+  const asked = String(given.type ?? 'text')
+  if (otherTypes.includes(asked))
     throw new GraphError(131051, {
       details: `The simulator takes messages of type template, text and interactive, not ${asked}.`,
     })
-  const schema = { text: TextBody, interactive: ButtonsBody }[String(asked)] ?? MessageBody
-  const [first] = schemaErrors(schema, body)
+  const [first] = schemaErrors(schemas[asked as keyof typeof schemas] ?? TemplateBody, body)
   throw refusalOf(first as ValueError)
 }
 
-const withUniqueButtons = (body: ButtonsBody): ButtonsBody => {
+const withUniqueButtons = (body: MessageBody): MessageBody => {
+  if (body.type !== 'interactive') return body
   const replies = body.interactive.action.buttons.map(({ reply }) => reply)
   for (const field of ['id', 'title'] as const)
     if (new Set(replies.map(reply => reply[field])).size < replies.length)

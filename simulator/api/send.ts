@@ -1,0 +1,97 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { PhoneNumber } from '../accounts/account.ts'
+import { catalogue } from '../accounts/demo-templates.ts'
+import { keyOf, type Template } from '../accounts/template.ts'
+import { GraphError } from '../graph/errors.ts'
+import type { MessageBody } from '../messages/bodies.ts'
+import { type Message, messageId } from '../messages/message.ts'
+import { isOpen, planStatuses } from '../world/report.ts'
+import type { World } from '../world/world.ts'
+import { numberOf } from './caller.ts'
+import { checkParameters } from './check-parameters.ts'
+import { readMessage, recipientOf } from './read-message.ts'
+import { respond } from './respond.ts'
+
+/** The request that sends a message (docs/merchants/contract.md#send, docs/contributors/messaging-api.md#send). */
+export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
+  app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
+    const sender = numberOf(world, request, request.params.id, 'whatsapp_business_messaging')
+    if (!sender.registered) throw new GraphError(133010)
+    const body = readMessage(request.body)
+    const message = messageOf(sender, body)
+    if (message.template) checkParameters(message.template, message.components)
+    else if (!isOpen(world, sender.phone_number_id, message.to)) throw new GraphError(131047)
+    if (message.to === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
+    const accept = () => {
+      takeThroughput(world, sender.phone_number_id)
+      message.acceptedAt = Date.now()
+      world.messages.add(message)
+      planStatuses(world, message)
+      // See docs/contributors/messaging-api.md#accepted.
+      return {
+        messaging_product: 'whatsapp',
+        contacts: [{ input: body.to, wa_id: message.to }],
+        messages: [{ id: message.id, ...(message.template && { message_status: 'accepted' }) }],
+      }
+    }
+    return respond(world, request, reply, accept, message.to)
+  })
+}
+
+const messageOf = (sender: PhoneNumber, body: MessageBody): Message => {
+  const to = recipientOf(body.to)
+  const common = { id: messageId(to), phoneNumberId: sender.phone_number_id, to, acceptedAt: 0, statuses: [] }
+  const message = {
+    ...common,
+    callback: body.biz_opaque_callback_data,
+    template: undefined,
+    components: [],
+    replies: [],
+  }
+  switch (body.type) {
+    case 'template':
+      return {
+        ...message,
+        template: sendableTemplate(body.template.name, body.template.language.code),
+        components: body.template.components ?? [],
+        text: undefined,
+      }
+    case 'text':
+      return { ...message, text: body.text.body }
+    case 'interactive': {
+      const { action, body: content } = body.interactive
+      return { ...message, text: content.text, replies: action.buttons.map(({ reply }) => reply) }
+    }
+  }
+}
+
+const sendableTemplate = (name: string, language: string): Template => {
+  const template = catalogue.get(keyOf({ name, language }))
+  if (template?.status === 'APPROVED') return template
+  if (template?.status === 'PAUSED') throw new GraphError(132015)
+  throw new GraphError(132001, {
+    details: `template name (${name.slice(0, 100)}) does not exist in ${language.slice(0, 20)}`,
+  })
+}
+
+/**
+ * The window is a little shorter than a second, so that network jitter causes no refusal of a client that sends at
+ * exactly the rate.
+ */
+const windowMs = 900
+
+/**
+ * Counts an accepted message; throws 130429 beyond the number's rate
+ * (docs/contributors/messaging-api.md#rate-limits).
+ */
+const takeThroughput = ({ sentAt, behaviour }: World, phoneNumberId: string): void => {
+  const perSecond = behaviour.throughput_per_second
+  if (perSecond === 0) return
+  const known = sentAt.get(phoneNumberId)
+  const recent = known?.times.length === perSecond ? known : { times: new Array<number>(perSecond).fill(0), next: 0 }
+  sentAt.set(phoneNumberId, recent)
+  const now = Date.now()
+  if (now - (recent.times[recent.next] ?? 0) < windowMs) throw new GraphError(130429)
+  recent.times[recent.next] = now
+  recent.next = (recent.next + 1) % perSecond
+}

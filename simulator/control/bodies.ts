@@ -1,0 +1,67 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { closed, oneOf } from '../basics/schemas.ts'
+import { Outage, statusWords } from '../trouble/trouble.ts'
+
+const Phone = Type.String({
+  maxLength: 16,
+  pattern: '^\\+?[1-9][0-9]{5,14}$',
+  must: 'be an international number in digits',
+})
+const PhoneNumberId = Type.Optional(Type.String({ description: 'Default the first number.' }))
+
+/** A message that a person sends to a business number. */
+export const Inbound = closed({
+  from: Phone,
+  phone_number_id: PhoneNumberId,
+  name: Type.Optional(Type.String({ description: "The person's profile name." })),
+  text: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: 'A text; STOP is one.' })),
+  button: Type.Optional(
+    closed(
+      {
+        text: Type.String({ minLength: 1 }),
+        payload: Type.Optional(Type.String({ description: 'Default the text.' })),
+      },
+      { description: 'A tap on a quick-reply button of a template, instead of a text.' },
+    ),
+  ),
+  location: Type.Optional(
+    closed(
+      {
+        latitude: Type.Number({ minimum: -90, maximum: 90 }),
+        longitude: Type.Number({ minimum: -180, maximum: 180 }),
+        name: Type.Optional(Type.String()),
+        address: Type.Optional(Type.String()),
+      },
+      { description: 'A place, instead of a text.' },
+    ),
+  ),
+})
+export type Inbound = Static<typeof Inbound>
+
+/** A person's press of a quick reply of a message. */
+export const Press = closed({
+  message_id: Type.String(),
+  index: Type.Integer({ minimum: 0, maximum: 9, description: 'The place of the button, from 0.' }),
+  from: Type.Optional(Phone),
+  copies: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 10, description: 'How often its webhook comes; once without it.' }),
+  ),
+})
+export type Press = Static<typeof Press>
+
+export const StatusReport = closed({
+  message_id: Type.String(),
+  status: oneOf(statusWords),
+  code: Type.Optional(Type.Integer({ minimum: 0 })),
+})
+export type StatusReport = Static<typeof StatusReport>
+
+export const OutageMode = closed({ mode: Outage })
+
+const Count = Type.String({ maxLength: 6, pattern: '^[0-9]{1,6}$', must: 'be a whole number' })
+export const ListQuery = Type.Object({ limit: Type.Optional(Count) })
+export const MessageQuery = Type.Object({
+  to: Type.Optional(Type.String({ description: 'Recipient; anything but digits is ignored.' })),
+  phone_number_id: Type.Optional(Type.String()),
+  limit: Type.Optional(Count),
+})
