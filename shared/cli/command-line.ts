@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text as readText } from 'node:stream/consumers'
+import { jsonProblem } from '../edge/json-body.ts'
 import type { FieldErrors } from '../errors/errors.ts'
-import { jsonErrorPosition } from '../errors/json-position.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { UnsupportedPostgres } from '../postgres/migrate.ts'
 
@@ -55,7 +55,7 @@ export const readJson = async (path: string): Promise<unknown> => {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new UsageError(`${path} is not valid JSON: ${jsonErrorPosition(text, error)}`)
+    throw new UsageError(`${path} is not valid JSON${jsonProblem(error)}`)
   }
 }
 

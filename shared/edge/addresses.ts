@@ -18,19 +18,14 @@ export const networkOf = (address = ''): string => {
   if (!address.includes(':')) return address
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
   const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
-  const first = head === '' ? [] : head.split(':')
-  const last = tail ? tail.split(':') : []
+  const [first, last] = [head, tail ?? ''].map(text => (text === '' ? [] : text.split(':'))) as [string[], string[]]
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length
   const groups = [...first, ...Array<string>(Math.max(0, zeros)).fill('0'), ...last]
-  const [high = '', low = ''] = groups.slice(6)
-  if (/^(0+:){5}ffff$/i.test(groups.slice(0, 6).join(':'))) return [...bytesOf(high), ...bytesOf(low)].join('.')
   return groups.slice(0, 4).map(shortest).join(':')
 }
 
 /** The network that a request came from. */
 export const addressOf = (request: FastifyRequest): string => networkOf(request.ip)
-
-const bytesOf = (group: string): number[] => [parseInt(group, 16) >> 8, parseInt(group, 16) & 255]
 
 const shortest = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
 

@@ -3,14 +3,13 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from '../errors/errors.ts'
 
-/** Ignores `Expect` headers other than 100-continue: Node's own response, 417, has no body. */
-export const ignoreExpectHeader = (app: FastifyInstance): void => {
+/** Handles connections that Fastify leaves to Node, or to nobody. */
+export const handleConnections = (app: FastifyInstance): void => {
+  // Node's own response to an `Expect` header other than 100-continue, 417, has no body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-}
-
-/** Node keeps the address of a connection that was read once: `request.ip` has it even after the client has reset the connection. */
-export const keepAddresses = (app: FastifyInstance): void => {
+  // Node keeps an address that was read once: `request.ip` has it even after the client has reset the connection.
   app.server.on('connection', socket => void socket.remoteAddress)
+  drainConnectionsOnClose(app)
 }
 
 /** How long an idle connection may still deliver a request that was on its way when closing began. */
@@ -62,9 +61,8 @@ const waitForHandlers = (app: FastifyInstance): void => {
   })
 }
 
-/** How long what a client still writes is discarded, after a refused body and after bytes that are no request, and how much of it. */
+/** How long, and how much of, what a client still writes is discarded. */
 const discardMilliseconds = 5_000
-const discardBrokenMilliseconds = 500
 const discardBytes = 16_777_216
 
 /** Drops what still arrives on the connection unparsed: it becomes no request. */
@@ -77,10 +75,9 @@ const discardRest = (socket: Socket): void => {
   socket.resume()
 }
 
-/** The client may still write for so long before the connection is closed. */
-const endSlowly = (socket: Socket, milliseconds: number): void => {
+const endSlowly = (socket: Socket): void => {
   socket.end()
-  setTimeout(() => socket.destroy(), milliseconds).unref()
+  setTimeout(() => socket.destroy(), discardMilliseconds).unref()
 }
 
 /**
@@ -93,7 +90,7 @@ export const discardRefusedBody = (request: IncomingMessage): void => {
   // Node calls it after the last response of a connection.
   socket.destroySoon = () => {
     if (request.complete) return destroySoon.call(socket)
-    endSlowly(socket, discardMilliseconds)
+    endSlowly(socket)
     discardRest(socket)
   }
 }
@@ -114,7 +111,7 @@ type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 export const refuseBrokenRequest = (error: Error & { code?: string }, socket: Connection): void => {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   discardRest(socket)
-  socket.destroySoon = () => endSlowly(socket, discardBrokenMilliseconds)
+  socket.destroySoon = () => endSlowly(socket)
   const handled = socket._httpMessage
   if (handled && (handled.req.complete || handled.headersSent)) {
     handled.shouldKeepAlive = false

@@ -1,47 +1,29 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { acceptJson, isTooComplex } from './json-body.ts'
+import { acceptJson, isCostlyJson, parseJson } from './json-body.ts'
 
-const count = (json: string): number => {
-  let values = 0
-  while (isTooComplex(Buffer.from(json), values)) values++
-  return values
-}
-
-t.test('counts lists, objects and commas as values, but nothing inside texts', async t => {
+t.test('counts lists, objects and commas of large bodies as values, but nothing inside texts', async t => {
+  const large = (json: string) => Buffer.from(json + ' '.repeat(524_288))
+  const count = (json: string): number => {
+    let values = 0
+    while (isCostlyJson(large(json), values)) values++
+    return values
+  }
   t.equal(count('{"a": [1, 2], "b": {}}'), 5)
   t.equal(count('"a, [b] {c}"'), 0)
   t.equal(count('["a \\" , [", "\\\\", "c"]'), 3)
-  t.equal(count('[[[['), 4)
+  t.equal(isCostlyJson(Buffer.from('[[['), 1), false)
 })
 
-t.test('stops counting at the first value too many', async t => {
-  const bytes = Buffer.from(`[${'1,'.repeat(2_500_000)}`)
-  let read = 0
-  const watched = new Proxy(bytes, {
-    get: (target, key) => {
-      if (typeof key === 'string' && /^\d+$/.test(key)) read++
-      return Reflect.get(target, key, target)
-    },
+for (const [text, problem] of [
+  ['[1 2]', ': at position 3 (line 1 column 4).'],
+  ['{\n"a":1', ': at position 7 (line 2 column 6).'],
+  ['[', ': it ends too early.'],
+  ['["end of JSON input", secret]', '.'],
+] as const)
+  t.test(`says where ${JSON.stringify(text)} stops being JSON, without quoting it`, async t => {
+    t.same(parseJson(Buffer.from(text)), { kind: 'malformed', message: `The body is not valid JSON${problem}` })
   })
-  t.equal(isTooComplex(watched, 1_000), true)
-  t.equal(read, 2_001)
-})
-
-t.test('refuses more than 64 levels, whatever the texts hold', async t => {
-  t.equal(isTooComplex(Buffer.from('['.repeat(64)), 1_000), false)
-  t.equal(isTooComplex(Buffer.from('['.repeat(65)), 1_000), true)
-  t.equal(isTooComplex(Buffer.from(`["${'['.repeat(100)}"]`), 1_000), false)
-  t.equal(isTooComplex(Buffer.from('[{}],'.repeat(100)), 1_000), false)
-})
-
-t.test('refuses an object of more than 1,000 keys, but not a list of more items', async t => {
-  const keys = (count: number) => Array.from({ length: count }, (_, key) => `"${key}": 1`).join()
-  t.equal(isTooComplex(Buffer.from(`{${keys(1_001)}}`), 10_000), false)
-  t.equal(isTooComplex(Buffer.from(`{"a": {}, ${keys(1_001)}}`), 10_000), true)
-  t.equal(isTooComplex(Buffer.from(`[{${keys(900)}}, {${keys(900)}}]`), 10_000), false)
-  t.equal(isTooComplex(Buffer.from(`[${'1,'.repeat(5_000)}1]`), 10_000), false)
-})
 
 t.test('reads one of several large bodies in each round of the event loop', async t => {
   const app = Fastify()

@@ -74,8 +74,6 @@ t.test('an IPv6 network of 64 bits is one caller, an IPv4 address too', t => {
   const same: [address: string, network: string][] = [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['::ffff:c000:201', '192.0.2.1'],
-    ['0:0:0:0:0:FFFF:c000:0201', '192.0.2.1'],
     ['2001:db8:1:2::1', '2001:db8:1:2'],
     ['2001:0DB8:0001:2:ffff:ffff:ffff:ffff', '2001:db8:1:2'],
     ['2001:db8::1', '2001:db8:0:0'],

@@ -18,19 +18,13 @@ export class Limit {
   readonly #name: string
   readonly #policy: string
   readonly #now: () => number
-  #counted: LRUCache<string, Window> | undefined
+  readonly #windows = new LRUCache<string, Window>({ max: maxCallers })
 
   constructor(name: string, max: number, now: () => number = () => performance.now()) {
     this.max = max
     this.#name = `"${name}"`
     this.#policy = `"${name}";q=${max};w=${windowSeconds}`
     this.#now = now
-  }
-
-  /** Made when it is first needed: it takes its memory at once. */
-  get #windows(): LRUCache<string, Window> {
-    this.#counted ??= new LRUCache({ max: maxCallers })
-    return this.#counted
   }
 
   /** Counts a request of `caller`. `left` is negative when it was one too many; `seconds` are left of the minute. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Gauge, type Registry } from 'prom-client'
 
 interface Metric<Measured> {
@@ -15,7 +16,8 @@ export const createGauges = <Measured>(
   measure: () => Promise<Measured>,
   metrics: readonly Metric<Measured>[],
 ): void => {
-  const measureOnce = coalesce(() => withinASecond(measure()))
+  const late = () => delay(1_000, undefined, { ref: false })
+  const measureOnce = coalesce(() => Promise.race([measure(), late()]).catch(() => undefined))
   for (const { name, help, read } of metrics)
     new Gauge({
       name,
@@ -38,12 +40,4 @@ const coalesce = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
     })
     return current
   }
-}
-
-const withinASecond = <Value>(value: Promise<Value>): Promise<Value | undefined> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(resolve, 1_000, undefined)
-  })
-  return Promise.race([value.catch(() => undefined), late]).finally(() => clearTimeout(timer))
 }

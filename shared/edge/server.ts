@@ -19,7 +19,7 @@ import { httpError } from '../errors/errors.ts'
 import type { Tracer } from '../traces.ts'
 import { type AddressLimits, limitAddresses } from './addresses.ts'
 import { type BytesInFlight, limitBytesInFlight, refuseLargeBodies, smallBodyBytes } from './bodies.ts'
-import { drainConnectionsOnClose, ignoreExpectHeader, keepAddresses, refuseBrokenRequest } from './connections.ts'
+import { handleConnections, refuseBrokenRequest } from './connections.ts'
 import { allowOrigins } from './cors.ts'
 import { handleErrors, routerOptions, sendError } from './error-handler.ts'
 import { health } from './health.ts'
@@ -115,9 +115,7 @@ export const createServer = async (options: ServerOptions) => {
   refuseVainKeys(app)
   if (options.bytesInFlight) limitBytesInFlight(app, options.bytesInFlight, options.registry)
   namePublicUrl(app, options.publicUrl, isTrusted)
-  keepAddresses(app)
-  ignoreExpectHeader(app)
-  drainConnectionsOnClose(app)
+  handleConnections(app)
   await app.register(sensible)
   addSecurityHeaders(app)
   await docs(app, options.api, options)

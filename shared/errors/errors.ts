@@ -147,7 +147,7 @@ const meanings: Record<number, string> = {
   409: 'A request with the same Idempotency-Key is running: repeat after Retry-After seconds for its response.',
   410: 'What follows the cursor is no longer kept: start again without one.',
   412: 'The order has another ETag than If-Match says: the response carries it.',
-  413: 'The body is too large, or its JSON has too many values or levels.',
+  413: 'The body is too large, or its JSON has too many values.',
   415: 'The body must be application/json.',
   422: 'The given data was invalid: `errors` lists every error, and nothing was created.',
   429: 'Too many requests: repeat after Retry-After seconds.',

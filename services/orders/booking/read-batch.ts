@@ -48,11 +48,7 @@ type ReadBatch =
 export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
   const readParts = partsReader(bulkBody(maxOrders), GeneralData, OrderData, maxOrders)
   return (body, bytes) => {
-    if (!bytes?.length)
-      return {
-        kind: 'malformed',
-        message: 'The body is not valid JSON: it ends too early, at position 0 (line 1 column 1).',
-      }
+    if (!bytes?.length) return { kind: 'malformed', message: 'The body is not valid JSON: it ends too early.' }
     const { general, orders: items, errors } = readParts(body, mayHoldBadText(bytes))
     const orders = items.map(item => item && toOrder(item))
     if (errors.count === 0 && general)
