@@ -2,38 +2,35 @@ import type { Sealed } from '@courier/shared/vault.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Waiting } from '../log/loop.ts'
 import { secretColumns, secretsIn } from './secrets.ts'
-import type { DisabledReason, Health, Outcome, Settled } from './settle.ts'
+import type { Health, Outcome, Settled } from './settle.ts'
 
 export interface EndpointKey {
   readonly tenant: string
   readonly endpointId: string
 }
 
+const tenantsSql = `select distinct tenant_id as tenant from webhook_endpoints where state = 'enabled'`
+
 /** The tenants with enabled endpoints. For `inAllTenants`. */
 export const findTenants = async (tx: Tx): Promise<string[]> => {
-  const { rows } = await tx.client.query({
-    name: 'find_tenants_with_endpoints',
-    text: `select distinct tenant_id as tenant from webhook_endpoints where state = 'enabled'`,
-  })
+  const { rows } = await tx.client.query({ name: 'find_tenants_with_endpoints', text: tenantsSql })
   return rows.map(({ tenant }) => tenant)
 }
 
+const waitingSql = `
+  select tenant_id as tenant, endpoint_id as "endpointId",
+    coalesce(holder <> $1 and held_until > now(), false) as "isLeasedElsewhere"
+  from webhook_endpoints e where state = 'enabled' and (retry_at is null or retry_at <= now()) and (
+    replay_to is not null
+    or exists (select from webhook_deliveries d where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id
+      and d.state = 'pending' and d.next_attempt_at <= now())
+    or exists (select from log n where n.tenant_id = e.tenant_id and n.merchant_id = e.merchant_id and n.position is null)
+    or exists (select from feeds f where f.tenant_id = e.tenant_id and f.merchant_id = e.merchant_id
+      and f.last_position > e.position))`
+
 /** The enabled endpoints with something to send now. For `inAllTenants`. */
 export const findWaiting = async (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> => {
-  const { rows } = await tx.client.query({
-    name: 'find_waiting_endpoints',
-    text: `
-      select tenant_id as tenant, endpoint_id as "endpointId",
-        coalesce(holder <> $1 and held_until > now(), false) as "isLeasedElsewhere"
-      from webhook_endpoints e where state = 'enabled' and (retry_at is null or retry_at <= now()) and (
-        replay_to is not null
-        or exists (select from webhook_deliveries d where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id
-          and d.state = 'pending' and d.next_attempt_at <= now())
-        or exists (select from log n where n.tenant_id = e.tenant_id and n.merchant_id = e.merchant_id and n.position is null)
-        or exists (select from feeds f where f.tenant_id = e.tenant_id and f.merchant_id = e.merchant_id
-          and f.last_position > e.position))`,
-    values: [holder],
-  })
+  const { rows } = await tx.client.query({ name: 'find_waiting_endpoints', text: waitingSql, values: [holder] })
   return rows.map(({ isLeasedElsewhere, ...key }) => ({ key, isLeasedElsewhere }))
 }
 
@@ -41,7 +38,9 @@ export const findWaiting = async (tx: Tx, holder: string): Promise<Waiting<Endpo
 const maxPending = 1_000
 
 /** An endpoint that this process sends to. */
-export interface HeldEndpoint {
+export interface HeldEndpoint extends EndpointKey {
+  /** Identifies this process. */
+  readonly holder: string
   readonly merchantId: string
   readonly isMerchantActive: boolean
   readonly url: string
@@ -55,6 +54,20 @@ export interface HeldEndpoint {
   readonly secrets: readonly Sealed[]
 }
 
+const holdSql = `
+  update webhook_endpoints set holder = $3, held_until = now() + make_interval(secs => $4)
+  where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'
+    and (holder = $3 or not $5 and (held_until is null or held_until <= now()))`
+
+const endpointSql = `
+  select e.merchant_id as "merchantId", url, events, position::float8 as position,
+    replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, ${secretColumns},
+    exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id and is_active) as "isMerchantActive",
+    (select count(*) from (
+      select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending' limit ${maxPending}
+    ) counted) = ${maxPending} as "isFull"
+  from webhook_endpoints e where tenant_id = $1 and endpoint_id = $2`
+
 /**
  * Acquires or renews the lease; undefined when another process holds it, or the endpoint is disabled or deleted. A
  * lease that was lost, as by a change of the endpoint, is not renewed.
@@ -66,31 +79,16 @@ export const holdEndpoint = async (
   seconds: number,
   isRenewal: boolean,
 ): Promise<HeldEndpoint | undefined> => {
+  const ids = [tenant, endpointId]
   const [{ rowCount }, { rows }] = await Promise.all([
-    tx.client.query({
-      name: 'hold_endpoint',
-      text: `
-        update webhook_endpoints set holder = $3, held_until = now() + make_interval(secs => $4)
-        where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'
-          and (holder = $3 or not $5 and (held_until is null or held_until <= now()))`,
-      values: [tenant, endpointId, holder, seconds, isRenewal],
-    }),
-    tx.client.query({ name: 'read_endpoint', text: reading, values: [tenant, endpointId] }),
+    tx.client.query({ name: 'hold_endpoint', text: holdSql, values: [...ids, holder, seconds, isRenewal] }),
+    tx.client.query({ name: 'read_endpoint', text: endpointSql, values: ids }),
   ])
-  return rowCount === 0 ? undefined : { ...rows[0], secrets: secretsIn(rows[0]) }
+  return rowCount === 0 ? undefined : { tenant, endpointId, holder, ...rows[0], secrets: secretsIn(rows[0]) }
 }
 
-const reading = `
-  select e.merchant_id as "merchantId", url, events, position::float8 as position,
-    replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, ${secretColumns},
-    exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id and is_active) as "isMerchantActive",
-    (select count(*) from (
-      select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending' limit ${maxPending}
-    ) counted) = ${maxPending} as "isFull"
-  from webhook_endpoints e where tenant_id = $1 and endpoint_id = $2`
-
 /** After so many seconds it is looked at again, if it had nothing to send. */
-export const releaseEndpoint = (tx: Tx, { tenant, endpointId }: EndpointKey, holder: string, seconds: number | null) =>
+export const releaseEndpoint = (tx: Tx, { tenant, endpointId, holder }: HeldEndpoint, seconds: number | null) =>
   tx.client.query(
     `update webhook_endpoints set holder = null, held_until = null,
       retry_at = greatest(retry_at, now() + make_interval(secs => $4))
@@ -115,29 +113,7 @@ export interface Progress {
   readonly replayTo?: number | null
 }
 
-/** Adds events, also those that were sent before, and notes how far that is; false: the lease is lost, roll back. */
-export const addDeliveries = async (
-  tx: Tx,
-  { tenant, endpointId }: EndpointKey,
-  holder: string,
-  { reached, replayTo }: Progress,
-  events: readonly Event[],
-): Promise<boolean> => {
-  const sets = replayTo === undefined ? 'position = $4' : 'replay_after = $4, replay_to = $5'
-  const values = [tenant, endpointId, holder, reached, ...(replayTo === undefined ? [] : [replayTo])]
-  const waybills = events.map(({ waybill }) => waybill)
-  const [{ rowCount }] = await Promise.all([
-    tx.client.query(
-      `update webhook_endpoints set ${sets} where tenant_id = $1 and endpoint_id = $2 and holder = $3`,
-      values,
-    ),
-    tx.client.query({ name: 'add_deliveries', text: adding, values: [tenant, endpointId, JSON.stringify(events)] }),
-    activate(tx, tenant, endpointId, waybills),
-  ])
-  return rowCount === 1
-}
-
-const adding = `
+const newDeliveriesSql = `
   insert into webhook_deliveries (tenant_id, endpoint_id, position, message_id, type, waybill_number, body, happened_at)
   select $1, $2, position, "messageId", type, waybill, body, "happenedAt" from json_to_recordset($3::json)
     as event (position bigint, "messageId" text, type text, waybill text, body text, "happenedAt" timestamptz)
@@ -145,21 +121,41 @@ const adding = `
     set message_id = excluded.message_id, body = excluded.body, state = 'pending', attempts = 0, next_attempt_at = null
     where webhook_deliveries.state <> 'pending'`
 
+/** Adds events, also those that were sent before, and notes how far that is; false: the lease is lost, roll back. */
+export const addDeliveries = async (
+  tx: Tx,
+  { tenant, endpointId, holder }: HeldEndpoint,
+  { reached, replayTo }: Progress,
+  events: readonly Event[],
+): Promise<boolean> => {
+  const isReplay = replayTo !== undefined
+  const sets = isReplay ? 'replay_after = $4, replay_to = $5' : 'position = $4'
+  const progressSql = `update webhook_endpoints set ${sets} where tenant_id = $1 and endpoint_id = $2 and holder = $3`
+  const ids = [tenant, endpointId]
+  const waybills = events.map(({ waybill }) => waybill)
+  const [{ rowCount }] = await Promise.all([
+    tx.client.query(progressSql, [...ids, holder, reached, ...(isReplay ? [replayTo] : [])]),
+    tx.client.query({ name: 'add_deliveries', text: newDeliveriesSql, values: [...ids, JSON.stringify(events)] }),
+    activate(tx, tenant, endpointId, waybills),
+  ])
+  return rowCount === 1
+}
+
+const activationSql = `
+  update webhook_deliveries d set next_attempt_at = case when is_first then now end
+  from (
+    select position, now() as now, row_number() over (partition by waybill_number order by position) = 1 as is_first
+    from webhook_deliveries
+    where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and waybill_number = any($3::text[])
+  ) ranked
+  where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = ranked.position
+    and d.state = 'pending' and (d.next_attempt_at is null) = is_first`
+
 /** Makes the first pending event of each waybill due; the others wait for it. */
-export const activate = (tx: Tx, tenant: string, endpointId: string, waybills: readonly string[]) =>
-  tx.client.query({
-    name: 'activate_deliveries',
-    text: `
-      update webhook_deliveries d set next_attempt_at = case when is_first then now end
-      from (
-        select position, now() as now, row_number() over (partition by waybill_number order by position) = 1 as is_first
-        from webhook_deliveries
-        where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and waybill_number = any($3::text[])
-      ) ranked
-      where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = ranked.position
-        and d.state = 'pending' and (d.next_attempt_at is null) = is_first`,
-    values: [tenant, endpointId, [...new Set(waybills)]],
-  })
+export const activate = (tx: Tx, tenant: string, endpointId: string, waybills: readonly string[]) => {
+  const values = [tenant, endpointId, [...new Set(waybills)]]
+  return tx.client.query({ name: 'activate_deliveries', text: activationSql, values })
+}
 
 export interface DueDelivery {
   readonly position: number
@@ -170,35 +166,45 @@ export interface DueDelivery {
   readonly attempts: number
 }
 
+const dueSql = `
+  select position::float8 as position, message_id as "messageId", waybill_number as waybill, body, attempts
+  from webhook_deliveries
+  where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now() order by position limit $3`
+
 /** Due events, the oldest first: of a waybill one. */
 export const findDue = async (tx: Tx, { tenant, endpointId }: EndpointKey, limit: number): Promise<DueDelivery[]> => {
-  const { rows } = await tx.client.query({
-    name: 'find_due_deliveries',
-    text: `
-      select position::float8 as position, message_id as "messageId", waybill_number as waybill, body, attempts
-      from webhook_deliveries
-      where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now() order by position limit $3`,
-    values: [tenant, endpointId, limit],
-  })
-  return rows
+  const values = [tenant, endpointId, limit]
+  return (await tx.client.query({ name: 'find_due_deliveries', text: dueSql, values })).rows
 }
 
+const healthSql = `
+  select failures, coalesce(failing_since <= now() - interval '5 days', false) as "isOverdue",
+    coalesce(retry_at > now(), false) as "isPaused"
+  from webhook_endpoints where tenant_id = $1 and endpoint_id = $2 and holder = $3 and state = 'enabled' for update`
+
 /** Reads the endpoint's health, held until the transaction ends; undefined: the lease is lost, or it was disabled. */
-export const lockHealth = async (
-  tx: Tx,
-  { tenant, endpointId }: EndpointKey,
-  holder: string,
-): Promise<Health | undefined> => {
-  const { rows } = await tx.client.query({
-    name: 'lock_endpoint_health',
-    text: `
-      select failures, coalesce(failing_since <= now() - interval '5 days', false) as "isOverdue",
-        coalesce(retry_at > now(), false) as "isPaused"
-      from webhook_endpoints where tenant_id = $1 and endpoint_id = $2 and holder = $3 and state = 'enabled' for update`,
-    values: [tenant, endpointId, holder],
-  })
-  return rows[0]
+export const lockHealth = async (tx: Tx, { tenant, endpointId, holder }: HeldEndpoint): Promise<Health | undefined> => {
+  const values = [tenant, endpointId, holder]
+  return (await tx.client.query({ name: 'lock_endpoint_health', text: healthSql, values })).rows[0]
 }
+
+const outcomesSql = `
+  update webhook_deliveries d set state = o.state, attempts = attempts + 1, last_attempt_at = now(), code = o.code,
+    milliseconds = o.milliseconds, error = o.error, response_body = o."responseBody",
+    next_attempt_at = to_timestamp(extract(epoch from now())::float8 + o.delay)
+  from json_to_recordset($3::json)
+    as o (position bigint, state text, delay float8, code int, milliseconds int, error text, "responseBody" text)
+  where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position and d.state = 'pending'`
+
+/** Makes what waits for another attempt due now. */
+const recoverySql = `
+  update webhook_deliveries set next_attempt_at = now()
+  where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at > now()`
+
+const newHealthSql = `
+  update webhook_endpoints set failures = $3, retry_at = greatest(retry_at, now() + make_interval(secs => $4)),
+    failing_since = case when $3 > 0 then coalesce(failing_since, now) end
+  from (select now() as now) clock where tenant_id = $1 and endpoint_id = $2`
 
 /** Stores what came of attempts. The health was locked. */
 export const storeOutcomes = async (
@@ -208,42 +214,24 @@ export const storeOutcomes = async (
   { verdicts, failures, isRecovered, pause, disabledReason }: Settled,
 ): Promise<void> => {
   const { tenant, endpointId } = key
+  const ids = [tenant, endpointId]
   const results = JSON.stringify(outcomes.map((outcome, index) => ({ ...outcome, ...verdicts[index] })))
   const waybills = outcomes.map(({ waybill }) => waybill)
   await Promise.all([
-    tx.client.query({ name: 'store_outcomes', text: storing, values: [tenant, endpointId, results] }),
+    tx.client.query({ name: 'store_outcomes', text: outcomesSql, values: [...ids, results] }),
     activate(tx, tenant, endpointId, waybills),
-    ...(isRecovered ? [sendPending(tx, key)] : []),
-    tx.client.query({
-      name: 'store_health',
-      text: `
-        update webhook_endpoints set failures = $3, retry_at = greatest(retry_at, now() + make_interval(secs => $4)),
-          failing_since = case when $3 > 0 then coalesce(failing_since, now) end
-        from (select now() as now) clock where tenant_id = $1 and endpoint_id = $2`,
-      values: [tenant, endpointId, failures, pause > 0 ? pause : null],
-    }),
-    ...(disabledReason ? [disable(tx, key, disabledReason)] : []),
+    isRecovered && tx.client.query(recoverySql, ids),
+    tx.client.query({ name: 'store_health', text: newHealthSql, values: [...ids, failures, pause > 0 ? pause : null] }),
+    disabledReason && disable(tx, key, disabledReason),
   ])
 }
 
-const storing = `
-  update webhook_deliveries d set state = o.state, attempts = attempts + 1, last_attempt_at = now(), code = o.code,
-    milliseconds = o.milliseconds, error = o.error, response_body = o."responseBody",
-    next_attempt_at = to_timestamp(extract(epoch from now())::float8 + o.delay)
-  from json_to_recordset($3::json)
-    as o (position bigint, state text, delay float8, code int, milliseconds int, error text, "responseBody" text)
-  where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position and d.state = 'pending'`
-
-/** Makes what waits for another attempt due now. */
-const sendPending = (tx: Tx, { tenant, endpointId }: EndpointKey) =>
-  tx.client.query(
-    `update webhook_deliveries set next_attempt_at = now()
-    where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at > now()`,
-    [tenant, endpointId],
-  )
-
 /** Its events wait until it is enabled. */
-export const disable = (tx: Tx, { tenant, endpointId }: EndpointKey, reason: DisabledReason) =>
+export const disable = (
+  tx: Tx,
+  { tenant, endpointId }: EndpointKey,
+  reason: 'gone' | 'failing' | 'merchant_inactive',
+) =>
   tx.client.query(
     `update webhook_endpoints set state = 'disabled', disabled_reason = $3, disabled_at = now()
     where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'`,

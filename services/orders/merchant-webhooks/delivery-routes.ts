@@ -17,7 +17,7 @@ import { openSecret } from './secrets.ts'
 
 /** Sends something to a webhook, to try it or again, and lists what was sent. */
 export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
-  const { pool, dispatcher, resolve, clock, onChanged } = options
+  const { pool } = options
   const pinging = new Set<string>()
   app.post(
     '/webhook/:id/ping',
@@ -39,12 +39,10 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
         throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
       pinging.add(id)
       try {
-        const body = bodyOf('ping', (await clock()).toISOString(), { webhook_id: id })
+        const body = bodyOf('ping', (await options.clock()).toISOString(), { webhook_id: id })
         const opened = secrets.map(sealed => openSecret(route.expectKeys(options), tenant, id, sealed))
         const message = { url, secrets: opened, messageId: `ping.${randomUUID()}`, body }
-        const { signal } = new AbortController()
-        const sending = { dispatcher, allowsPrivate: resolve === undefined, clock, signal }
-        const { code, milliseconds, error, responseBody } = await sendOnce(sending, message)
+        const { code, milliseconds, error, responseBody } = await sendOnce(options, message)
         return { data: { code, ms: milliseconds, error, response_body: responseBody } }
       } catch (error) {
         throw error instanceof VaultError ? route.keysNeeded() : error
@@ -74,16 +72,17 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
       },
     },
     async (request, reply) => {
-      const [id, period] = [route.readId(request), readPeriod(request.body, await clock())]
-      const changes = await route.changeAudited(options, request, 'webhook.replayed', id, async tx => {
-        const changes = await replay(tx, request.merchant, id, period)
-        if (changes === 'unknown') throw route.unknownWebhook()
+      const { merchant, body } = request
+      route.readId(request)
+      const period = readPeriod(body, await options.clock())
+      const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, id) => {
+        const changes = await replay(tx, merchant, id, period)
         if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
         return changes
       })
-      onChanged(request.merchant.tenant)
+      options.onChanged(merchant.tenant)
       reply.code(202)
-      return { message: replayed, data: { changes: route.expectFound(changes) } }
+      return { message: replayed, data: { changes } }
     },
   )
 
@@ -109,9 +108,9 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     async request => {
       const [id, { state, cursor: before, limit: most = 50 }] = [route.readId(request), request.query]
       const limit = Number(most)
-      const filter = { state: state as 'pending' | undefined, before, limit: limit + 1 }
-      const { tenant } = request.merchant
-      const found = await inTenant(pool, tenant, (tx: Tx) => listDeliveries(tx, request.merchant, id, filter))
+      const { merchant } = request
+      const filter = { state, before, limit: limit + 1 }
+      const found = await inTenant(pool, merchant.tenant, (tx: Tx) => listDeliveries(tx, merchant, id, filter))
       const rows = route.expectFound(found)
       const data = rows.slice(0, limit).map(({ position: _, ...delivery }) => delivery)
       return { data, next_cursor: rows.length > limit ? (rows[limit - 1]?.position ?? null) : null }

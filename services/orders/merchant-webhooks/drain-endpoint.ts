@@ -1,10 +1,8 @@
-import type { Clock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
 import { createLease, type Lease } from '../log/lease.ts'
 import type { Drained } from '../log/loop.ts'
@@ -20,22 +18,18 @@ import {
   storeOutcomes,
 } from './delivery-queries.ts'
 import { fanOut } from './fan-out.ts'
-import { type Attempt, isSuccess, requestMilliseconds, sendOnce } from './post.ts'
-import { isDown } from './schedule.ts'
+import { type PostOptions, requestMilliseconds, sendOnce } from './post.ts'
 import { openSecret } from './secrets.ts'
-import { type DisabledReason, type Outcome, settle } from './settle.ts'
+import { type Attempt, isDown, isSuccess, type Outcome, settle } from './settle.ts'
 
-export interface DrainOptions {
+export interface DrainOptions extends PostOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly keyring: Keyring
-  readonly dispatcher: Dispatcher
-  readonly allowsPrivate: boolean
-  readonly clock: Clock
   /** Identifies this process. */
   readonly holder: string
   /** More than twice the time limit of a request. */
-  readonly leaseSeconds: number
+  readonly leaseSeconds?: number
   /** True starts no more requests. */
   readonly isStopping: () => boolean
   /** Aborts those in flight: they are sent again. */
@@ -43,7 +37,7 @@ export interface DrainOptions {
   readonly onAttempt: (result: 'delivered' | 'refused' | 'unreachable') => void
 }
 
-export const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
+const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
 /** The most requests to one endpoint at once. */
 const requestsAtOnce = 16
 const eventsAtOnce = 256
@@ -57,57 +51,57 @@ const restSeconds = 5
  * sends to it meanwhile, and no lock is held during a request. Rejects when the database is unavailable.
  */
 export const drainEndpoint = async (options: DrainOptions, key: EndpointKey): Promise<Drained> => {
-  const { pool, holder, leaseSeconds: seconds } = options
+  const { pool, holder, leaseSeconds: seconds = defaultLeaseSeconds } = options
   const { tenant } = key
-  const lease = createLease({
-    pool,
-    tenant,
-    seconds,
-    acquireRow: (tx, isRenewal) => holdEndpoint(tx, key, holder, seconds, isRenewal),
-  })
+  const acquireRow = (tx: Tx, isRenewal: boolean) => holdEndpoint(tx, key, holder, seconds, isRenewal)
+  const lease = createLease({ pool, tenant, seconds, acquireRow })
   const endpoint = await inTenant(pool, tenant, lease.acquire)
   if (!endpoint) return 'leased_elsewhere'
   let hasWork = true
   try {
-    if (!endpoint.isMerchantActive) return await disableFor(options, key, 'merchant_inactive')
-    const isAdded = await fanOut(pool, key, holder, endpoint)
-    const limit = isDown(endpoint.failures) ? 1 : eventsAtOnce
-    const due = await inTenant(pool, tenant, (tx: Tx) => findDue(tx, key, limit))
-    hasWork = isAdded || due.length > 0
-    if (due.length > 0) await sendAll(options, key, endpoint, lease, due)
+    if (endpoint.isMerchantActive) hasWork = await drainHeld(options, endpoint, lease)
+    else {
+      await inTenant(pool, tenant, (tx: Tx) => disable(tx, key, 'merchant_inactive'))
+      logDisabled(options.logger, endpoint, 'merchant_inactive')
+    }
     return 'done'
   } finally {
-    await inTenant(pool, tenant, (tx: Tx) =>
-      releaseEndpoint(tx, key, holder, hasWork || !endpoint.isFull ? null : restSeconds),
-    )
+    const rest = hasWork || !endpoint.isFull ? null : restSeconds
+    await inTenant(pool, tenant, (tx: Tx) => releaseEndpoint(tx, endpoint, rest))
   }
 }
 
-const disableFor = async ({ pool, logger }: DrainOptions, key: EndpointKey, reason: DisabledReason) => {
-  await inTenant(pool, key.tenant, (tx: Tx) => disable(tx, key, reason))
-  logger.warn({ tenant: key.tenant, endpoint_id: key.endpointId, reason }, 'webhook.disabled')
-  return 'done' as const
+const logDisabled = (logger: Logger, { tenant, endpointId, url }: HeldEndpoint, reason: string): void =>
+  logger.warn({ tenant, endpoint_id: endpointId, host: new URL(url).host, reason }, 'webhook.disabled')
+
+/** Returns true if there was something to add or to send. */
+const drainHeld = async (options: DrainOptions, endpoint: HeldEndpoint, lease: Lease<unknown>): Promise<boolean> => {
+  const isAdded = await fanOut(options.pool, endpoint)
+  const limit = isDown(endpoint.failures) ? 1 : eventsAtOnce
+  const due = await inTenant(options.pool, endpoint.tenant, (tx: Tx) => findDue(tx, endpoint, limit))
+  if (due.length > 0) await sendAll(options, endpoint, lease, due)
+  return isAdded || due.length > 0
 }
 
 /** Sends until all is sent, the time is over, the lease is lost, or the endpoint is to get nothing for a while. */
 const sendAll = async (
   options: DrainOptions,
-  key: EndpointKey,
   endpoint: HeldEndpoint,
-  lease: Lease<HeldEndpoint>,
+  lease: Lease<unknown>,
   due: readonly DueDelivery[],
 ): Promise<void> => {
-  const { tenant, endpointId } = key
+  const { tenant, endpointId, url } = endpoint
   const secrets = endpoint.secrets.map(sealed => openSecret(options.keyring, tenant, endpointId, sealed))
   const endsAt = performance.now() + startMilliseconds
   const queue = [...due]
   let isPaused = false
-  const record = recorder(options, key, endpoint)
+  const record = recorder(options, endpoint)
   const work = async (): Promise<void> => {
     while (!isPaused && !options.isStopping() && performance.now() < endsAt) {
       const delivery = queue.shift()
       if (!delivery || !(await lease.renew())) return
-      const attempt = await attemptOnce(options, endpoint.url, secrets, delivery)
+      const attempt = await sendOnce(options, { ...delivery, url, secrets }, options.aborted)
+      options.onAttempt(resultOf(attempt))
       // Recorded even if another one has paused the endpoint meanwhile.
       const pauses = await record('', { ...attempt, ...delivery, attempts: delivery.attempts + 1 })
       isPaused ||= pauses
@@ -122,36 +116,27 @@ const sendAll = async (
   if (failed && !options.aborted.aborted) throw (failed as PromiseRejectedResult).reason
 }
 
-const attemptOnce = async (
-  { dispatcher, allowsPrivate, clock, aborted, onAttempt }: DrainOptions,
-  url: string,
-  secrets: readonly string[],
-  { messageId, body }: DueDelivery,
-): Promise<Attempt> => {
-  const sending = { dispatcher, allowsPrivate, clock, signal: aborted }
-  const attempt = await sendOnce(sending, { url, secrets, messageId, body })
-  onAttempt(isSuccess(attempt.code) ? 'delivered' : attempt.code === null ? 'unreachable' : 'refused')
-  return attempt
+const resultOf = ({ code }: Attempt) => {
+  if (code === null) return 'unreachable'
+  return isSuccess(code) ? 'delivered' : 'refused'
 }
 
 /**
  * Outcomes that come together share a transaction; without the lease none is stored. Each resolves to whether the
  * endpoint is to get nothing for now.
  */
-const recorder = ({ pool, logger, holder }: DrainOptions, key: EndpointKey, { url }: HeldEndpoint) =>
+const recorder = ({ pool, logger }: DrainOptions, endpoint: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({
     run: async (_, outcomes) => {
-      const settled = await inTenant(pool, key.tenant, async (tx: Tx) => {
-        const health = await lockHealth(tx, key, holder)
+      const settled = await inTenant(pool, endpoint.tenant, async (tx: Tx) => {
+        const health = await lockHealth(tx, endpoint)
         if (!health) return undefined
         const settled = settle(health, outcomes, Math.random)
-        await storeOutcomes(tx, key, outcomes, settled)
+        await storeOutcomes(tx, endpoint, outcomes, settled)
         return settled
       })
-      const { tenant, endpointId: endpoint_id } = key
-      const reason = settled?.disabledReason
-      if (reason) logger.warn({ tenant, endpoint_id, host: new URL(url).host, reason }, 'webhook.disabled')
-      const isPaused = !settled || settled.pause > 0 || Boolean(reason)
+      if (settled?.disabledReason) logDisabled(logger, endpoint, settled.disabledReason)
+      const isPaused = !settled || settled.pause > 0 || settled.disabledReason !== null
       return outcomes.map(() => isPaused)
     },
     take: ({ length }) => length,

@@ -2,10 +2,9 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { changeItem } from '../changes/schema.ts'
 import type { Tx } from '../database/tables.ts'
-import type { FeedState } from '../log/feed.ts'
 import { openFeed } from '../log/feed.ts'
 import { type Change, readChanges } from '../log/read-changes.ts'
-import { addDeliveries, type EndpointKey, type Event, type HeldEndpoint, type Progress } from './delivery-queries.ts'
+import { addDeliveries, type Event, type HeldEndpoint } from './delivery-queries.ts'
 
 const changesAtOnce = 500
 
@@ -13,36 +12,23 @@ const changesAtOnce = 500
  * Adds the next changes of the merchant's feed that the endpoint wants; false when there are none, or too many wait
  * already.
  */
-export const fanOut = async (
-  pool: pg.Pool,
-  key: EndpointKey,
-  holder: string,
-  endpoint: HeldEndpoint,
-): Promise<boolean> => {
-  if (endpoint.isFull) return false
-  const { tenant } = key
-  const { merchantId } = endpoint
-  const feed = await openFeed(pool, { tenant, merchantId })
-  const { after, through } = spanOf(endpoint, feed)
-  const isReplay = endpoint.replayTo !== null
+export const fanOut = async (pool: pg.Pool, endpoint: HeldEndpoint): Promise<boolean> => {
+  const { tenant, merchantId, position, replayAfter, replayTo, isFull } = endpoint
+  if (isFull) return false
+  const feed = await openFeed(pool, endpoint)
+  const isReplay = replayTo !== null
   // Past what is no longer kept it moves on, or it would wait for ever.
-  if (after >= through && !isReplay && after === endpoint.position) return false
+  const after = Math.max(isReplay ? (replayAfter ?? 0) : position, feed.deletedPosition)
+  const through = replayTo ?? feed.lastPosition
+  if (after >= through && !isReplay && after === position) return false
   const read = after < through ? await readChanges(pool, tenant, merchantId, after, changesAtOnce) : []
   const changes = read.filter(({ position }) => position <= through)
   const reached = changes.at(-1)?.position ?? through
-  const progress: Progress = { reached, ...(isReplay && { replayTo: reached < through ? through : null }) }
+  const progress = { reached, ...(isReplay && { replayTo: reached < through ? through : null }) }
   const events = changes.filter(({ type }) => endpoint.events.includes(type)).map(each => eventOf(feed.epoch, each))
-  await inTenant(pool, tenant, (tx: Tx) => addDeliveries(tx, key, holder, progress, events), {
-    keeps: isHeld => isHeld,
-  })
+  await inTenant(pool, tenant, (tx: Tx) => addDeliveries(tx, endpoint, progress, events), { keeps: isHeld => isHeld })
   return true
 }
-
-/** The positions to read: behind the first, up to the last. */
-const spanOf = ({ position, replayAfter, replayTo }: HeldEndpoint, { lastPosition, deletedPosition }: FeedState) => ({
-  after: Math.max(replayTo === null ? position : (replayAfter ?? 0), deletedPosition),
-  through: replayTo ?? lastPosition,
-})
 
 const eventOf = (epoch: string, change: Change): Event => {
   const { position, type, waybill_number: waybill, happened_at: happenedAt } = change

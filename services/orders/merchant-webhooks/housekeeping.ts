@@ -6,16 +6,14 @@ import { activate } from './delivery-queries.ts'
 /** How long what was delivered or given up is listed. */
 export const listedDays = 7
 
-const deleteFinished = async (tx: AnyTransaction, tenant: string): Promise<number> => {
-  const { rowCount } = await tx.client.query(
-    `delete from webhook_deliveries where tenant_id = $1 and ctid = any(array(
-      select ctid from webhook_deliveries
-      where tenant_id = $1 and state <> 'pending' and last_attempt_at < now() - make_interval(days => ${listedDays}) limit 10000
-    ))`,
-    [tenant],
-  )
-  return rowCount ?? 0
+const deleteWhere = async (tx: AnyTransaction, tenant: string, condition: string): Promise<number> => {
+  const slice = `select ctid from webhook_deliveries where tenant_id = $1 and ${condition} limit 10000`
+  const slicesSql = `delete from webhook_deliveries where tenant_id = $1 and ctid = any(array(${slice}))`
+  return (await tx.client.query(slicesSql, [tenant])).rowCount ?? 0
 }
+
+const deleteFinished: DeleteExpired = (tx, tenant) =>
+  deleteWhere(tx, tenant, `state <> 'pending' and last_attempt_at < now() - make_interval(days => ${listedDays})`)
 
 const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now() - make_interval(days => ${keptDays})`
 
@@ -23,7 +21,7 @@ const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now
  * Of the endpoint with the oldest, locked: nothing is added to it or stored meanwhile. The next of each waybill is due
  * then.
  */
-const deletePending = async (tx: AnyTransaction, tenant: string): Promise<number> => {
+const deletePending: DeleteExpired = async (tx, tenant) => {
   const { rows: oldest } = await tx.client.query(
     `select endpoint_id as id from webhook_endpoints where tenant_id = $1 and endpoint_id = (
       select endpoint_id from webhook_deliveries where ${isOldPending} order by happened_at limit 1
@@ -31,36 +29,21 @@ const deletePending = async (tx: AnyTransaction, tenant: string): Promise<number
     [tenant],
   )
   if (!oldest[0]) return 0
-  const { rows } = await tx.client.query(
-    `delete from webhook_deliveries where ${isOldPending} and endpoint_id = $2 returning waybill_number as waybill`,
-    [tenant, oldest[0].id],
-  )
-  await activate(
-    tx,
-    tenant,
-    oldest[0].id,
-    rows.map(({ waybill }) => waybill),
-  )
+  const { id } = oldest[0]
+  const oldSql = `delete from webhook_deliveries where ${isOldPending} and endpoint_id = $2 returning waybill_number`
+  const { rows } = await tx.client.query(oldSql, [tenant, id])
+  const waybills = rows.map(({ waybill_number }) => waybill_number)
+  await activate(tx, tenant, id, waybills)
   return rows.length
 }
 
-/** Deletes a slice of the deliveries of one deleted endpoint or, when none is left, its row. */
-const deleteEndpoints = async (tx: AnyTransaction, tenant: string): Promise<number> => {
-  const { rows: deleted } = await tx.client.query(
-    `select endpoint_id as id from webhook_endpoints where tenant_id = $1 and state = 'deleted' limit 1`,
-    [tenant],
-  )
-  if (!deleted[0]) return 0
-  const values = [tenant, deleted[0].id]
-  const { rowCount } = await tx.client.query(
-    `delete from webhook_deliveries where tenant_id = $1 and endpoint_id = $2 and position = any(array(
-      select position from webhook_deliveries where tenant_id = $1 and endpoint_id = $2 order by position limit 10000
-    ))`,
-    values,
-  )
-  if (rowCount) return rowCount
-  await tx.client.query('delete from webhook_endpoints where tenant_id = $1 and endpoint_id = $2', values)
-  return 1
+/** Deletes a slice of the deliveries of deleted endpoints or, when none is left, their rows. */
+const deleteEndpoints: DeleteExpired = async (tx, tenant) => {
+  const isDeleted = `tenant_id = $1 and state = 'deleted'`
+  const isOfDeleted = `endpoint_id in (select endpoint_id from webhook_endpoints where ${isDeleted})`
+  const deliveries = await deleteWhere(tx, tenant, isOfDeleted)
+  if (deliveries > 0) return deliveries
+  return (await tx.client.query(`delete from webhook_endpoints where ${isDeleted}`, [tenant])).rowCount ?? 0
 }
 
 /** Deliveries that are no longer kept, and deleted endpoints with theirs. */

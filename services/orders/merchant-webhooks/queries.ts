@@ -1,30 +1,13 @@
 import type { Sealed } from '@courier/shared/vault.ts'
+import type { Static } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
-import type { ChangeType, Tx } from '../database/tables.ts'
-import { numberChanges } from '../log/feed.ts'
+import type { Tx } from '../database/tables.ts'
+import { type FeedOwner, numberChanges } from '../log/feed.ts'
+import type { NewWebhook, Webhook, WebhookChange, WebhookDelivery } from './schema.ts'
 import { secretColumns, secretsIn } from './secrets.ts'
-import type { DisabledReason } from './settle.ts'
 
-/** Whose endpoint it is. */
-interface Owner {
-  readonly tenant: string
-  readonly merchantId: string
-}
-
-/** An endpoint as merchants see it. Times are ISO 8601, UTC. */
-interface Endpoint {
-  readonly id: string
-  readonly url: string
-  readonly events: ChangeType[]
-  readonly state: 'enabled' | 'disabled'
-  readonly disabled_reason: DisabledReason | null
-  readonly disabled_at: string | null
-  /** When the first of the failures since the last success was. */
-  readonly failing_since: string | null
-  /** Until then the secret before the last rotation signs too. */
-  readonly previous_secret_until: string | null
-  readonly created_at: string
-}
+/** An endpoint as merchants see it. */
+type Endpoint = Static<typeof Webhook>
 
 const times = ['disabled_at', 'failing_since', 'created_at'].map(name => `${isoTime(name)} as ${name}`).join(', ')
 const columns = `endpoint_id as id, url, events, state, disabled_reason, ${times},
@@ -33,20 +16,9 @@ const columns = `endpoint_id as id, url, events, state, disabled_reason, ${times
 const isOfOwner = `tenant_id = $1 and merchant_id = $2 and state <> 'deleted'`
 const isOwn = `${isOfOwner} and endpoint_id = $3`
 
-export const listEndpoints = async (tx: Tx, { tenant, merchantId }: Owner): Promise<Endpoint[]> => {
-  const { rows } = await tx.client.query({
-    name: 'list_endpoints',
-    text: `select ${columns} from webhook_endpoints e where ${isOfOwner} order by e.created_at, endpoint_id`,
-    values: [tenant, merchantId],
-  })
-  return rows
-}
-
-interface NewEndpoint {
-  readonly id: string
-  readonly url: string
-  readonly events: readonly ChangeType[]
-  readonly secret: Sealed
+export const listEndpoints = async (tx: Tx, { tenant, merchantId }: FeedOwner): Promise<Endpoint[]> => {
+  const listSql = `select ${columns} from webhook_endpoints e where ${isOfOwner} order by e.created_at, endpoint_id`
+  return (await tx.client.query(listSql, [tenant, merchantId])).rows
 }
 
 /**
@@ -55,8 +27,9 @@ interface NewEndpoint {
  */
 export const addEndpoint = async (
   tx: Tx,
-  { tenant, merchantId }: Owner,
-  { id, url, events, secret }: NewEndpoint,
+  { tenant, merchantId }: FeedOwner,
+  id: string,
+  { url, events, secret }: Required<Static<typeof NewWebhook>> & { secret: Sealed },
   most: number,
 ): Promise<Endpoint | undefined> => {
   // Its lock on the feed makes another request wait.
@@ -71,22 +44,17 @@ export const addEndpoint = async (
   return rows[0]
 }
 
-interface Change {
-  readonly url?: string | undefined
-  readonly events?: readonly ChangeType[] | undefined
-  readonly state?: Endpoint['state'] | undefined
-}
-
 /**
  * Changes an endpoint and, unless it is disabled then, sends what waits; undefined: the owner has none of that id. What
  * comes of requests in flight to another url, or from before it was enabled, no longer counts.
  */
 export const changeEndpoint = async (
   tx: Tx,
-  { tenant, merchantId }: Owner,
+  owner: FeedOwner,
   id: string,
-  { url, events, state }: Change,
+  { url, events, state }: Static<typeof WebhookChange>,
 ): Promise<Endpoint | undefined> => {
+  const { tenant, merchantId } = owner
   await tx.client.query(
     `update webhook_endpoints e set url = coalesce($4, url), events = coalesce($5, events), state = coalesce($6, state),
       disabled_reason = case when coalesce($6, state) = 'disabled' then coalesce(disabled_reason, 'merchant') end,
@@ -97,7 +65,7 @@ export const changeEndpoint = async (
     from (select now() as now) clock where ${isOwn}`,
     [tenant, merchantId, id, url, events, state],
   )
-  const endpoint = await findEndpoint(tx, { tenant, merchantId }, id)
+  const endpoint = await findEndpoint(tx, owner, id)
   if (endpoint?.state === 'enabled')
     await tx.client.query(
       `update webhook_deliveries set next_attempt_at = now(), attempts = 0
@@ -107,11 +75,15 @@ export const changeEndpoint = async (
   return endpoint
 }
 
-const findEndpoint = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<Endpoint | undefined> =>
+const findEndpoint = async (tx: Tx, { tenant, merchantId }: FeedOwner, id: string): Promise<Endpoint | undefined> =>
   (await tx.client.query(`select ${columns} from webhook_endpoints e where ${isOwn}`, [tenant, merchantId, id])).rows[0]
 
 /** The row stays until housekeeping has deleted its deliveries; what is secret goes now. */
-export const deleteEndpoint = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<true | undefined> => {
+export const deleteEndpoint = async (
+  tx: Tx,
+  { tenant, merchantId }: FeedOwner,
+  id: string,
+): Promise<true | undefined> => {
   const { rowCount } = await tx.client.query(
     `update webhook_endpoints set state = 'deleted', url = '', sealed_secret = '', previous_key_id = null, previous_secret = null,
       holder = null, held_until = null
@@ -124,7 +96,7 @@ export const deleteEndpoint = async (tx: Tx, { tenant, merchantId }: Owner, id: 
 /** Gives an endpoint a new secret; the one before signs for 24 hours more. */
 export const rotateSecret = async (
   tx: Tx,
-  { tenant, merchantId }: Owner,
+  owner: FeedOwner,
   id: string,
   { keyId, sealed }: Sealed,
 ): Promise<Endpoint | undefined> => {
@@ -132,48 +104,46 @@ export const rotateSecret = async (
     `update webhook_endpoints set previous_key_id = key_id, previous_secret = sealed_secret,
       previous_until = now() + interval '24 hours', key_id = $4, sealed_secret = $5
     where ${isOwn}`,
-    [tenant, merchantId, id, keyId, sealed],
+    [owner.tenant, owner.merchantId, id, keyId, sealed],
   )
-  return findEndpoint(tx, { tenant, merchantId }, id)
-}
-
-interface Target {
-  readonly url: string
-  readonly secrets: readonly Sealed[]
+  return findEndpoint(tx, owner, id)
 }
 
 /** Where an endpoint is and what signs for it. */
-export const findTarget = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<Target | undefined> => {
-  const { rows } = await tx.client.query(`select url, ${secretColumns} from webhook_endpoints where ${isOwn}`, [
-    tenant,
-    merchantId,
-    id,
-  ])
-  return rows[0] && { url: rows[0].url, secrets: secretsIn(rows[0]) }
+export const findTarget = async (
+  tx: Tx,
+  { tenant, merchantId }: FeedOwner,
+  id: string,
+): Promise<{ url: string; secrets: Sealed[] } | undefined> => {
+  const targetSql = `select url, ${secretColumns} from webhook_endpoints where ${isOwn}`
+  const [row] = (await tx.client.query(targetSql, [tenant, merchantId, id])).rows
+  return row && { url: row.url, secrets: secretsIn(row) }
 }
-
-/** How many changes lie in the period; or the owner has no endpoint of that id, or its last replay is not through. */
-type Replay = number | 'unknown' | 'running'
 
 interface Period {
   readonly from: string
   readonly to: string
 }
 
-/** Sends what was sent of a period once more, the oldest first, before what is new. */
-export const replay = async (tx: Tx, { tenant, merchantId }: Owner, id: string, period: Period): Promise<Replay> => {
+/**
+ * Sends what was sent of a period once more, the oldest first, before what is new. Returns how many changes lie in the
+ * period; undefined: the owner has no endpoint of that id.
+ */
+export const replay = async (
+  tx: Tx,
+  { tenant, merchantId }: FeedOwner,
+  id: string,
+  { from, to }: Period,
+): Promise<number | 'running' | undefined> => {
+  const stateSql = `select position, replay_to is not null as "isRunning" from webhook_endpoints where ${isOwn} for update`
+  const [endpoint] = (await tx.client.query(stateSql, [tenant, merchantId, id])).rows
+  if (!endpoint || endpoint.isRunning) return endpoint && 'running'
   const { rows } = await tx.client.query(
-    `select position, replay_to is not null as "isRunning" from webhook_endpoints
-    where ${isOwn} for update`,
-    [tenant, merchantId, id],
-  )
-  if (!rows[0] || rows[0].isRunning) return rows[0] ? 'running' : 'unknown'
-  const { rows: spans } = await tx.client.query(
     `select min(position) - 1 as after, least($3, max(position + cardinality(waybill_numbers) - 1)) as last from log
     where tenant_id = $1 and merchant_id = $2 and position <= $3::bigint and happened_at between $4 and $5`,
-    [tenant, merchantId, rows[0].position, period.from, period.to],
+    [tenant, merchantId, endpoint.position, from, to],
   )
-  const { after, last } = spans[0]
+  const { after, last } = rows[0]
   if (after === null) return 0
   await tx.client.query(
     'update webhook_endpoints set replay_after = $3, replay_to = $4 where tenant_id = $1 and endpoint_id = $2',
@@ -182,24 +152,8 @@ export const replay = async (tx: Tx, { tenant, merchantId }: Owner, id: string, 
   return Number(last) - Number(after)
 }
 
-/** An event for an endpoint as merchants see it. */
-export interface Delivery {
-  readonly id: string
-  readonly type: ChangeType
-  readonly waybill_number: string
-  readonly state: 'pending' | 'delivered' | 'failed'
-  readonly attempts: number
-  readonly code: number | null
-  readonly ms: number | null
-  readonly error: string | null
-  readonly response_body: string | null
-  readonly last_attempt_at: string | null
-  readonly next_attempt_at: string | null
-  readonly body: object
-}
-
 interface DeliveryFilter {
-  readonly state?: Delivery['state'] | undefined
+  readonly state?: string | undefined
   /** Older than this one. */
   readonly before?: string | undefined
   readonly limit: number
@@ -208,18 +162,17 @@ interface DeliveryFilter {
 /** The newest events first; undefined: the owner has no endpoint of that id. */
 export const listDeliveries = async (
   tx: Tx,
-  { tenant, merchantId }: Owner,
+  owner: FeedOwner,
   id: string,
   { state, before, limit }: DeliveryFilter,
-): Promise<(Delivery & { position: string })[] | undefined> => {
-  const { rowCount } = await tx.client.query(`select from webhook_endpoints where ${isOwn}`, [tenant, merchantId, id])
-  if (rowCount === 0) return undefined
+): Promise<(Static<typeof WebhookDelivery> & { position: string })[] | undefined> => {
+  if (!(await findEndpoint(tx, owner, id))) return undefined
   const { rows } = await tx.client.query(
     `select position, message_id as id, type, waybill_number, state, attempts, code, milliseconds as ms, error, response_body,
       ${isoTime('last_attempt_at')} as last_attempt_at, ${isoTime('next_attempt_at')} as next_attempt_at, body::json as body
     from webhook_deliveries d where tenant_id = $1 and endpoint_id = $2
       and ($3::text is null or state = $3) and ($4::bigint is null or d.position < $4) order by d.position desc limit $5`,
-    [tenant, id, state, before, limit],
+    [owner.tenant, id, state, before, limit],
   )
   return rows
 }

@@ -1,23 +1,20 @@
-import { errorResponses, type HttpError, httpError } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import { type Action, audit } from '@courier/shared/postgres/audit.ts'
-import type { Clock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
-import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
 import type { Resolve } from './addresses.ts'
+import type { PostOptions } from './post.ts'
 
-export interface WebhookOptions {
+export interface WebhookOptions extends PostOptions {
   readonly pool: pg.Pool
   /** undefined: WEBHOOK_KEYS is not set. */
   readonly keyring: Keyring | undefined
-  readonly dispatcher: Dispatcher
   /** undefined: any address is allowed. */
   readonly resolve: Resolve | undefined
-  readonly clock: Clock
   /** Called when a webhook of the tenant is added or its events may be due. */
   readonly onChanged: (tenant: string) => void
 }
@@ -30,18 +27,14 @@ const params = Type.Object({ id: Type.String({ description: 'The id of the webho
 /** The parts that the schemas of routes of one webhook share. */
 export const ofOne = { ...common, params }
 
-export const unknownWebhook = (): HttpError => httpError('not_found', 'The requested webhook does not exist.')
-
 const isId = /^[0-9a-f-]{36}$/
 
 /** Returns the id in the path; any other text is that of no webhook. */
-export const readId = (request: { params: { id: string } }): string => {
-  if (!isId.test(request.params.id)) throw unknownWebhook()
-  return request.params.id
-}
+export const readId = ({ params: { id } }: { params: { id: string } }): string =>
+  expectFound(isId.test(id) ? id : undefined)
 
 export const expectFound = <Value>(value: Value | undefined): Value => {
-  if (value === undefined) throw unknownWebhook()
+  if (value === undefined) throw httpError('not_found', 'The requested webhook does not exist.')
   return value
 }
 
@@ -60,6 +53,17 @@ export const changeAudited = <Result>(
     if (done !== undefined) await audit(tx, tenant, by, verb, id)
     return done
   })
+}
+
+/** Does the same with the webhook in the path. */
+export const actOn = async <Result>(
+  options: WebhookOptions,
+  request: FastifyRequest<{ Params: { id: string } }>,
+  verb: Extract<Action, `webhook.${string}`>,
+  action: (tx: Tx, id: string) => Promise<Result | undefined>,
+): Promise<Result> => {
+  const id = readId(request)
+  return expectFound(await changeAudited(options, request, verb, id, tx => action(tx, id)))
 }
 
 export const keysNeeded = () =>

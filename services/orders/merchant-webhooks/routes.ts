@@ -18,13 +18,19 @@ import { newSecret, sealSecret } from './secrets.ts'
 
 const { maxEndpoints, exampleWebhook, exampleSecret } = schema
 
-const oneOf = (data: typeof schema.Webhook | typeof schema.WebhookWithSecret, message: string, example: object) =>
-  Type.Object({ message: Type.String(), data }, { examples: [{ message, data: example }] })
-
 const created = 'Webhook Created Successfully'
 const changed = 'Webhook Updated Successfully'
 const deleted = 'Webhook Deleted Successfully'
 const rotated = 'Webhook Secret Rotated Successfully'
+
+const oneOf = (message: string) =>
+  Type.Object({ message: Type.String(), data: schema.Webhook }, { examples: [{ message, data: exampleWebhook }] })
+
+const oneWithSecret = (message: string) =>
+  Type.Object(
+    { message: Type.String(), data: schema.WebhookWithSecret },
+    { examples: [{ message, data: { ...exampleWebhook, secret: exampleSecret } }] },
+  )
 
 /** Returns the URL as it is stored. */
 const readUrl = async (text: string, resolve: Resolve | undefined): Promise<string> => {
@@ -68,21 +74,18 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
         summary: 'Get events at an address of yours',
         description: `Signed according to Standard Webhooks, from now on. Up to ${maxEndpoints} webhooks; the secret is shown only this once.`,
         body: schema.NewWebhook,
-        response: {
-          201: oneOf(schema.WebhookWithSecret, created, { ...exampleWebhook, secret: exampleSecret }),
-          ...route.failures,
-        },
+        response: { 201: oneWithSecret(created), ...route.failures },
       },
     },
     async (request, reply) => {
-      const { merchant } = request
-      const { events = changeTypes } = request.body
-      const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(request.body.url, resolve)]
+      const { merchant, body } = request
+      const { events = [...changeTypes] } = body
+      const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(body.url, resolve)]
       const sealed = sealSecret(route.expectKeys(options), merchant.tenant, id, secret)
       // Before the transaction, which would keep the feed locked for all of a backlog.
       await catchUp(pool, merchant)
       const result = await route.changeAudited(options, request, 'webhook.created', id, tx =>
-        addEndpoint(tx, merchant, { id, url, events, secret: sealed }, maxEndpoints),
+        addEndpoint(tx, merchant, id, { url, events, secret: sealed }, maxEndpoints),
       )
       if (!result) throw invalid({ url: [`There are already ${maxEndpoints} webhooks: delete one.`] })
       onChanged(merchant.tenant)
@@ -100,17 +103,18 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
         summary: 'Change, disable or enable a webhook',
         description: `Pending events are retried at once. Events of the last ${keptDays} days that occurred while it was disabled follow, oldest first.`,
         body: schema.WebhookChange,
-        response: { 200: oneOf(schema.Webhook, changed, exampleWebhook), ...route.failuresOfOne },
+        response: { 200: oneOf(changed), ...route.failuresOfOne },
       },
     },
     async request => {
-      const [id, { url, ...others }] = [route.readId(request), request.body]
-      const wanted = { ...others, url: url === undefined ? undefined : await readUrl(url, resolve) }
-      const result = await route.changeAudited(options, request, 'webhook.changed', id, tx =>
-        changeEndpoint(tx, request.merchant, id, wanted),
+      const { body, merchant } = request
+      route.readId(request)
+      const wanted = body.url === undefined ? body : { ...body, url: await readUrl(body.url, resolve) }
+      const data = await route.actOn(options, request, 'webhook.changed', (tx, id) =>
+        changeEndpoint(tx, merchant, id, wanted),
       )
-      onChanged(request.merchant.tenant)
-      return { message: changed, data: route.expectFound(result) }
+      onChanged(merchant.tenant)
+      return { message: changed, data }
     },
   )
 
@@ -129,11 +133,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
       },
     },
     async request => {
-      const id = route.readId(request)
-      const result = await route.changeAudited(options, request, 'webhook.deleted', id, tx =>
-        deleteEndpoint(tx, request.merchant, id),
-      )
-      route.expectFound(result)
+      await route.actOn(options, request, 'webhook.deleted', (tx, id) => deleteEndpoint(tx, request.merchant, id))
       return { message: deleted }
     },
   )
@@ -148,19 +148,16 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
         summary: 'Create a new secret for a webhook',
         description:
           'It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.',
-        response: {
-          200: oneOf(schema.WebhookWithSecret, rotated, { ...exampleWebhook, secret: exampleSecret }),
-          ...route.failuresOfOne,
-        },
+        response: { 200: oneWithSecret(rotated), ...route.failuresOfOne },
       },
     },
     async request => {
-      const [id, secret] = [route.readId(request), newSecret()]
-      const sealed = sealSecret(route.expectKeys(options), request.merchant.tenant, id, secret)
-      const result = await route.changeAudited(options, request, 'webhook.rotated', id, tx =>
-        rotateSecret(tx, request.merchant, id, sealed),
+      const { merchant } = request
+      const secret = newSecret()
+      const result = await route.actOn(options, request, 'webhook.rotated', (tx, id) =>
+        rotateSecret(tx, merchant, id, sealSecret(route.expectKeys(options), merchant.tenant, id, secret)),
       )
-      return { message: rotated, data: { ...route.expectFound(result), secret } }
+      return { message: rotated, data: { ...result, secret } }
     },
   )
   await app.register(webhookDeliveryRoutes, options)

@@ -1,28 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
-import { type Clock, createClock } from '@courier/shared/postgres/clock.ts'
+import { createClock } from '@courier/shared/postgres/clock.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
 import { DeliveryLoop } from '../log/loop.ts'
 import { createAgent, createResolve, type Resolve } from './addresses.ts'
 import { type EndpointKey, findTenants, findWaiting } from './delivery-queries.ts'
-import { type DrainOptions, defaultLeaseSeconds, drainEndpoint } from './drain-endpoint.ts'
+import { type DrainOptions, drainEndpoint } from './drain-endpoint.ts'
 import { countAttempts, watchWebhooks } from './metrics.ts'
-
-interface SenderOptions {
-  readonly pool: pg.Pool
-  readonly logger: Logger
-  readonly keyring: Keyring
-  readonly dispatcher: Dispatcher
-  readonly allowsPrivate: boolean
-  readonly clock: Clock
-  readonly leaseSeconds?: number
-  readonly onAttempt?: DrainOptions['onAttempt']
-}
 
 /** Endpoints at once; those that take longer than a second have slots of their own. */
 const concurrency = 8
@@ -33,20 +21,13 @@ const stopMilliseconds = 3_000
 export type WebhookSender = ReturnType<typeof createWebhookSender>
 
 /** Sends merchants' events to their endpoints. Any number of processes may run one. */
-const createWebhookSender = (options: SenderOptions) => {
+const createWebhookSender = (options: Omit<DrainOptions, 'holder' | 'isStopping' | 'aborted'>) => {
   const { pool, logger } = options
-  const aborted = new AbortController()
+  const aborting = new AbortController()
   const holder = randomUUID()
   /** Has the tenants with enabled endpoints, as of the last poll. */
   let tenants = new Set<string>()
-  const draining: DrainOptions = {
-    leaseSeconds: defaultLeaseSeconds,
-    onAttempt: () => {},
-    ...options,
-    holder,
-    isStopping: () => loop.isStopping,
-    aborted: aborted.signal,
-  }
+  const draining = { ...options, holder, isStopping: () => loop.isStopping, aborted: aborting.signal }
   const loop: DeliveryLoop<EndpointKey> = new DeliveryLoop({
     logger,
     name: 'webhook',
@@ -80,7 +61,7 @@ const createWebhookSender = (options: SenderOptions) => {
     },
     /** Requests that take longer than some seconds more are sent again by another process. */
     stop: async (): Promise<void> => {
-      const timer = setTimeout(() => aborted.abort(), stopMilliseconds)
+      const timer = setTimeout(() => aborting.abort(), stopMilliseconds)
       await loop.stop()
       clearTimeout(timer)
     },
@@ -100,10 +81,9 @@ export interface SendingOptions {
 export const createSending = (pool: pg.Pool, logger: Logger, options: SendingOptions, registry: Registry) => {
   const { keyring, allowsPrivate } = options
   const resolve = allowsPrivate ? undefined : (options.resolve ?? createResolve())
-  const dispatcher = createAgent(resolve)
+  const posting = { dispatcher: createAgent(resolve), allowsPrivate, clock: createClock(pool) }
   watchWebhooks(pool, registry)
   const onAttempt = countAttempts(registry)
-  const clock = createClock(pool)
-  const sender = keyring && createWebhookSender({ pool, logger, keyring, dispatcher, allowsPrivate, clock, onAttempt })
-  return { keyring, dispatcher, resolve, clock, sender }
+  const sender = keyring && createWebhookSender({ ...posting, pool, logger, keyring, onAttempt })
+  return { ...posting, keyring, resolve, sender }
 }

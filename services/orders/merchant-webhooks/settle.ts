@@ -1,5 +1,62 @@
-import { type Attempt, isSuccess } from './post.ts'
-import { failuresAfter, heldAttempt, isDown, nextAttempt, pauseAfter } from './schedule.ts'
+const [minute, hour] = [60, 3_600]
+
+/** Seconds after the first attempt, the second and so on: three days in all. */
+const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
+
+/** Up to a tenth more or less, so that retries do not come all at once. */
+const jittered = (seconds: number, random: () => number): number => seconds * (0.9 + random() / 5)
+
+/**
+ * Seconds from a failed attempt, the first is 1, to the next; undefined: it was the last. Attempts go on once a day
+ * while the endpoint is down: it is not the event's fault.
+ */
+export const nextAttempt = (attempts: number, isEndpointDown: boolean, random: () => number): number | undefined => {
+  const delay = delays[attempts - 1] ?? (isEndpointDown ? 24 * hour : undefined)
+  return delay === undefined ? undefined : jittered(delay, random)
+}
+
+/** An endpoint with so many failures in a row is down: it gets one request at a time, and pauses between them. */
+const failuresToDown = 5
+const longestPause = 5 * minute
+
+export const isDown = (failures: number): boolean => failures >= failuresToDown
+
+/**
+ * Failures in a row after further ones at once: however many these are, the pauses begin with the shortest and double
+ * once.
+ */
+export const failuresAfter = (failures: number, further: number): number =>
+  Math.min(failures + further, Math.max(failures + 1, failuresToDown))
+
+/**
+ * Seconds for which an endpoint gets nothing after so many failures in a row: 5 when it is down, then doubled up to 5
+ * minutes.
+ */
+export const pauseAfter = (failures: number, random: () => number): number =>
+  isDown(failures) ? jittered(Math.min(longestPause, 5 * 2 ** (failures - failuresToDown)), random) : 0
+
+const longestRetryAfter = 24 * hour
+
+/** The seconds of a Retry-After header, which has seconds or a date: up to a day, 0 without. */
+export const readRetryAfter = (header: unknown, now: number): number => {
+  if (typeof header !== 'string' || header.length > 40) return 0
+  const seconds = /^\d{1,10}$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000
+  return Number.isNaN(seconds) ? 0 : Math.min(longestRetryAfter, Math.max(0, seconds))
+}
+
+/** The result of a request. */
+export interface Attempt {
+  /** null: there was no response, and `error` says why. */
+  readonly code: number | null
+  readonly milliseconds: number
+  readonly error: string | null
+  /** The beginning of the response's body. */
+  readonly responseBody: string | null
+  /** Seconds for which the endpoint wants to get nothing. */
+  readonly retryAfter: number
+}
+
+export const isSuccess = (code: number | null): boolean => code !== null && code >= 200 && code < 300
 
 /** The result of an attempt to deliver an event. */
 export interface Outcome extends Attempt {
@@ -18,23 +75,15 @@ export interface Health {
   readonly isPaused: boolean
 }
 
-export type DisabledReason = 'merchant' | 'gone' | 'failing' | 'merchant_inactive'
-
-interface Verdict {
-  readonly position: number
-  readonly state: 'pending' | 'delivered' | 'failed'
-  /** Seconds until the next attempt; null: there is none. */
-  readonly delay: number | null
-}
-
 export interface Settled {
-  readonly verdicts: readonly Verdict[]
+  /** In the order of the outcomes. `delay` has the seconds until the next attempt. */
+  readonly verdicts: readonly { readonly state: 'pending' | 'delivered' | 'failed'; readonly delay: number | null }[]
   readonly failures: number
   /** It was down and works again. */
   readonly isRecovered: boolean
   /** Seconds for which it gets nothing. */
   readonly pause: number
-  readonly disabledReason: DisabledReason | null
+  readonly disabledReason: 'gone' | 'failing' | null
 }
 
 /**
@@ -45,22 +94,19 @@ export const settle = (health: Health, outcomes: readonly Outcome[], random: () 
   const failed = outcomes.filter(({ code }) => !isSuccess(code))
   const failures =
     failed.length < outcomes.length ? 0 : failuresAfter(health.failures, health.isPaused ? 0 : failed.length)
-  const verdictOf = ({ position, code, attempts, retryAfter }: Outcome): Verdict => {
-    if (isSuccess(code)) return { position, state: 'delivered', delay: null }
-    const delay = nextAttempt(attempts, random) ?? (isDown(failures) ? heldAttempt(random) : undefined)
-    if (delay === undefined) return { position, state: 'failed', delay: null }
-    return { position, state: 'pending', delay: Math.max(delay, retryAfter) }
+  const verdictOf = ({ code, attempts, retryAfter }: Outcome): Settled['verdicts'][number] => {
+    if (isSuccess(code)) return { state: 'delivered', delay: null }
+    const delay = nextAttempt(attempts, isDown(failures), random)
+    return delay === undefined
+      ? { state: 'failed', delay: null }
+      : { state: 'pending', delay: Math.max(delay, retryAfter) }
   }
+  const isGone = failed.some(({ code }) => code === 410)
   return {
     verdicts: outcomes.map(verdictOf),
     failures,
     isRecovered: isDown(health.failures) && failures === 0,
     pause: Math.max(pauseAfter(failures, random), ...outcomes.map(({ retryAfter }) => retryAfter)),
-    disabledReason: disabledBy(failed, failures > 0 && health.isOverdue),
+    disabledReason: isGone ? 'gone' : failures > 0 && health.isOverdue ? 'failing' : null,
   }
-}
-
-const disabledBy = (failed: readonly Outcome[], isOverdue: boolean): DisabledReason | null => {
-  if (failed.some(({ code }) => code === 410)) return 'gone'
-  return isOverdue ? 'failing' : null
 }

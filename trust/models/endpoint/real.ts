@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Static } from '@sinclair/typebox'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createAgent } from '../../../services/orders/merchant-webhooks/addresses.ts'
 import { type EndpointKey, findWaiting } from '../../../services/orders/merchant-webhooks/delivery-queries.ts'
 import { drainEndpoint } from '../../../services/orders/merchant-webhooks/drain-endpoint.ts'
-import type { Delivery } from '../../../services/orders/merchant-webhooks/queries.ts'
+import type { WebhookDelivery } from '../../../services/orders/merchant-webhooks/schema.ts'
 import { webhookKeyring } from '../../../services/orders/test/build.ts'
 import { startWebhookReceiver } from '../../../services/orders/test/webhook-receiver.ts'
 import { orderEvent } from '../delivery/model.ts'
@@ -77,7 +78,7 @@ export const startEndpoint = async (t: Teardown) => {
   return { ...orders, receiver, create, change, tire, arrivals, look, runners }
 }
 
-type Row = Delivery & { body: { data: { status: { key: string } } } }
+type Row = Static<typeof WebhookDelivery> & { body: { data: { status: { key: string } } } }
 
 const startProcess = (t: Teardown, { poolOf }: StoppedOrders): Runner => {
   const gate = new Gate()
