@@ -25,10 +25,8 @@ import type { MessagingApi } from './messaging-api/client.ts'
 import { createCounters, registerGauges } from './metrics.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
 import { webhookRoutes } from './platform-webhooks/routes.ts'
-import { logTraced, reactToFailures } from './platform-webhooks/settle-messages.ts'
 import { portalRoutes } from './portal/routes.ts'
 import { preflightRoutes } from './preflight/routes.ts'
-import { logCategory } from './templates/category-changes.ts'
 import { templateRoutes } from './templates/routes.ts'
 import { timelineRoutes } from './timeline/routes.ts'
 import { createWorkers } from './workers.ts'
@@ -83,9 +81,7 @@ export const createNotifier = async (options: NotifierOptions) => {
     onActions: () => workers.actions.wake(),
     onApproved: () => workers.catalogues.wake(),
     onFact: counters.countFacts,
-    onFailures: reactToFailures(logger),
-    onTraced: logTraced(logger),
-    onCategory: logCategory(logger),
+    logger,
     tracer,
   })
   const { serviceToken } = options

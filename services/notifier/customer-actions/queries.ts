@@ -5,13 +5,25 @@ import type { Tx } from '../database/tables.ts'
 import type { ActionButton } from './button-token.ts'
 
 /** A person's press of a button in one of our messages. */
-export interface Press {
-  readonly person: Person
-  readonly button: ActionButton
+export interface Press extends Person, ActionButton {
   readonly at: Date
   /** The API's id of the customer's message. */
   readonly inboundId: string
 }
+
+/** Returns the presses as JSON for `jsonb_to_recordset`. */
+const toJson = (presses: readonly Press[]): string =>
+  JSON.stringify(
+    presses.map(({ messageId, index, phoneNumberId, inboundId, ...press }, place) => ({
+      ...press,
+      recipient: personOf(press.recipient),
+      action_id: `${messageId} ${index}`,
+      message_id: messageId,
+      number: phoneNumberId,
+      inbound_id: inboundId,
+      place,
+    })),
+  )
 
 /**
  * Stores each press once, the earliest first; returns how many are new. The people's conversations must be locked.
@@ -22,19 +34,15 @@ export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<
   const { rows } = await sql`
     insert into customer_actions
       (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id, happened_at)
-    select tenant_id, action_id, message_id, number, recipient, waybill, action, inbound_id, at
+    select tenant, action_id, message_id, number, recipient, waybill, action, inbound_id, at
     from (
-      select distinct on (tenant_id, action_id) *
-      from unnest(${presses.map(({ person }) => person.tenant)}::text[], ${presses.map(({ button }) => `${button.messageId} ${button.index}`)}::text[],
-        ${presses.map(({ button }) => button.messageId)}::text[], ${presses.map(({ person }) => person.phoneNumberId)}::text[],
-        ${presses.map(({ person }) => personOf(person.recipient))}::text[], ${presses.map(({ button }) => button.waybill)}::text[],
-        ${presses.map(({ button }) => button.action)}::text[], ${presses.map(({ inboundId }) => inboundId)}::text[],
-        ${presses.map(({ at }) => at)}::timestamptz[])
-        with ordinality as given (tenant_id, action_id, message_id, number, recipient, waybill, action, inbound_id, at, place)
-      order by tenant_id, action_id, at, place
+      select distinct on (tenant, action_id) *
+      from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, action_id text, message_id text,
+        number text, recipient text, waybill text, action text, inbound_id text, at timestamptz, place integer)
+      order by tenant, action_id, at, place
     ) given
     where not exists (
-      select from customer_actions a where a.tenant_id = given.tenant_id and a.action_id = given.action_id)
+      select from customer_actions a where a.tenant_id = given.tenant and a.action_id = given.action_id)
     order by at, place
     on conflict do nothing
     returning 1`.execute(tx)
@@ -43,25 +51,21 @@ export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<
 
 /** Lets people who press `change_address` again write an address for another hour, about the parcel pressed last. */
 export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<void> => {
-  const renewed = presses.filter(({ button }) => button.action === 'change_address')
+  const renewed = presses.filter(({ action }) => action === 'change_address')
   if (renewed.length === 0) return
   await sql`
     update customer_actions a set happened_at = given.at, asked_at = greatest(a.asked_at, given.at)
     from (
-      select tenant_id, action_id, max(at) as at
-      from unnest(${renewed.map(({ person }) => person.tenant)}::text[],
-        ${renewed.map(({ button }) => `${button.messageId} ${button.index}`)}::text[],
-        ${renewed.map(({ at }) => at)}::timestamptz[]) as given (tenant_id, action_id, at)
-      group by tenant_id, action_id
+      select tenant, action_id, max(at) as at
+      from jsonb_to_recordset(${toJson(renewed)}::jsonb) as given (tenant text, action_id text, at timestamptz)
+      group by tenant, action_id
     ) given
-    where a.tenant_id = given.tenant_id and a.action_id = given.action_id and a.outcome = 'asked' and a.happened_at < given.at`.execute(
-    tx,
-  )
+    where a.tenant_id = given.tenant and a.action_id = given.action_id and a.outcome = 'asked'
+      and a.happened_at < given.at`.execute(tx)
 }
 
 /** A text that a person wrote, or a place that the person shared. */
-export interface Written {
-  readonly person: Person
+export interface Written extends Person {
   readonly text: string
   readonly at: Date
   readonly inboundId: string
@@ -93,11 +97,15 @@ export interface Address extends Person {
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
   if (written.length === 0) return []
+  const given = written.map(({ tenant, phoneNumberId: number, recipient, at, inboundId, questionId, text }) => ({
+    ...{ tenant, number, recipient: personOf(recipient), at },
+    ...{ inbound_id: inboundId, question: questionId, is_long: text.length > maxLength },
+  }))
   const { rows } = await sql<Address>`
     with given as (
       select distinct on (given.tenant, given.number, given.inbound_id) given.*, press.waybill_number as waybill,
         press.message_id as pressed
-      from jsonb_to_recordset(${JSON.stringify(written.map(row => toRow(row, maxLength)))}::jsonb) as given (tenant text,
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text,
         number text, recipient text, inbound_id text, question text, is_long boolean, at timestamptz)
       cross join lateral (
         select p.* from customer_actions p
@@ -128,11 +136,6 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
   return rows
 }
 
-const toRow = ({ person, text, at, inboundId, questionId }: Written, maxLength: number) => ({
-  ...{ tenant: person.tenant, number: person.phoneNumberId, recipient: personOf(person.recipient), at },
-  ...{ inbound_id: inboundId, question: questionId, is_long: text.length > maxLength },
-})
-
 /**
  * Delivers the addresses whose buttons people pressed, unless a later one is confirmed already. Returns how many. The
  * people's conversations must be locked.
@@ -142,10 +145,9 @@ export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promi
   const { rows } = await sql`
     update customer_actions a set outcome = null, due_at = now(), created_at = now(), happened_at = given.at, address = i.text,
       detail = case when given.at > a.created_at + make_interval(mins => ${addressMinutes}::integer) then ${confirmedLate} end
-    from unnest(${presses.map(({ person }) => person.tenant)}::text[],
-      ${presses.map(({ button }) => `${button.messageId} ${button.index} address`)}::text[],
-      ${presses.map(({ at }) => at)}::timestamptz[]) as given (tenant_id, action_id, at), inbound_messages i
-    where a.tenant_id = given.tenant_id and a.action_id = given.action_id and a.outcome = 'unconfirmed'
+    from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, action_id text, at timestamptz),
+      inbound_messages i
+    where a.tenant_id = given.tenant and a.action_id = given.action_id || ' address' and a.outcome = 'unconfirmed'
       and i.tenant_id = a.tenant_id and i.phone_number_id = a.phone_number_id and i.inbound_id = a.inbound_id
       and not exists (
         select from customer_actions later
@@ -218,12 +220,12 @@ export interface ActionResult {
 
 /** Stores the results of orders and deletes addresses. Returns the ids of the actions that had no outcome yet. */
 export const storeResults = async (tx: Tx, tenant: string, results: readonly ActionResult[]): Promise<Set<string>> => {
+  const given = results.map(({ id, outcome, detail }) => ({ id, outcome, detail }))
   const { rows } = await sql<{ id: string }>`
     update customer_actions a set outcome = given.outcome, detail = given.detail, address = null,
       asked_at = case when given.outcome = 'asked' then now() end
-    from unnest(${results.map(({ id }) => id)}::text[], ${results.map(({ outcome }) => outcome)}::text[],
-      ${results.map(({ detail }) => detail)}::text[]) as given (action_id, outcome, detail)
-    where a.tenant_id = ${tenant} and a.action_id = given.action_id and a.outcome is null
+    from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (id text, outcome text, detail text)
+    where a.tenant_id = ${tenant} and a.action_id = given.id and a.outcome is null
     returning a.action_id as id`.execute(tx)
   return new Set(rows.map(({ id }) => id))
 }
@@ -237,8 +239,7 @@ export const findPressedNumbers = async (
   if (wanted.length === 0) return new Map()
   const { rows } = await sql<{ id: string; number: string }>`
     select given.id, press.phone_number_id as number
-    from unnest(${wanted.map(({ id }) => id)}::text[], ${wanted.map(({ waybill }) => waybill)}::text[],
-      ${wanted.map(({ action }) => action)}::text[]) as given (id, waybill, action)
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as given (id text, waybill text, action text)
     cross join lateral (
       select a.phone_number_id from customer_actions a
       where a.tenant_id = ${tenant} and a.waybill_number = given.waybill and a.action = given.action

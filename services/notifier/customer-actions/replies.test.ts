@@ -151,8 +151,8 @@ t.test('presses that arrive together act in the order of their times', async t =
   await actions.stop()
   const person = { tenant: 'demo', phoneNumberId, recipient: customer }
   const press = (index: number, seconds: number) => ({
-    person,
-    button: { messageId: 'm', index, action: `a${index}`, waybill },
+    ...person,
+    ...{ messageId: 'm', index, action: `a${index}`, waybill },
     at: new Date(Date.UTC(2026, 1, 1, 0, 0, seconds)),
     inboundId: `i${index}`,
   })

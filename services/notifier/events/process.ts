@@ -8,9 +8,9 @@ import { checkMessage, chooseChannel, type SendingContext } from '../messages/ch
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { findRules, findTenant, insertEvents, learnTimeZone, storeEventErrors } from './queries.ts'
+import { findRules, findTenant, insertEvents, learnTimeZone, type Rule, storeEventErrors } from './queries.ts'
 import { remakeMessages } from './remake.ts'
-import { fires, messageOf, type Rule, type TenantHours } from './rules.ts'
+import { fires, messageOf, type TenantHours } from './rules.ts'
 import { type Superseding, supersede } from './supersede.ts'
 
 /**
@@ -120,7 +120,7 @@ const queue = async (
   const errors = new Map<string, EventError[]>()
   const failed = new Set<string>()
   for (const [index, { rule, event, request }] of wanted.entries()) {
-    const judged = judge(request, context, rule.pausedReason)
+    const judged = judge(request, context, rule.paused_reason)
     if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
     if (judged.kind === 'message')
       messages.push({

@@ -2,7 +2,6 @@ import { type OrderEvent, orderEventTypes } from '@courier/shared/contract/order
 import { sql } from 'kysely'
 import type { EventError, Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
-import type { Rule } from './rules.ts'
 
 /** Finds the tenant; undefined if the notifier does not know it. */
 export const findTenant = (tx: Tx, tenant: string) =>
@@ -32,25 +31,29 @@ export const learnTimeZone = async (
 }
 
 /** Finds the tenant's rules in their order. */
-export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
-  const rows = await tx.selectFrom('rules').selectAll().where('tenant_id', '=', tenant).orderBy('position').execute()
-  return rows.map(row => ({
-    event: row.event,
-    text: row.text,
-    template: row.template,
-    language: row.language,
-    header: row.header,
-    body: row.body,
-    components: row.components,
-    phoneNumberId: row.phone_number_id,
-    holdsUntilOpen: row.holds_until_open,
-    sendBetween: row.send_between,
-    supersedes: row.supersedes,
-    expiresAfterHours: row.expires_after_hours,
-    pausesOnCategoryChange: row.pauses_on_category_change,
-    pausedReason: row.paused_reason,
-  }))
-}
+export const findRules = (tx: Tx, tenant: string) =>
+  tx.selectFrom('rules').select(ruleColumns).where('tenant_id', '=', tenant).orderBy('position').execute()
+
+/** Rules are compared with those of a file as JSON: `toRule` has the same order. */
+const ruleColumns = [
+  'event',
+  'text',
+  'template',
+  'language',
+  'header',
+  'body',
+  'components',
+  'phone_number_id',
+  'holds_until_open',
+  'send_between',
+  'supersedes',
+  'expires_after_hours',
+  'pauses_on_category_change',
+  'paused_reason',
+] as const
+
+/** A rule turns an event into a message. */
+export type Rule = Awaited<ReturnType<typeof findRules>>[number]
 
 /**
  * Stores the events with new ids; returns those ids. Waits for an id that another request is storing. Writes rows in

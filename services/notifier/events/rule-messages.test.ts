@@ -1,7 +1,8 @@
 import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
 import { ruleOf as rule } from '../test/rules-of-demo.ts'
-import { fires, messageOf, type Rule, templateOf } from './rules.ts'
+import type { Rule } from './queries.ts'
+import { fires, messageOf, templateOf } from './rules.ts'
 
 const eventOf = (status_key: string, type = 'order.created'): OrderEvent => ({
   ...{ id: 'a', type, happened_at: '2026-02-19T19:06:23.000Z', order: { ...exampleSnapshot, status_key } },
@@ -74,7 +75,7 @@ t.test('a message has the order’s values, its customer and the settings of its
     },
     hours: colombo,
   })
-  t.match(messageFor({ holdsUntilOpen: true }, { is_final: true }), { hold_until_open: true, isUnderWay: false })
+  t.match(messageFor({ holds_until_open: true }, { is_final: true }), { hold_until_open: true, isUnderWay: false })
 })
 
 t.test('a rule with a text makes a message without a template', async t => {
@@ -84,7 +85,7 @@ t.test('a rule with a text makes a message without a template', async t => {
 })
 
 t.test('the number is the rule’s own, else the button’s, else the default one', async t => {
-  t.equal(messageFor({ phoneNumberId: '1' }, {}, '2').channel, '1')
+  t.equal(messageFor({ phone_number_id: '1' }, {}, '2').channel, '1')
   t.equal(messageFor({}, {}, '2').channel, '2')
   t.equal(messageFor().channel, null)
 })
@@ -100,11 +101,11 @@ t.test('a page that orders does not provide is missing, in templates and texts',
 })
 
 t.test('hours are the rule’s own, else the tenant’s, and replies have none', async t => {
-  const night = ['20:00', '02:00'] as const
-  t.strictSame(messageFor({ sendBetween: night }).hours, { ...colombo, between: night })
+  const night: [string, string] = ['20:00', '02:00']
+  t.strictSame(messageFor({ send_between: night }).hours, { ...colombo, between: night })
   for (const event of ['cancel.done', 'cancel.refused', 'change_address.asked', 'call_me.requested']) {
     t.equal(messageFor({ event }).hours, undefined, event)
-    t.strictSame(messageFor({ event, sendBetween: night }).hours, { ...colombo, between: night })
+    t.strictSame(messageFor({ event, send_between: night }).hours, { ...colombo, between: night })
   }
   for (const event of ['call_me.accepted', 'order.created', 'done'])
     t.strictSame(messageFor({ event }).hours, colombo, event)

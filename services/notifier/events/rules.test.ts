@@ -4,7 +4,8 @@ import { fillComponent, fillText, hasPlaceholder, placeholderError } from '../me
 import { type Parameter, ParameterText } from '../messaging-api/message-template.ts'
 import { orderFacts } from '../test/orders-stand-in.ts'
 import { ruleOf } from '../test/rules-of-demo.ts'
-import { messageOf, type Rule } from './rules.ts'
+import type { Rule } from './queries.ts'
+import { messageOf } from './rules.ts'
 
 const rule = (event: string): Rule => ruleOf({ event })
 

@@ -8,38 +8,8 @@ import {
 import type { Hours } from '../messages/hours.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { fillFrom, toSource } from '../messages/source.ts'
-import type { Component, Content, MessageTemplate } from '../messaging-api/message-template.ts'
-
-/** A rule turns an event into a message. */
-export interface Rule {
-  /** The type of an event, or the key of a status that an order reaches. */
-  readonly event: string
-  /** The text replaces a template, whose name and language are then empty. */
-  readonly text: string | null
-  readonly template: string
-  readonly language: string
-  /** Texts of the parameters, with fields of the order as `{{customer_name}}`. */
-  readonly header: readonly string[]
-  readonly body: readonly string[]
-  /** A header of another kind, buttons, and a body with names. */
-  readonly components: readonly Component[]
-  /** null: the number of the button that the event is about, else the default one. */
-  readonly phoneNumberId: string | null
-  readonly holdsUntilOpen: boolean
-  /** null: the tenant's hours; for replies, any time. */
-  readonly sendBetween: Hours['between'] | null
-  /** Messages about the waybill made by rules on these events are no longer sent. */
-  readonly supersedes: readonly string[]
-  /** null: the default of every message. */
-  readonly expiresAfterHours: number | null
-  /**
-   * When the platform changes the category of its template, the rule makes no messages until the rules are applied
-   * again.
-   */
-  readonly pausesOnCategoryChange: boolean
-  /** null: the rule is not paused. */
-  readonly pausedReason: string | null
-}
+import type { Content, MessageTemplate } from '../messaging-api/message-template.ts'
+import type { Rule } from './queries.ts'
 
 /**
  * Returns true if the event fires the rule. A status key fires when an order reaches that status, by creation or by a
@@ -80,14 +50,14 @@ export const messageOf = (
   phoneNumberId?: string,
 ): MessageRequest => {
   const source = toSource(contentOf(rule), order, true)
-  const ownBetween = rule.sendBetween ?? (isReply(rule) ? null : between)
+  const ownBetween = rule.send_between ?? (isReply(rule) ? null : between)
   return {
     to: order.customer_phone,
     ...fillFrom(source, order),
     source,
-    channel: rule.phoneNumberId ?? phoneNumberId ?? null,
+    channel: rule.phone_number_id ?? phoneNumberId ?? null,
     waybill_number: order.waybill_number,
-    hold_until_open: rule.holdsUntilOpen,
+    hold_until_open: rule.holds_until_open,
     isUnderWay: isUnderWay(order),
     hours: ownBetween ? { between: ownBetween, timeZone } : undefined,
   }

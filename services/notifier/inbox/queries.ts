@@ -4,9 +4,9 @@ import { findNumber, type Person } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 
 /** A message that a person wrote to one of our numbers. */
-export interface InboundMessage {
-  readonly person: Person
-  readonly id: string
+export interface InboundMessage extends Person {
+  /** The API's id. */
+  readonly messageId: string
   /** The API's name, such as text, button or image. */
   readonly type: string
   /** The text for staff: the message itself, the label of a button, a place, a caption, the name of a file. */
@@ -20,16 +20,12 @@ export interface InboundMessage {
 /** Stores each message once. The people's conversations must be locked, so that none is stored twice concurrently. */
 export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
   if (messages.length === 0) return
-  const rows = messages.map(({ person, ...message }) => ({
-    ...message,
-    ...person,
-    recipient: personOf(person.recipient),
-  }))
+  const rows = messages.map(message => ({ ...message, recipient: personOf(message.recipient) }))
   await sql`
     insert into inbound_messages
       (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at)
-    select tenant, "phoneNumberId", id, recipient, type, text, "mediaId", at, case when "isHandled" then now() end
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (tenant text, "phoneNumberId" text, id text,
+    select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at, case when "isHandled" then now() end
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (tenant text, "phoneNumberId" text, "messageId" text,
       recipient text, type text, text text, "mediaId" text, at timestamptz, "isHandled" boolean)
     on conflict do nothing`.execute(tx)
 }

@@ -14,7 +14,7 @@ export interface NewMessage {
   /** The merchant of the order for which a rule makes it. */
   readonly merchant?: string | undefined
   /** The rule that makes it. */
-  readonly rule?: { readonly event: string | null; readonly expiresAfterHours: number | null } | undefined
+  readonly rule?: { readonly event: string | null; readonly expires_after_hours: number | null } | undefined
 }
 
 /** The detail in the timeline of a message that may have been sent before the database was restored. */
@@ -47,7 +47,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     is_exempt: message.isExempt,
     hours: message.hours,
     rule_event: rule?.event,
-    expires_after_hours: rule?.expiresAfterHours,
+    expires_after_hours: rule?.expires_after_hours,
     traceparent,
     merchant,
     source: message.source,

@@ -4,19 +4,20 @@ import { batchRequests, countWithin } from '@courier/shared/postgres/request-bat
 import type { Tracer } from '@courier/shared/traces.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
+import type { Logger } from 'pino'
 import { isOpen } from '../conversations/conversation.ts'
 import { keywordIn } from '../conversations/keywords.ts'
 import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'
 import type { Tx } from '../database/tables.ts'
 import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
-import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
+import { logCategory, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import type { Said } from './ask-addresses.ts'
 import { choosePlanning, lockMessages } from './message-queries.ts'
 import { recordPresses } from './presses.ts'
-import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
-import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
+import { settleMessages } from './settle-messages.ts'
+import { type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.ts'
 
 /** The effect of a transaction, in numbers of facts. */
 export type Applied = Awaited<ReturnType<typeof apply>>
@@ -24,12 +25,7 @@ export type Applied = Awaited<ReturnType<typeof apply>>
 export interface ApplyOptions {
   /** Opens the payloads of buttons with actions; without it those are ordinary payloads. */
   readonly keyring?: Keyring | undefined
-  /** Runs before the commit with messages that failed after they were accepted. */
-  readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
-  /** Runs before the commit. */
-  readonly onCategory?: ((change: CategoryChange) => void) | undefined
-  /** Runs before the commit. */
-  readonly onTraced?: ((status: TracedStatus) => void) | undefined
+  readonly logger: Logger
   readonly tracer?: Tracer | undefined
 }
 
@@ -85,9 +81,8 @@ const applyTogether = async (
   webhooks: readonly SignedWebhook[],
   options: ApplyOptions,
 ): Promise<Applied> => {
-  const own = new SignedFacts()
-  for (const webhook of webhooks) own.add(webhook)
-  const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), options)
+  const facts = sortFacts(webhooks)
+  const action = (tx: Tx): Promise<Applied> => apply(tx, facts, options)
   for (let attempt = 1; ; attempt++) {
     try {
       return await inAllTenants(pool, action)
@@ -101,23 +96,21 @@ const applyTogether = async (
 const deadlockDetected = '40P01'
 
 /** Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
-const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOptions) => {
+const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   choosePlanning(tx, own.statuses.length, own.inbound.length + own.preferences.length)
   const said = await findSaid(tx, own)
   const { writers, now } = await openConversations(tx, said, own)
-  await insertInbound(tx, said.map(readableOf))
-  const references = own.statuses.map(({ reference }) => reference)
-  const locked = references.length + writers.length > 0 ? await lockMessages(tx, references, writers) : []
-  const { moved, unmatched, failures, traced } = await settleMessages(tx, locked, own.statuses, options.tracer)
+  await insertInbound(tx, said.map(toReadable))
+  const { statuses } = own
+  const locked = statuses.length + writers.length > 0 ? await lockMessages(tx, statuses, writers) : []
+  const { moved, unmatched } = await settleMessages(tx, locked, statuses, options)
   const released = await releaseHeld(tx, writers)
-  if (failures.length > 0) await options.onFailures?.(tx, failures)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
   const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
   const pressed = await recordPresses(tx, options.keyring, said, now)
-  for (const change of categories) options.onCategory?.(change)
-  for (const status of traced) options.onTraced?.(status)
+  categories.forEach(logCategory(options.logger))
   return {
-    statuses: own.statuses.length,
+    statuses: statuses.length,
     /** Statuses that changed a message. */
     moved,
     /** Statuses of messages that are not ours. */
@@ -133,29 +126,29 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOpti
     approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
     ...pressed,
     /** Facts about numbers and accounts that are not ours, or that another secret should have signed. */
-    foreign: total - own.count,
+    foreign: own.foreign,
   }
 }
 
 /** Returns people's messages, each with its keyword. */
 const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   if (inbound.length === 0) return []
-  const keywords = await findKeywords(tx, [...new Set(inbound.map(({ person }) => person.tenant))])
-  return inbound.map(({ person, fact }) => {
-    const ofTenant = keywords.get(person.tenant)
-    return { person, fact, keyword: ofTenant && keywordIn([fact.text, ...fact.buttons], ofTenant) }
+  const keywords = await findKeywords(tx, [...new Set(inbound.map(({ tenant }) => tenant))])
+  return inbound.map(fact => {
+    const ofTenant = keywords.get(fact.tenant)
+    return { ...fact, keyword: ofTenant && keywordIn([fact.text, ...fact.buttons], ofTenant) }
   })
 }
 
 /**
- * Returns the messages for staff to read: opt-outs, opt-ins and presses of buttons that act need no reader; "no thanks"
+ * Returns the message for staff to read: opt-outs, opt-ins and presses of buttons that act need no reader; "no thanks"
  * may be about the parcel.
  */
-const readableOf = ({ person, fact, keyword }: Said): InboundMessage => {
-  const { messageId: id, type, text, label, mediaId, at, payload } = fact
-  const isHandled = keyword === 'stop' || keyword === 'start' || payload?.startsWith(tokenPrefix) === true
-  return { person, id, type, text: (text ?? label)?.trim(), mediaId, at, isHandled }
-}
+const toReadable = ({ keyword, text, label, ...said }: Said): InboundMessage => ({
+  ...said,
+  text: (text ?? label)?.trim(),
+  isHandled: keyword === 'stop' || keyword === 'start' || said.payload?.startsWith(tokenPrefix) === true,
+})
 
 /** Stores inbound messages, opt-outs and opt-ins. Returns who may be written to, and Postgres' time. */
 const openConversations = async (
@@ -163,14 +156,14 @@ const openConversations = async (
   said: readonly Said[],
   { preferences }: SignedFacts,
 ): Promise<{ writers: Person[]; now: Date | undefined }> => {
-  const messages = said.map(({ person, fact, keyword }): Inbound => {
+  const messages = said.map(({ keyword, ...fact }): Inbound => {
     const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
     const wish = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
-    return { ...person, at: fact.at, ...wish, by }
+    return { ...fact, ...wish, by }
   })
-  const wishes = preferences.map(({ person, fact: { at, isStopped, source } }): Inbound => {
+  const wishes = preferences.map(({ isStopped, source, ...fact }): Inbound => {
     const by = { kind: 'platform', name: source } as const
-    return { ...person, at, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
+    return { ...fact, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
   })
   const people = await recordInbound(tx, [...messages, ...wishes])
   const writers = people.filter(

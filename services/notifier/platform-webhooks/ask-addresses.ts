@@ -1,16 +1,13 @@
 import { maxAddressLength } from '@courier/shared/contract/customer-actions.ts'
 import type { Wish } from '../conversations/keywords.ts'
-import type { Person } from '../conversations/queries.ts'
 import { type Address, addressMinutes, insertAddresses, type Written } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { InboundFact } from './envelope.ts'
+import type { Own } from './signed-facts.ts'
 
-export interface Said {
-  readonly person: Person
-  readonly fact: InboundFact
-  readonly keyword: Wish | undefined
-}
+/** A person's message, with its keyword. */
+export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /** The action of the question's button. */
 export const confirmAddress = 'confirm_written_address'
@@ -40,10 +37,9 @@ const questions: Readonly<Record<string, { before: string; after: string; button
  */
 export const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<number> => {
   const ids = newMessageIds(said.length, now)
-  const written = said.flatMap(({ person, fact, keyword }, index): Written[] => {
-    const text = (fact.location ?? fact.text ?? '').trim()
-    if (text === '' || keyword) return []
-    return [{ person, text, at: fact.at, inboundId: fact.messageId, questionId: ids[index] as string }]
+  const written = said.flatMap(({ keyword, text, location, messageId: inboundId, ...about }, index): Written[] => {
+    const address = (location ?? text ?? '').trim()
+    return address === '' || keyword ? [] : [{ ...about, inboundId, text: address, questionId: ids[index] as string }]
   })
   const addresses = await insertAddresses(tx, written, maxAddressLength)
   const texts = new Map(written.map(({ questionId, text }) => [questionId, text]))
@@ -69,5 +65,5 @@ const toMessage = (address: Address, text: string): NewMessage => {
       button: { title: button, action: confirmAddress },
     },
   }
-  return { id, message, isInDoubt, rule: { event: null, expiresAfterHours: addressMinutes / 60 } }
+  return { id, message, isInDoubt, rule: { event: null, expires_after_hours: addressMinutes / 60 } }
 }

@@ -1,12 +1,10 @@
 import { marketingStopped } from '../messaging-api/errors.ts'
 import { integer, type Json, list, record } from '../messaging-api/read-json.ts'
-import { isLanguage, isStatus, normaliseLanguage, readTemplateId } from '../templates/catalogue.ts'
-import { type CategoryFact, readCategoryEvent } from './category-change.ts'
-import { id, text, time } from './json.ts'
-import { readPricing } from './pricing.ts'
-import { reportedStatuses } from './settle.ts'
+import { id, text, time, word } from './json.ts'
+import { type Pricing, reportedStatuses } from './settle.ts'
+import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateFact } from './template-events.ts'
 
-/** A status of a message; `callbackData` is our id of the message. */
+/** A status of a message. */
 export type StatusFact = NonNullable<ReturnType<typeof readStatus>>
 /** A person's message, or tap on a button. */
 export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
@@ -15,8 +13,6 @@ export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
  * webhook.
  */
 export type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
-/** The status of a template. */
-export type TemplateFact = NonNullable<ReturnType<typeof readTemplateEvent>>
 
 export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact
 
@@ -89,46 +85,53 @@ const readStatus = (phoneNumberId: string, value: Json, now: Date) => {
   const providerMessageId = id(value.id)
   const status = reportedStatuses.find(known => known === value.status)
   if (providerMessageId === undefined || status === undefined) return undefined
-  const callbackData = text(value.biz_opaque_callback_data, 512)
-  const errors = list(value.errors)
-    .map(record)
-    .map(error => ({ code: integer(error.code), title: text(error.title, 200) }))
+  const isFailed = status === 'failed'
+  const error = record(list(value.errors)[0])
   return {
     kind: 'status' as const,
     phoneNumberId,
+    /** Our id of the message, which the API repeats. */
+    messageId: text(value.biz_opaque_callback_data, 512),
     providerMessageId,
-    callbackData,
     status,
     at: time(value.timestamp, now),
-    errors,
-    pricing: readPricing(record(value.pricing)),
+    errorCode: isFailed ? (integer(error.code) ?? null) : null,
+    errorMeaning: isFailed ? (text(error.title, 200) ?? 'The messaging API gave no reason.') : null,
+    // The platform bills delivered messages; `sent` carries the price in advance.
+    pricing: status === 'delivered' || status === 'read' ? readPricing(record(value.pricing)) : undefined,
   }
+}
+
+const readPricing = ({ category: given, type: givenType, billable }: Json): Pricing | undefined => {
+  const [category, type] = [word(given), word(givenType)]
+  if (category === undefined) return undefined
+  return { category, type, isFree: type === undefined ? billable === false : type.startsWith('free_') }
 }
 
 const digitsOf = (value: unknown): string | undefined => /^\+?(\d{5,20})$/.exec(id(value) ?? '')?.[1]
 
 const readPreference = (phoneNumberId: string, value: Json, now: Date) => {
-  const from = digitsOf(value.wa_id)
-  if (from === undefined || value.category !== 'marketing_messages') return undefined
+  const recipient = digitsOf(value.wa_id)
+  if (recipient === undefined || value.category !== 'marketing_messages') return undefined
   if (value.value !== 'stop' && value.value !== 'resume') return undefined
   const at = time(value.timestamp, now)
   const isStopped = value.value === 'stop'
-  return { kind: 'preference' as const, phoneNumberId, from, at, isStopped, source: 'user_preferences' }
+  return { kind: 'preference' as const, phoneNumberId, recipient, at, isStopped, source: 'user_preferences' }
 }
 
 const readMarketingStop = (phoneNumberId: string, status: Json, now: Date): PreferenceFact | undefined => {
-  const from = digitsOf(status.recipient_id)
+  const recipient = digitsOf(status.recipient_id)
   const isStopped = list(status.errors).some(error => integer(record(error).code) === marketingStopped)
-  if (from === undefined || status.status !== 'failed' || !isStopped) return undefined
+  if (recipient === undefined || status.status !== 'failed' || !isStopped) return undefined
   const at = time(status.timestamp, now)
-  return { kind: 'preference', phoneNumberId, from, at, isStopped, source: `error ${marketingStopped}` }
+  return { kind: 'preference', phoneNumberId, recipient, at, isStopped, source: `error ${marketingStopped}` }
 }
 
 const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
-  const from = digitsOf(value.from)
+  const recipient = digitsOf(value.from)
   const messageId = id(value.id)
   // A system message reports a changed number; the person did not write.
-  if (from === undefined || messageId === undefined || value.type === 'system') return undefined
+  if (recipient === undefined || messageId === undefined || value.type === 'system') return undefined
   const { button_reply, list_reply } = record(value.interactive)
   const [button, reply, item] = [record(value.button), record(button_reply), record(list_reply)]
   const type = text(value.type, 30) ?? 'unknown'
@@ -139,7 +142,7 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
   return {
     kind: 'inbound' as const,
     phoneNumberId,
-    from,
+    recipient,
     messageId,
     at: time(value.timestamp, now),
     /** The API's name, such as text or image. */
@@ -162,26 +165,4 @@ const readLocation = ({ latitude, longitude, name, address }: Json): string | un
   if (typeof latitude !== 'number' || typeof longitude !== 'number') return undefined
   const words = [text(name, 1000), text(address, 1000)].filter(part => part !== undefined).join(', ')
   return `${words} (${latitude}, ${longitude})`.trim()
-}
-
-/** Events that leave a template in the status APPROVED, and events that do not change its status. */
-const approvals = ['APPROVED', 'REINSTATED']
-const remarks = ['FLAGGED', 'UNARCHIVED']
-
-const readTemplateEvent = (wabaId: string | undefined, value: Json, at: Date) => {
-  const name = text(value.message_template_name, 512)
-  const language = text(value.message_template_language, 20)
-  const event = text(value.event, 50)?.toUpperCase()
-  if (wabaId === undefined || name === undefined || language === undefined || event === undefined) return undefined
-  if (!isLanguage(language) || !isStatus(event) || remarks.includes(event)) return undefined
-  return {
-    kind: 'template' as const,
-    wabaId,
-    name,
-    language: normaliseLanguage(language),
-    status: approvals.includes(event) ? 'APPROVED' : event,
-    reason: text(value.reason, 200),
-    templateId: readTemplateId(value.message_template_id),
-    at,
-  }
 }

@@ -1,4 +1,5 @@
 import { isCostlyJson } from '@courier/shared/edge/json-body.ts'
+import { normaliseCategory } from '../costs/price.ts'
 import { parse } from '../messaging-api/read-json.ts'
 
 /** Matches only a key: inside a text its quotes would have backslashes. */
@@ -20,6 +21,12 @@ export const text = (value: unknown, maxLength: number): string | undefined => {
 /** Returns an id, which some senders write as a number. */
 export const id = (value: unknown): string | undefined =>
   text(typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value, 512)
+
+/** Reads a word such as UTILITY or authentication-international, in lower case and with underscores. */
+export const word = (value: unknown): string | undefined => {
+  const known = text(value, 40)
+  return known && /^[a-z][a-z_-]*$/i.test(known) ? normaliseCategory(known) : undefined
+}
 
 /** Reads Unix seconds, as text or number; `now` for invalid and for future times. */
 export const time = (value: unknown, now: Date): Date => {

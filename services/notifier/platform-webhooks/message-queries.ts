@@ -1,8 +1,8 @@
 import { countryOf, spellingsOf } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
+import { toColumns } from '../database/columns.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
-import type { Pricing } from './pricing.ts'
-import { type Report, updateKey } from './settle.ts'
+import { type Pricing, type Report, updateKey } from './settle.ts'
 
 /** A message whose row this transaction has locked. */
 export interface LockedMessage {
@@ -21,12 +21,11 @@ export interface LockedMessage {
   readonly merchant: string | null
 }
 
-/** The ids by which a report finds its message: ours (the callback data), else the API's. */
-export interface Reference {
+/** A report and the ids by which it finds its message: ours, else the API's. */
+export interface Sighting extends Report {
   readonly tenant: string
   readonly phoneNumberId: string
   readonly messageId: string | undefined
-  readonly providerMessageId: string
 }
 
 /**
@@ -35,7 +34,7 @@ export interface Reference {
  */
 export const lockMessages = async (
   tx: Tx,
-  references: readonly Reference[],
+  sightings: readonly Sighting[],
   people: readonly Person[],
 ): Promise<LockedMessage[]> => {
   const spelt = people.flatMap(person => spellingsOf(person.recipient).map(recipient => ({ ...person, recipient })))
@@ -43,13 +42,8 @@ export const lockMessages = async (
     name: people.length > 0 ? 'lock_messages_and_held' : 'lock_messages',
     text: people.length > 0 ? lockSql(`${reportedSql} union ${heldSql}`) : lockSql(reportedSql),
     values: [
-      references.map(r => r.tenant),
-      references.map(r => r.phoneNumberId),
-      references.map(r => r.messageId ?? null),
-      references.map(r => r.providerMessageId),
-      ...(people.length > 0
-        ? [spelt.map(p => p.tenant), spelt.map(p => p.phoneNumberId), spelt.map(p => p.recipient)]
-        : []),
+      ...toColumns(sightings, 'tenant', 'phoneNumberId', 'messageId', 'providerMessageId'),
+      ...(people.length > 0 ? toColumns(spelt, 'tenant', 'phoneNumberId', 'recipient') : []),
     ],
   })
   return rows
@@ -119,7 +113,7 @@ export const findStatusUpdates = async (
           and e.status in ('sent', 'delivered', 'read', 'failed')
         offset 0
       ) known`,
-    values: [messages.map(m => m.tenant), messages.map(m => m.messageId)],
+    values: toColumns(messages, 'tenant', 'messageId'),
   })
   const known = new Map<string, Set<string>>()
   for (const row of rows) known.set(keyOf(row), (known.get(keyOf(row)) ?? new Set()).add(updateKey(row.status, row.at)))
@@ -147,19 +141,21 @@ const pricesSql = `priced as (
         on conflict do nothing
       ), `
 
-const pricesOf = (prices: readonly PricedReport[]): unknown[] => [
-  prices.map(({ message }) => message.tenant),
-  prices.map(({ message }) => message.messageId),
-  prices.map(({ report }) => report.providerMessageId),
-  prices.map(({ report }) => report.at),
-  prices.map(({ report }) => report.pricing.category),
-  prices.map(({ report }) => report.pricing.isFree),
-  prices.map(({ report }) => report.pricing.type ?? null),
-  prices.map(({ message }) => countryOf(message.recipient) ?? null),
-  // A text has no template.
-  prices.map(({ message }) => message.templateName ?? ''),
-  prices.map(({ message }) => message.merchant),
-]
+const toPriceColumns = (prices: readonly PricedReport[]): unknown[][] => {
+  const rows = prices.map(({ message, report: { pricing, ...report } }) => ({
+    ...report,
+    ...pricing,
+    ...message,
+    providerMessageId: report.providerMessageId,
+    country: countryOf(message.recipient),
+    // A text has no template.
+    template: message.templateName ?? '',
+  }))
+  return [
+    ...toColumns(rows, 'tenant', 'messageId', 'providerMessageId', 'at', 'category', 'isFree', 'type', 'country'),
+    ...toColumns(rows, 'template', 'merchant'),
+  ]
+}
 
 /** Writes settlements of locked messages with their timeline events and prices, in one statement. */
 export const writeSettlements = async (
@@ -167,8 +163,15 @@ export const writeSettlements = async (
   settlements: readonly Settlement[],
   prices: readonly PricedReport[] = [],
 ): Promise<void> => {
-  const events = settlements.flatMap(({ message, steps }) => steps.map(step => ({ message, step })))
-  const lasts = settlements.map(({ steps }) => steps.at(-1))
+  const events = settlements.flatMap(({ message: { tenant, messageId }, steps }) =>
+    steps.map(step => ({ ...step, tenant, messageId, detail: detailOf(step) })),
+  )
+  const changes = settlements.map(({ message: { tenant, messageId }, steps, providerMessageId }) => ({
+    ...steps.at(-1),
+    tenant,
+    messageId,
+    providerMessageId,
+  }))
   await tx.client.query({
     name: prices.length > 0 ? 'write_settlements_and_prices' : 'write_settlements',
     text: `
@@ -186,18 +189,9 @@ export const writeSettlements = async (
         as s (tenant_id, message_id, status, provider_message_id, error_code, error_meaning)
       where m.tenant_id = s.tenant_id and m.message_id = s.message_id`,
     values: [
-      events.map(e => e.message.tenant),
-      events.map(e => e.message.messageId),
-      events.map(e => e.step.status),
-      events.map(e => e.step.at),
-      events.map(e => detailOf(e.step)),
-      settlements.map(s => s.message.tenant),
-      settlements.map(s => s.message.messageId),
-      lasts.map(last => last?.status ?? null),
-      settlements.map(s => s.providerMessageId),
-      lasts.map(last => last?.errorCode ?? null),
-      lasts.map(last => last?.errorMeaning ?? null),
-      ...(prices.length > 0 ? pricesOf(prices) : []),
+      ...toColumns(events, 'tenant', 'messageId', 'status', 'at', 'detail'),
+      ...toColumns(changes, 'tenant', 'messageId', 'status', 'providerMessageId', 'errorCode', 'errorMeaning'),
+      ...(prices.length > 0 ? toPriceColumns(prices) : []),
     ],
   })
 }

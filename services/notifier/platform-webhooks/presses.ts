@@ -17,15 +17,15 @@ export const recordPresses = async (
 ) => {
   const counts = { opened: 0, unreadable: 0, expired: 0 }
   const presses: Press[] = []
-  for (const { person, fact } of said) {
-    const { payload, at, messageId: inboundId } = fact
+  for (const { tenant, phoneNumberId, recipient, payload, at, messageId: inboundId } of said) {
     if (!now || !keyring || !payload?.startsWith(tokenPrefix)) continue
+    const person = { tenant, phoneNumberId, recipient }
     const opened = openButton(keyring, person, payload, at, now)
     counts[opened.kind]++
-    if (opened.kind === 'opened') presses.push({ person, button: opened.button, at, inboundId })
+    if (opened.kind === 'opened') presses.push({ ...person, ...opened.button, at, inboundId })
   }
   const [confirmations = [], others = []] = [true, false].map(is =>
-    presses.filter(({ button }) => (button.action === confirmAddress) === is),
+    presses.filter(({ action }) => (action === confirmAddress) === is),
   )
   await renewPresses(tx, others)
   const pressed = (await insertPresses(tx, others)) + (await confirmAddresses(tx, confirmations))

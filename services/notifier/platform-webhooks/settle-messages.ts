@@ -1,51 +1,29 @@
 import { inSpans, type Tracer, traceIdOf } from '@courier/shared/traces.ts'
 import type { Logger } from 'pino'
-import { pauseChannel } from '../channels/queries.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
-import { holdTemplate } from '../templates/queries.ts'
+import { applyEffect } from '../sending/effects.ts'
 import {
   findStatusUpdates,
   keyOf,
   type LockedMessage,
   type PricedReport,
-  type Reference,
   type Settlement,
+  type Sighting,
   writeSettlements,
 } from './message-queries.ts'
-import { type Report, type ReportedStatus, settle } from './settle.ts'
-
-/** A report and the message that it is about. */
-export interface Sighting {
-  readonly reference: Reference
-  readonly report: Report
-}
-
-/** A message that failed after it was accepted. */
-export interface ReportedFailure {
-  readonly tenant: string
-  readonly phoneNumberId: string
-  readonly messageId: string
-  readonly code: number | null
-  readonly templateName: string | null
-  readonly language: string | null
-}
-
-export interface TracedStatus {
-  readonly message: LockedMessage
-  readonly status: ReportedStatus
-}
+import { type Report, settle } from './settle.ts'
 
 /**
  * Moves locked messages on as far as the reports lead, each with its timeline events. Counts the reports that changed a
- * message and those on messages that are not ours; returns the failures, and the messages of a trace with a new status.
+ * message and those on messages that are not ours.
  */
 export const settleMessages = async (
   tx: Tx,
   locked: readonly LockedMessage[],
   sightings: readonly Sighting[],
-  tracer?: Tracer,
-) => {
+  { logger, tracer }: { readonly logger: Logger; readonly tracer?: Tracer | undefined },
+): Promise<{ moved: number; unmatched: number }> => {
   const { matched, unmatched } = match(locked, sightings)
   const reported = [...matched.keys()]
   const again = reported.filter(mayLeaveAgain)
@@ -63,7 +41,9 @@ export const settleMessages = async (
     await inSpans(tracer, 'webhook.settle', 'consumer', messages, () => writeSettlements(tx, changing, prices))
   }
   const moved = changing.reduce((sum, { steps }) => sum + steps.length, 0)
-  return { moved, unmatched, failures: changing.flatMap(failureOf), traced: changing.flatMap(tracedOf) }
+  await reactToFailures(tx, logger, changing)
+  logTraced(logger, changing)
+  return { moved, unmatched }
 }
 
 /** Returns the first pricing of each send of a message. */
@@ -104,8 +84,8 @@ const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[])
   )
   const matched = new Map<LockedMessage, Report[]>()
   let unmatched = 0
-  for (const { reference, report } of sightings) {
-    const { tenant, phoneNumberId, messageId, providerMessageId } = reference
+  for (const report of sightings) {
+    const { tenant, phoneNumberId, messageId, providerMessageId } = report
     const own = messageId === undefined ? undefined : byId.get(keyOf({ tenant, messageId }))
     const message = own ?? byProvider.get(`${tenant} ${providerMessageId}`)
     if (message?.phoneNumberId !== phoneNumberId) unmatched++
@@ -115,49 +95,40 @@ const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[])
   return { matched, unmatched }
 }
 
-const failureOf = ({ message, steps }: Settlement): ReportedFailure[] => {
-  const last = steps.at(-1)
-  if (last?.status !== 'failed') return []
-  const { tenant, phoneNumberId, messageId, templateName, language } = message
-  return [{ tenant, phoneNumberId, messageId, code: last.errorCode, templateName, language }]
+const logTraced = (logger: Logger, settlements: readonly Settlement[]): void => {
+  for (const { message, steps } of settlements) {
+    const { tenant, messageId, traceparent } = message
+    const status = steps.at(-1)?.status
+    if (status && traceparent)
+      logger.debug({ tenant, message_id: messageId, ...traceIdOf(traceparent) }, `message.${status}`)
+  }
 }
 
-const tracedOf = ({ message, steps }: Settlement): TracedStatus[] => {
-  const last = steps.at(-1)
-  return last && message.traceparent ? [{ message, status: last.status }] : []
+/**
+ * Draws the same consequences from reported failures as from refused sends: pauses a channel, holds a template. It does
+ * so once for each channel and template, however many messages failed.
+ */
+const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Settlement[]): Promise<void> => {
+  const reactions = new Map<string, { message: LockedMessage; effect: NonNullable<ReturnType<typeof effectOf>> }>()
+  for (const { message, steps } of settlements) {
+    const last = steps.at(-1)
+    const effect = last?.status === 'failed' ? effectOf(last.errorCode) : undefined
+    const { tenant, phoneNumberId, templateName, language } = message
+    // Locks numbers before templates.
+    const order = Number(effect?.kind === 'hold_template')
+    if (effect)
+      reactions.set(JSON.stringify([order, tenant, phoneNumberId, templateName, language, effect]), { message, effect })
+  }
+  for (const [, { message, effect }] of [...reactions].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    await applyEffect(tx, logger, message, effect)
 }
-
-export const logTraced =
-  (logger: Logger) =>
-  ({ message: { tenant, messageId, traceparent }, status }: TracedStatus): void =>
-    logger.debug({ tenant, message_id: messageId, ...traceIdOf(traceparent) }, `message.${status}`)
 
 const unreported = { status: null, subcode: null, isTransient: false, retryAfterSeconds: null }
 
-/**
- * Draws the same consequences from reported failures as from refused sends: holds a template, pauses a channel. It does
- * so once for each channel and template, however many messages failed.
- */
-export const reactToFailures =
-  (logger: Logger) =>
-  async (tx: Tx, failures: readonly ReportedFailure[]): Promise<void> => {
-    const unique = new Map(failures.map(failure => [JSON.stringify({ ...failure, messageId: '' }), failure]))
-    const causes = [...unique]
-      .sort()
-      .map(([, failure]) => ({ ...failure, cause: classify({ ...unreported, code: failure.code }) }))
-    // Locks numbers before templates.
-    const pausesFirst = causes.toSorted(
-      (a, b) => Number(b.cause.class === 'pause_channel') - Number(a.cause.class === 'pause_channel'),
-    )
-    for (const { tenant, phoneNumberId, code, templateName, language, cause } of pausesFirst) {
-      const fact = { tenant, phone_number_id: phoneNumberId, code }
-      if (cause.class === 'hold_template' && code !== null && templateName !== null && language !== null) {
-        await holdTemplate(tx, tenant, phoneNumberId, templateName, language, code)
-        logger.warn({ ...fact, template: templateName }, 'template.held')
-      }
-      if (cause.class === 'pause_channel' && cause.pauseSeconds === null) {
-        const paused = await pauseChannel(tx, tenant, phoneNumberId, code, cause.meaning)
-        if (paused.length > 0) logger.error({ ...fact, reason: cause.meaning }, 'channel.paused')
-      }
-    }
-  }
+const effectOf = (code: number | null) => {
+  const { class: what, pauseSeconds, meaning: reason } = classify({ ...unreported, code })
+  if (what === 'hold_template' && code !== null) return { kind: 'hold_template', code } as const
+  return what === 'pause_channel' && pauseSeconds === null
+    ? ({ kind: 'pause_channel', code, reason } as const)
+    : undefined
+}

@@ -1,5 +1,4 @@
 import type { MessageStatus } from '../database/tables.ts'
-import type { Pricing } from './pricing.ts'
 
 /**
  * The statuses that a webhook may report (docs/contributors/messaging-api.md#status-events). In this order the reports
@@ -20,6 +19,15 @@ export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
   if (to === 'failed') return from !== 'failed' && reached < 2
   if (from === 'failed') return to !== 'sent'
   return (steps[to] ?? 0) > reached
+}
+
+/** The platform's pricing of a message (docs/contributors/messaging-api.md#pricing). */
+export interface Pricing {
+  /** A word in lower case. */
+  readonly category: string
+  /** undefined: before July 2025. */
+  readonly type: string | undefined
+  readonly isFree: boolean
 }
 
 /** A status report of the API. */

@@ -15,10 +15,11 @@ t.test('a status becomes a fact', t => {
       kind: 'status',
       phoneNumberId: '100',
       providerMessageId: 'wamid.1',
-      callbackData: 'msg_1',
+      messageId: 'msg_1',
       status: 'failed',
       at: new Date(1750030073_000),
-      errors: [{ code: 131026, title: 'Message undeliverable' }],
+      errorCode: 131026,
+      errorMeaning: 'Message undeliverable',
     },
   ])
   t.end()
@@ -55,7 +56,7 @@ t.test('a message or tap of a person becomes a fact', t => {
   const interactive = inbound({ type: 'interactive', text: undefined, interactive: reply })
   const facts = read(envelope({ messages: [inbound(), button, interactive, inbound({ type: 'image', text: 7 })] }))
   t.same(
-    facts.map(fact => fact.kind === 'inbound' && [fact.from, fact.text, fact.buttons]),
+    facts.map(fact => fact.kind === 'inbound' && [fact.recipient, fact.text, fact.buttons]),
     [
       ['94770000101', 'Where is my parcel?', []],
       ['94770000101', undefined, ['Stop', 'p']],

@@ -36,10 +36,8 @@ t.test('small webhooks that arrive together share commits, and one that fails fa
     onFact: kind => {
       if (kind === 'statuses') transactions++
     },
-    onFailures: async () => {
-      throw new Error('spoilt')
-    },
   })
+  await rows(`alter table messages add constraint spoilt check (status <> 'failed')`)
   await addMessages(Array.from({ length: 30 }, (_, index) => ({ id: `m${index}` })))
   const bad = envelope({ statuses: [status({ status: 'failed', biz_opaque_callback_data: 'm7' })] })
   const shared = await Promise.all(Array.from({ length: 20 }, (_, index) => call(updates(10 + index, 1))))

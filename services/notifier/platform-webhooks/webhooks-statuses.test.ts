@@ -103,17 +103,18 @@ t.test('repeated reports of a failed send do not touch its second send; a new re
   t.equal((await messageOf('m')).status, 'sent')
 })
 
-t.test('failures are reported before the commit', async t => {
-  const reported: unknown[] = []
-  const onFailures = async (_tx: unknown, failures: readonly unknown[]) => void reported.push(...failures)
-  const { call, addMessages } = await createFixture(t, { onFailures })
+t.test('a reported failure holds its template once', async t => {
+  const { call, addMessages, rows } = await createFixture(t)
+  await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
+    values ('demo', 'waba-demo', 'hello', 'en_US', 'APPROVED', 'POSITIONAL', '[]')`)
+  const isHeld = async () => (await rows('select held_code from templates'))[0].held_code
   await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
   const failed = envelope({ statuses: [status({ status: 'failed', errors: [{ code: 132015 }] })] })
   await call(failed)
+  t.equal(await isHeld(), 132015)
+  await rows('update templates set held_at = null, held_code = null')
   await call(failed)
-  t.same(reported, [
-    { tenant: 'demo', phoneNumberId: '100', messageId: 'm', code: 132015, templateName: 'hello', language: 'en_US' },
-  ])
+  t.equal(await isHeld(), null, 'a repetition')
 })
 
 t.test('a report of a send whose response was lost does not touch the next send either', async t => {

@@ -1,8 +1,7 @@
 import { type Applied, compare } from '@courier/shared/cli/changes.ts'
 import { findSendingChannels } from '../channels/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { findRules } from '../events/queries.ts'
-import type { Rule } from '../events/rules.ts'
+import { findRules, type Rule } from '../events/queries.ts'
 import { warnOfRules } from './rule-warnings.ts'
 
 /** Replaces the tenant's rules by these, in this order, none paused; undefined keeps them. Hold `lockTenant`. */
@@ -10,10 +9,8 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
   if (!wanted) return { kind: 'applied', changes: [] }
   const channels = (await findSendingChannels(tx, tenant)).map(({ phoneNumberId }) => phoneNumberId)
   const errors = Object.fromEntries(
-    wanted.flatMap(({ phoneNumberId }, index) =>
-      phoneNumberId !== null && !channels.includes(phoneNumberId)
-        ? [[`rules.${index}.channel`, [`There is no channel ${phoneNumberId}.`]]]
-        : [],
+    wanted.flatMap(({ phone_number_id: id }, index) =>
+      id !== null && !channels.includes(id) ? [[`rules.${index}.channel`, [`There is no channel ${id}.`]]] : [],
     ),
   )
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
@@ -36,21 +33,10 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
     .insertInto('rules')
     .values(
       rules.map((rule, position) => ({
+        ...rule,
         tenant_id: tenant,
         position,
-        event: rule.event,
-        text: rule.text,
-        template: rule.template,
-        language: rule.language,
-        header: [...rule.header],
-        body: [...rule.body],
         components: JSON.stringify(rule.components),
-        phone_number_id: rule.phoneNumberId,
-        holds_until_open: rule.holdsUntilOpen,
-        send_between: rule.sendBetween && [...rule.sendBetween],
-        supersedes: [...rule.supersedes],
-        expires_after_hours: rule.expiresAfterHours,
-        pauses_on_category_change: rule.pausesOnCategoryChange,
       })),
     )
     .execute()

@@ -1,4 +1,4 @@
-import type { Rule } from '../events/rules.ts'
+import type { Rule } from '../events/queries.ts'
 import { placeholderError } from '../messages/placeholders.ts'
 import type { ButtonKind, Component, Parameter } from '../messaging-api/message-template.ts'
 import type { NotifierFile } from './notifier-file.ts'
@@ -73,13 +73,13 @@ export const toRule = (rule: GivenRule): Rule => ({
   header: rule.header ?? [],
   body: rule.body ?? [],
   components: componentsOf(rule),
-  phoneNumberId: rule.channel ?? null,
-  holdsUntilOpen: rule.hold_until_open ?? false,
-  sendBetween: (rule.send_between as [string, string] | undefined) ?? null,
+  phone_number_id: rule.channel ?? null,
+  holds_until_open: rule.hold_until_open ?? false,
+  send_between: (rule.send_between as [string, string] | undefined) ?? null,
   supersedes: rule.supersedes ?? [],
-  expiresAfterHours: rule.expires_after_hours ?? null,
-  pausesOnCategoryChange: rule.pause_on_category_change ?? false,
-  pausedReason: null,
+  expires_after_hours: rule.expires_after_hours ?? null,
+  pauses_on_category_change: rule.pause_on_category_change ?? false,
+  paused_reason: null,
 })
 
 /** Returns the headers of a rule that are no texts. */

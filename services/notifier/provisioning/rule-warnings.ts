@@ -1,6 +1,7 @@
 import { findSendingChannels } from '../channels/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Rule, templateOf } from '../events/rules.ts'
+import type { Rule } from '../events/queries.ts'
+import { templateOf } from '../events/rules.ts'
 import { chooseChannel } from '../messages/check.ts'
 import { isOpenPlaceholder } from '../messages/placeholders.ts'
 import { type PlacedText, textsOf } from '../messaging-api/message-template.ts'
@@ -21,7 +22,7 @@ export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]
     }
     for (const placed of textsOf(templateOf(rule)))
       if (isOpenPlaceholder(placed.text)) warnings.push(`${path}.${placeIn(rule, placed)}: {{ and }} are not in pairs`)
-    const wabaId = chooseChannel(rule.phoneNumberId, channels)?.wabaId
+    const wabaId = chooseChannel(rule.phone_number_id, channels)?.wabaId
     const known = wabaId ? await findTemplates(tx, tenant, wabaId, [rule.template]) : undefined
     const errors = known ? checkTemplate(known, templateOf(rule), `${path}.`) : {}
     for (const sentence of Object.values(errors).flat()) warnings.push(`${path}: ${sentence}`)

@@ -1,6 +1,7 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { conversationOf } from '../conversations/queries.ts'
+import { toColumns } from '../database/columns.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
@@ -142,7 +143,7 @@ const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly nu
         limit allowed.count
         for update skip locked
       ) candidate`,
-    values: [channels.map(c => c.tenant), channels.map(c => c.phoneNumberId), counts],
+    values: [...toColumns(channels, 'tenant', 'phoneNumberId'), counts],
   })
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
@@ -175,16 +176,16 @@ const addConversations = async (
 /** Takes tokens from the numbers' buckets and puts the numbers at the end of the round. */
 const takeTokens = async (tx: Tx, channels: readonly Channel[], ready: readonly DueMessage[]): Promise<void> => {
   const sent = Map.groupBy(ready, message => message.phoneNumberId)
+  const buckets = channels.map(channel => ({
+    ...channel,
+    tokens: channel.tokens - (sent.get(channel.phoneNumberId)?.length ?? 0),
+  }))
   await tx.client.query({
     name: 'take_tokens',
     text: `
       update channels c set budget = bucket.tokens, budget_at = now(), served_at = clock_timestamp()
       from unnest($1::text[], $2::text[], $3::double precision[]) as bucket (tenant_id, phone_number_id, tokens)
       where c.tenant_id = bucket.tenant_id and c.phone_number_id = bucket.phone_number_id`,
-    values: [
-      channels.map(c => c.tenant),
-      channels.map(c => c.phoneNumberId),
-      channels.map(c => c.tokens - (sent.get(c.phoneNumberId)?.length ?? 0)),
-    ],
+    values: toColumns(buckets, 'tenant', 'phoneNumberId', 'tokens'),
   })
 }

@@ -26,15 +26,17 @@ export interface Decision {
 export const decide = (message: ClaimedMessage, result: Accepted | Failed, random: () => number): Decision => {
   switch (result.kind) {
     case 'accepted':
-      return { outcome: accepted(message, result), effects: [] }
+      return decided(accepted(message, result))
     case 'no_response':
-      return { outcome: unknown(message, result.reason), effects: [] }
+      return decided(unknown(message, result.reason))
     case 'not_written':
-      return { outcome: retry(message, random, { code: null, meaning: result.reason, wait: 0 }), effects: [] }
+      return decided(retry(message, random, { code: null, meaning: result.reason }))
     case 'refused':
       return refused(message, classify(result, message.attempts), random)
   }
 }
+
+const decided = (outcome: SendOutcome, ...effects: Effect[]): Decision => ({ outcome, effects })
 
 const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }: Accepted): SendOutcome => ({
   message,
@@ -52,70 +54,59 @@ const unknown = (message: ClaimedMessage, reason: string): SendOutcome => ({
   detail: `${reason}: it may have been sent`,
 })
 
-interface Reason {
-  readonly code: number | null
-  readonly meaning: string
-  /** Seconds that the API asks to wait. */
-  readonly wait: number
-}
+type Reason = Pick<Classification, 'code' | 'meaning'>
 
-/** Retries by the schedule while an attempt is left. */
-const retry = (message: ClaimedMessage, random: () => number, { code, meaning, wait }: Reason): SendOutcome => {
+/** Retries by the schedule while an attempt is left, after `wait` seconds at least. */
+const retry = (message: ClaimedMessage, random: () => number, reason: Reason, wait?: number): SendOutcome => {
   const seconds = secondsToRetry(message.attempts + 1, random, wait)
-  if (seconds === undefined) return failed(message, code, meaning)
-  return { ...again(message, code, meaning, seconds), isAttempt: true }
+  if (seconds === undefined) return failed(message, reason)
+  return { ...again(message, reason, seconds), isAttempt: true }
 }
 
 /** Sends again later, without using up an attempt. */
-const again = (message: ClaimedMessage, code: number | null, meaning: string, dueSeconds: number): SendOutcome => ({
+const again = (message: ClaimedMessage, { code, meaning }: Reason, dueSeconds: number): SendOutcome => ({
   message,
   status: 'queued',
-  ...(code !== null && { code }),
+  code,
   meaning,
   isAttempt: false,
   dueSeconds,
   detail: meaning,
 })
 
-const failed = (message: ClaimedMessage, code: number | null, meaning: string): SendOutcome => ({
+const failed = (message: ClaimedMessage, { code, meaning }: Reason): SendOutcome => ({
   message,
   status: 'failed',
-  ...(code !== null && { code }),
+  code,
   meaning,
   isAttempt: true,
   detail: meaning,
 })
 
 const refused = (message: ClaimedMessage, cause: Classification, random: () => number): Decision => {
-  const { code, meaning, delaySeconds } = cause
-  if (cause.mayHaveBeenSent) return { outcome: unknown(message, meaning), effects: [] }
-  if (cause.class === 'permanent') {
-    const effects: Effect[] = code === marketingStopped ? [{ kind: 'stop_marketing', code }] : []
-    return { outcome: failed(message, code, meaning), effects }
-  }
+  const { code, meaning } = cause
+  const wait = cause.delaySeconds ?? 0
+  const rest = (seconds: number): Effect => ({ kind: 'rest_channel', code, seconds })
+  if (cause.mayHaveBeenSent) return decided(unknown(message, meaning))
+  if (cause.class === 'permanent')
+    return decided(
+      failed(message, cause),
+      ...(code === marketingStopped ? [{ kind: 'stop_marketing', code } as const] : []),
+    )
   if (cause.class === 'hold_template')
-    return { outcome: failed(message, code, meaning), effects: [{ kind: 'hold_template', code: code ?? 0 }] }
+    return decided(failed(message, cause), { kind: 'hold_template', code: code ?? 0 })
   if (cause.class === 'pause_channel') {
-    const { pauseSeconds } = cause
-    const effect: Effect = pauseSeconds
-      ? { kind: 'rest_channel', code, seconds: pauseSeconds }
-      : { kind: 'pause_channel', code, reason: nameScope(cause, 'messaging') }
-    return { outcome: again(message, code, meaning, 0), effects: [effect] }
+    const pause: Effect = { kind: 'pause_channel', code, reason: nameScope(cause, 'messaging') }
+    return decided(again(message, cause, 0), cause.pauseSeconds ? rest(cause.pauseSeconds) : pause)
   }
   if (cause.slows === 'number') {
-    const effects: Effect[] = [{ kind: 'slow_channel' }]
-    if (delaySeconds) effects.push({ kind: 'rest_channel', code, seconds: delaySeconds })
-    const dueSeconds = Math.max(1 + random() * 4, delaySeconds ?? 0)
-    return { outcome: again(message, code, meaning, dueSeconds), effects }
+    const dueSeconds = Math.max(1 + random() * 4, wait)
+    return decided(again(message, cause, dueSeconds), { kind: 'slow_channel' }, ...(wait ? [rest(wait)] : []))
   }
-  if (cause.holdsNumber && delaySeconds) {
-    const effect: Effect = { kind: 'rest_channel', code, seconds: delaySeconds }
-    return { outcome: again(message, code, meaning, delaySeconds), effects: [effect] }
-  }
-  const wait = delaySeconds ?? 0
+  if (cause.holdsNumber && wait) return decided(again(message, cause, wait), rest(wait))
   if (cause.slows === 'recipient')
-    return { outcome: { ...again(message, code, meaning, wait), isAttempt: true, restSeconds: wait }, effects: [] }
-  const effects: Effect[] = []
-  if (cause.pausesAfter) effects.push({ kind: 'count_denial', limit: cause.pausesAfter, code, reason: meaning })
-  return { outcome: retry(message, random, { code, meaning, wait }), effects }
+    return decided({ ...again(message, cause, wait), isAttempt: true, restSeconds: wait })
+  const limit = cause.pausesAfter
+  const denials: Effect[] = limit ? [{ kind: 'count_denial', limit, code, reason: meaning }] : []
+  return decided(retry(message, random, cause, wait), ...denials)
 }

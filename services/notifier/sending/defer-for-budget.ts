@@ -1,3 +1,4 @@
+import { toColumns } from '../database/columns.ts'
 import type { Tx } from '../database/tables.ts'
 import type { DueMessage } from './message.ts'
 
@@ -53,10 +54,8 @@ export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promis
         select from message_events e where e.tenant_id = l.tenant_id and e.message_id = l.message_id and e.detail = $6
       )`,
     values: [
-      numbers.map(({ tenant }) => tenant),
-      numbers.map(({ phoneNumberId }) => phoneNumberId),
-      waiting.map(({ tenant }) => tenant),
-      waiting.map(({ id }) => id),
+      ...toColumns(numbers, 'tenant', 'phoneNumberId'),
+      ...toColumns(waiting, 'tenant', 'id'),
       budgetSeconds,
       waitsForBudget,
     ],

@@ -1,3 +1,4 @@
+import { toColumns } from '../database/columns.ts'
 import type { Tx } from '../database/tables.ts'
 import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
@@ -8,31 +9,13 @@ import type { DueMessage } from './message.ts'
  */
 export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()
-  const late = new Map<DueMessage, { until: Date; detail: string }>()
+  const late = new Map<DueMessage, Deferral>()
   for (const message of due) {
     const { hours, supersededBy } = message
     const until = hours && !supersededBy && deferUntil(now, hours, allowedFrom)
     if (until) late.set(message, { until, detail: waitsFor(hours) })
   }
-  if (late.size === 0) return [...due]
-  await tx.client.query({
-    name: 'put_off',
-    text: `
-      with late as (
-        update messages m set due_at = given.until, send_at = given.until
-        from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) as given (tenant_id, message_id, until, detail)
-        where m.tenant_id = given.tenant_id and m.message_id = given.message_id
-        returning m.tenant_id, m.message_id, given.detail
-      )
-      insert into message_events (tenant_id, message_id, status, detail)
-      select tenant_id, message_id, 'queued', detail from late`,
-    values: [
-      [...late.keys()].map(({ tenant }) => tenant),
-      [...late.keys()].map(({ id }) => id),
-      [...late.values()].map(({ until }) => until),
-      [...late.values()].map(({ detail }) => detail),
-    ],
-  })
+  await postpone(tx, late)
   return due.filter(message => !late.has(message))
 }
 
@@ -72,7 +55,7 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
       update messages m set due_at = later.due_at
       from later where m.tenant_id = later.tenant_id and m.message_id = later.message_id
       returning m.tenant_id || ' ' || m.message_id as key`,
-    values: [ordered.map(message => message.tenant), ordered.map(message => message.id), longestWaitMinutes],
+    values: [...toColumns(ordered, 'tenant', 'id'), longestWaitMinutes],
   })
   const isLater = new Set<string>(rows.map(row => row.key))
   return due.filter(({ tenant, id }) => !isLater.has(`${tenant} ${id}`))
@@ -93,14 +76,14 @@ export const limitRecipientRate = async (
   if (due.length === 0) return []
   const groups = Map.groupBy(due, keyOf)
   const waits = await findWaits(tx, due)
-  const late = new Map<DueMessage, number>()
+  const late = new Map<DueMessage, Deferral>()
   for (const [key, group] of groups) {
     const wait = waits.get(key) ?? 0
     // A message in flight holds the others back for longer than it usually takes.
     const first = pairSeconds > 0 ? Math.min(wait, Math.max(pairSeconds, recipientSeconds)) : wait
     for (const [place, message] of group.entries()) {
-      const waitSeconds = first + place * pairSeconds
-      if (waitSeconds > 0) late.set(message, waitSeconds)
+      const seconds = first + place * pairSeconds
+      if (seconds > 0) late.set(message, { seconds })
     }
   }
   await postpone(tx, late)
@@ -119,20 +102,37 @@ const findWaits = async (tx: Tx, messages: readonly DueMessage[]): Promise<Map<s
       from unnest($1::text[], $2::text[], $3::text[]) as given (tenant_id, phone_number_id, recipient)
       join recipients using (tenant_id, phone_number_id, recipient)
       where next_send_at > now()`,
-    values: [messages.map(m => m.tenant), messages.map(m => m.phoneNumberId), messages.map(m => m.recipient)],
+    values: toColumns(messages, 'tenant', 'phoneNumberId', 'recipient'),
   })
   return new Map(rows.map(row => [row.key, row.seconds]))
 }
 
-const postpone = async (tx: Tx, late: ReadonlyMap<DueMessage, number>): Promise<void> => {
+/** The time at which a message is due again: a time that its timeline shows with the reason, or in some seconds. */
+type Deferral = { readonly until: Date; readonly detail: string } | { readonly seconds: number }
+
+const postpone = async (tx: Tx, late: ReadonlyMap<DueMessage, Deferral>): Promise<void> => {
   if (late.size === 0) return
-  const messages = [...late.keys()]
+  const rows = [...late].map(([{ tenant, id }, deferral]) => ({
+    tenant,
+    id,
+    until: null,
+    detail: null,
+    seconds: null,
+    ...deferral,
+  }))
   await tx.client.query({
     name: 'postpone',
     text: `
-      update messages m set due_at = now() + make_interval(secs => late.seconds)
-      from unnest($1::text[], $2::text[], $3::double precision[]) as late (tenant_id, message_id, seconds)
-      where m.tenant_id = late.tenant_id and m.message_id = late.message_id`,
-    values: [messages.map(({ tenant }) => tenant), messages.map(({ id }) => id), [...late.values()]],
+      with late as (
+        update messages m set due_at = coalesce(given.until, now() + make_interval(secs => given.seconds)),
+          send_at = coalesce(given.until, m.send_at)
+        from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::double precision[])
+          as given (tenant_id, message_id, until, detail, seconds)
+        where m.tenant_id = given.tenant_id and m.message_id = given.message_id
+        returning m.tenant_id, m.message_id, given.detail
+      )
+      insert into message_events (tenant_id, message_id, status, detail)
+      select tenant_id, message_id, 'queued', detail from late where detail is not null`,
+    values: toColumns(rows, 'tenant', 'id', 'until', 'detail', 'seconds'),
   })
 }

@@ -2,7 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { findChannel, pauseChannel, restChannel, slowChannel } from '../channels/queries.ts'
-import { findSettings, recordInbound } from '../conversations/queries.ts'
+import { findSettings, type Person, recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { holdTemplate } from '../templates/queries.ts'
@@ -10,76 +10,87 @@ import type { Effect } from './decide.ts'
 import type { ClaimedMessage } from './message.ts'
 import { slowDown } from './timing.ts'
 
-/** Applies the effects of responses to numbers and templates. Counts denials in this process. */
-export const createEffects = (pool: pg.Pool, logger: Logger) => {
-  const denials = new Map<string, number>()
+/** The message whose send or whose reported failure has an effect. */
+export interface EffectCause extends Person {
+  readonly messageId: string
+  /** null: the message is a text. */
+  readonly templateName: string | null
+  readonly language: string | null
+}
 
-  const pause = async (tx: Tx, message: ClaimedMessage, code: number | null, reason: string): Promise<void> => {
-    const paused = await pauseChannel(tx, message.tenant, message.phoneNumberId, code, reason)
-    if (paused.length > 0) logger.error({ ...ids(message), code, reason }, 'channel.paused')
-  }
-
-  const slow = async (tx: Tx, { tenant, phoneNumberId }: ClaimedMessage): Promise<void> => {
-    const row = await findChannel(tx, tenant, phoneNumberId)
-    if (!row) return
-    const { now } = await findSettings(tx, tenant)
-    const { rate, budget: tokens, budget_at: at, slowed_rate: slowedRate, slowed_at: slowedAt } = row
-    const slowed = slowDown({ rate, tokens, at, slowedRate, slowedAt }, now, Math.random)
-    const restSeconds = (slowed.notBefore.getTime() - now.getTime()) / 1000
-    await slowChannel(tx, tenant, phoneNumberId, { slowedRate: slowed.slowedRate, restSeconds })
-    logger.warn({ tenant, phone_number_id: phoneNumberId, rate: slowed.slowedRate }, 'channel.slowed')
-  }
-
-  const carryOut = async (tx: Tx, message: ClaimedMessage, effect: Effect): Promise<void> => {
-    const { tenant, phoneNumberId } = message
-    switch (effect.kind) {
-      case 'pause_channel':
-        return pause(tx, message, effect.code, effect.reason)
-      case 'slow_channel':
-        return slow(tx, message)
-      case 'rest_channel':
-        logger.warn({ ...ids(message), code: effect.code, seconds: effect.seconds }, 'channel.rests')
-        await restChannel(tx, tenant, phoneNumberId, effect.seconds)
-        return
-      case 'hold_template': {
-        if (isPlain(message.template)) return
-        const { name, language } = message.template
-        logger.warn({ ...ids(message), code: effect.code, template: name }, 'template.held')
-        await holdTemplate(tx, tenant, phoneNumberId, name, language.code, effect.code)
-        return
-      }
-      case 'stop_marketing': {
-        const by = { kind: 'platform', name: `error ${effect.code}` } as const
-        const person = { tenant, phoneNumberId, recipient: message.recipient }
-        await recordInbound(tx, [{ ...person, at: null, keyword: 'stop', scope: 'marketing', by }])
-        return
-      }
-      case 'count_denial': {
-        const count = (denials.get(keyOf(message)) ?? 0) + 1
-        denials.set(keyOf(message), count)
-        if (count < effect.limit) return
-        await pause(tx, message, effect.code, effect.reason)
-        denials.delete(keyOf(message))
-      }
+/** Applies effects to numbers, templates and people, and logs them. */
+export const applyEffect = async (
+  tx: Tx,
+  logger: Logger,
+  { tenant, phoneNumberId, recipient, messageId, templateName, language }: EffectCause,
+  effect: Exclude<Effect, { kind: 'count_denial' }>,
+): Promise<void> => {
+  const fact = { tenant, phone_number_id: phoneNumberId, message_id: messageId }
+  switch (effect.kind) {
+    case 'pause_channel': {
+      const { code, reason } = effect
+      const paused = await pauseChannel(tx, tenant, phoneNumberId, code, reason)
+      if (paused.length > 0) logger.error({ ...fact, code, reason }, 'channel.paused')
+      return
+    }
+    case 'slow_channel':
+      return slow(tx, logger, tenant, phoneNumberId)
+    case 'rest_channel':
+      logger.warn({ ...fact, code: effect.code, seconds: effect.seconds }, 'channel.rests')
+      await restChannel(tx, tenant, phoneNumberId, effect.seconds)
+      return
+    case 'hold_template':
+      if (templateName === null || language === null) return
+      logger.warn({ ...fact, code: effect.code, template: templateName }, 'template.held')
+      await holdTemplate(tx, tenant, phoneNumberId, templateName, language, effect.code)
+      return
+    case 'stop_marketing': {
+      const by = { kind: 'platform', name: `error ${effect.code}` } as const
+      const wish = { keyword: 'stop', scope: 'marketing' } as const
+      await recordInbound(tx, [{ tenant, phoneNumberId, recipient, at: null, ...wish, by }])
     }
   }
+}
 
+const slow = async (tx: Tx, logger: Logger, tenant: string, phoneNumberId: string): Promise<void> => {
+  const row = await findChannel(tx, tenant, phoneNumberId)
+  if (!row) return
+  const { now } = await findSettings(tx, tenant)
+  const { rate, budget: tokens, budget_at: at, slowed_rate, slowed_at: slowedAt } = row
+  const { slowedRate, restSeconds } = slowDown(
+    { rate, tokens, at, slowedRate: slowed_rate, slowedAt },
+    now,
+    Math.random,
+  )
+  await slowChannel(tx, tenant, phoneNumberId, { slowedRate, restSeconds })
+  logger.warn({ tenant, phone_number_id: phoneNumberId, rate: slowedRate }, 'channel.slowed')
+}
+
+/** Applies the effects of responses. Counts denials in this process. */
+export const createEffects = (pool: pg.Pool, logger: Logger) => {
+  const denials = new Map<string, number>()
+  const count = (key: string, effect: Effect) => {
+    if (effect.kind !== 'count_denial') return effect
+    const denied = (denials.get(key) ?? 0) + 1
+    if (denied < effect.limit) denials.set(key, denied)
+    else denials.delete(key)
+    return denied < effect.limit ? [] : { ...effect, kind: 'pause_channel' as const }
+  }
   return {
     carryOut: async (message: ClaimedMessage, effects: readonly Effect[], hasResponse: boolean): Promise<void> => {
+      const key = `${message.tenant} ${message.phoneNumberId}`
       // Any other response ends the series.
-      if (hasResponse && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(keyOf(message))
-      if (effects.length === 0) return
+      if (hasResponse && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(key)
+      const due = effects.flatMap(effect => count(key, effect))
+      if (due.length === 0) return
       await inTenant(pool, message.tenant, async (tx: Tx) => {
-        for (const effect of effects) await carryOut(tx, message, effect)
+        for (const effect of due) await applyEffect(tx, logger, toCause(message), effect)
       })
     },
   }
 }
 
-const keyOf = ({ tenant, phoneNumberId }: ClaimedMessage): string => `${tenant} ${phoneNumberId}`
-
-const ids = ({ tenant, phoneNumberId, id }: ClaimedMessage) => ({
-  tenant,
-  phone_number_id: phoneNumberId,
-  message_id: id,
-})
+const toCause = ({ tenant, phoneNumberId, recipient, id: messageId, template }: ClaimedMessage): EffectCause => {
+  const [templateName, language] = isPlain(template) ? [null, null] : [template.name, template.language.code]
+  return { tenant, phoneNumberId, recipient, messageId, templateName, language }
+}

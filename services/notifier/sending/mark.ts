@@ -1,3 +1,4 @@
+import { toColumns } from '../database/columns.ts'
 import type { Tx } from '../database/tables.ts'
 import type { ClaimedMessage } from './message.ts'
 
@@ -25,10 +26,9 @@ export const markSending = async (
     name: isApart ? 'mark_sending_apart' : 'mark_sending',
     text: isApart ? markApart : mark('given'),
     values: [
-      messages.map(m => m.tenant),
-      messages.map(m => m.id),
+      ...toColumns(messages, 'tenant', 'id'),
       sendingSeconds,
-      ...(isApart ? [messages.map(m => m.phoneNumberId), messages.map(m => m.recipient), pairSeconds] : []),
+      ...(isApart ? [...toColumns(messages, 'phoneNumberId', 'recipient'), pairSeconds] : []),
     ],
   })
   const fences = new Map<string, string>(rows.map(({ key, fence }) => [key, fence]))

@@ -1,5 +1,6 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import pg from 'pg'
+import { toColumns } from '../database/columns.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import type { ClaimedMessage } from './message.ts'
 
@@ -8,7 +9,7 @@ export interface SendOutcome {
   readonly message: ClaimedMessage
   readonly status: Extract<MessageStatus, 'accepted' | 'queued' | 'failed' | 'unknown'>
   readonly providerMessageId?: string
-  readonly code?: number
+  readonly code?: number | null
   readonly meaning?: string
   /** True if it counts as a failed attempt. */
   readonly isAttempt: boolean
@@ -30,13 +31,14 @@ export interface SendOutcome {
 export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], pairSeconds: number): Promise<void> =>
   inAllTenants(pool, async (tx: Tx) => {
     const isApart = pairSeconds > 0
+    const messages = outcomes.map(({ message }) => message)
     await tx.client.query({
       name: isApart ? 'store_outcomes_apart' : 'store_outcomes',
       text: `
         with outcome as (
           select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::text[],
-            $8::integer[], $9::float8[], $10::text[]) as outcome
-            (tenant_id, message_id, fence, status, provider_message_id, code, meaning, failed, due_seconds, detail)
+            $8::boolean[], $9::float8[], $10::text[]) as outcome
+            (tenant_id, message_id, fence, status, provider_message_id, code, meaning, is_attempt, due_seconds, detail)
         ), locked as (
           select m.tenant_id, m.message_id, m.fence, m.status, m.waybill_number, m.phone_number_id, m.recipient, m.created_at
           from messages m join outcome o using (tenant_id, message_id)
@@ -55,7 +57,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], p
             error_code = case when d.applies then d.code else m.error_code end,
             error_meaning = case when d.applies then coalesce(d.meaning, case when d.overtaken then $11 end)
               else m.error_meaning end,
-            attempts = case when d.applies then m.attempts + d.failed else m.attempts end,
+            attempts = case when d.applies then m.attempts + d.is_attempt::integer else m.attempts end,
             due_at = case when d.applies then coalesce(now() + make_interval(secs => d.due_seconds), m.due_at) else m.due_at end
           from decided d
           where m.tenant_id = d.tenant_id and m.message_id = d.message_id and m.fence = d.fence
@@ -65,16 +67,8 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], p
         insert into message_events (tenant_id, message_id, status, detail)
         select tenant_id, message_id, status, detail from updated where was <> status`,
       values: [
-        outcomes.map(o => o.message.tenant),
-        outcomes.map(o => o.message.id),
-        outcomes.map(o => o.message.fence),
-        outcomes.map(o => o.status),
-        outcomes.map(o => o.providerMessageId ?? null),
-        outcomes.map(o => o.code ?? null),
-        outcomes.map(o => o.meaning ?? null),
-        outcomes.map(o => Number(o.isAttempt)),
-        outcomes.map(o => o.dueSeconds ?? null),
-        outcomes.map(o => o.detail ?? null),
+        ...toColumns(messages, 'tenant', 'id', 'fence'),
+        ...toColumns(outcomes, 'status', 'providerMessageId', 'code', 'meaning', 'isAttempt', 'dueSeconds', 'detail'),
         'not sent: a later message about the parcel has left',
         ...(isApart ? [pairSeconds, outcomes.map(o => (o.isUnwritten ? 0 : pairSeconds))] : []),
       ],
@@ -103,6 +97,7 @@ const free = `
 const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise<void> => {
   const resting = outcomes.filter(({ restSeconds = 0 }) => restSeconds > 0)
   if (resting.length === 0) return
+  const messages = resting.map(({ message }) => message)
   await tx.client.query({
     name: 'rest_recipients',
     text: `
@@ -113,12 +108,7 @@ const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise
       order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
       on conflict (tenant_id, phone_number_id, recipient) do update
         set next_send_at = greatest(r.next_send_at, excluded.next_send_at)`,
-    values: [
-      resting.map(({ message }) => message.tenant),
-      resting.map(({ message }) => message.phoneNumberId),
-      resting.map(({ message }) => message.recipient),
-      resting.map(({ restSeconds }) => restSeconds),
-    ],
+    values: [...toColumns(messages, 'tenant', 'phoneNumberId', 'recipient'), ...toColumns(resting, 'restSeconds')],
   })
 }
 

@@ -39,8 +39,7 @@ export const availableTokens = (bucket: TokenBucket, now: Date): number => {
  */
 export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
   slowedRate: Math.max(1, rateNow(bucket, now) / 2),
-  slowedAt: now,
-  notBefore: new Date(now.getTime() + 1_000 + random() * 4_000),
+  restSeconds: 1 + random() * 4,
 })
 
 /** The waits after the first, second, … failed send, in seconds (5 s, 30 s, 2 m, 10 m, 30 m, 2 h, 5 h). */
@@ -82,16 +81,11 @@ export class ThroughputEstimate {
     this.#claimMilliseconds = Math.max(milliseconds, this.#claimMilliseconds * 0.9)
   }
 
-  /** Returns the responses expected within that time. */
-  expectedWithin(milliseconds: number, now: number): number {
-    this.#advance(now)
-    const perSlot = Math.max(this.#responses, this.#responsesBefore)
-    return Math.ceil((perSlot * milliseconds) / slotMilliseconds)
-  }
-
   /** Returns the responses expected while the next messages are claimed. */
   expectedWhileClaiming(now: number): number {
-    return this.expectedWithin(this.#claimMilliseconds, now)
+    this.#advance(now)
+    const perSlot = Math.max(this.#responses, this.#responsesBefore)
+    return Math.ceil((perSlot * this.#claimMilliseconds) / slotMilliseconds)
   }
 
   #advance(now: number): void {

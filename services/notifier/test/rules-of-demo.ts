@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { Rule } from '../events/rules.ts'
+import type { Rule } from '../events/queries.ts'
 import { applyRules } from '../provisioning/apply-rules.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 
@@ -33,12 +33,12 @@ export const ruleOf = (more: Partial<Rule> = {}): Rule => ({
   header: [],
   body: ['{{customer_name}}'],
   components: [],
-  phoneNumberId: null,
-  holdsUntilOpen: false,
-  sendBetween: null,
+  phone_number_id: null,
+  holds_until_open: false,
+  send_between: null,
   supersedes: [],
-  expiresAfterHours: null,
-  pausesOnCategoryChange: false,
-  pausedReason: null,
+  expires_after_hours: null,
+  pauses_on_category_change: false,
+  paused_reason: null,
   ...more,
 })

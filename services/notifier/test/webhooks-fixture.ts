@@ -68,6 +68,7 @@ export const createFixture = async (
   const onReleased = () => released++
   await app.register(webhookRoutes, {
     pool,
+    logger,
     appSecretsOf: async (_tx, _tenant, id) => appSecrets[id] ?? [],
     onReleased,
     ...options,
