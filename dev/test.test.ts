@@ -46,25 +46,21 @@ t.test('SIGTERM leaves no Postgres and no folder, also when another follows', as
   t.same(readdirSync(join(folder, 'run')), [])
 })
 
-t.test('npm test leaves nothing when its group gets SIGTERM, at any moment', async t => {
+t.test('npm test leaves nothing when its group gets SIGTERM while Postgres starts', async t => {
   const { ORDERS_DATABASE_URL: _, ...env } = process.env
-  const moments = ['courier-test-*', 'courier-test-*/cluster.new', 'courier-test-*/cluster/postmaster.pid', 'file-runs']
-  for (const moment of moments) {
+  for (const moment of ['courier-test-*', 'courier-test-*/cluster.new', 'courier-test-*/cluster/postmaster.pid']) {
     const folder = t.testdir({ run: {}, 'endless.ts': `setInterval(() => {}, 1_000)`, 'good.ts': '' })
     const run = join(folder, 'run')
     const child = spawn('npm', ['test', '--', join(folder, 'good.ts'), join(folder, 'endless.ts')], {
       cwd: root,
       env: { ...env, TMPDIR: run },
       detached: true,
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'ignore', 'inherit'],
     })
     const stop = () => process.kill(-(child.pid ?? 0), 'SIGTERM')
     process.once('SIGTERM', stop)
     const ended = once(child, 'exit')
-    let output = ''
-    child.stdout.on('data', text => (output += text))
-    const isThere = () =>
-      moment === 'file-runs' ? /^\[1\/2\]/m.test(output) : globSync(moment, { cwd: run }).length > 0
+    const isThere = () => globSync(moment, { cwd: run }).length > 0
     for (let tries = 0; tries < 3_000 && !isThere(); tries++) await delay(10)
     stop()
     await ended

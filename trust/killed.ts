@@ -4,7 +4,7 @@ import { hasDone, type Played, playProfile } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
 
 /** In the short form the service and its clients wait for their turn beside other tests. */
-const maxRecoverySeconds = { full: 5, short: 30 }
+const maxRecoverySeconds = { full: 5, short: 15 }
 
 /** Returns the seconds from each return of Postgres until an order was created that was requested after it. */
 const recoveriesOf = ({ evidence, happened }: Played): number[] =>

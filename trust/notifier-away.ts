@@ -7,7 +7,7 @@ const maxRatio = 1.1
 /**
  * A p99 within this margin is due to the machine. In the short form it is one of a hundred requests beside other tests.
  */
-const slackMs = { full: 10, short: 2_000 }
+const slackMs = { full: 10, short: 1_000 }
 
 export const promise: TrustPromise = {
   promise:

@@ -25,7 +25,7 @@ export const promise: TrustPromise = {
         const failed = history.filter(({ status }) => status === 0 || status >= 500)
         // Beside other tests a client may be so late that its idle connection was closed, or find all connections of
         // Postgres busy.
-        const allowed = short ? history.length / 50 : 0
+        const allowed = short ? history.length / 100 : 0
         for (const { what, name, status, code } of failed.length > allowed ? failed : [])
           broken.add(`${what} ${name} failed while the processes were restarted: ${status} ${code}`)
         const longest = Math.max(...exits.map(({ stoppedSeconds }) => stoppedSeconds))

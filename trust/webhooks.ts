@@ -10,6 +10,7 @@ const slackMs = { full: 1_000, short: 10_000 }
 const slow: Reactions = () => ({ milliseconds: 2_000 })
 const isAway = (): boolean => performance.now() % 12_000 < 3_000
 const fails: Reactions = chance => (isAway() ? { status: 503, isLost: true } : flaky(chance))
+const failsSlowly: Reactions = chance => ({ ...fails(chance), milliseconds: 2_000 })
 
 /** Lists bookings with the milliseconds until their events arrived at the healthy endpoint. */
 const delays = ({ evidence: { history, received } }: Played) => {
@@ -37,7 +38,13 @@ export const promise: TrustPromise = {
       bed: {
         pairs: ['orders'],
         isWithoutMessages: true,
-        endpoints: { dead: fails, good: () => ({}), 'slow 1': slow, 'slow 2': slow, fails },
+        endpoints: {
+          dead: fails,
+          good: () => ({}),
+          'slow 1': slow,
+          'slow 2': slow,
+          'slow 3': t.short ? fails : failsSlowly,
+        },
       },
       leftOut: ['eventsMakeTheirMessagesOnce'],
       crew: { merchants: 4, clerks: 4, batch: t.short ? 6 : 30 },

@@ -27,6 +27,8 @@ export interface Crew {
   readonly batch?: number
   /** Merchants only book, with a key. */
   readonly onlyBooks?: boolean
+  /** The share of settled requests with a key that are repeated; a fifth by default. */
+  readonly repeats?: number
 }
 
 /** The people who opt out: staff opt out the first half, the others do it themselves. */
@@ -70,7 +72,11 @@ export const bearer = (token: string) => ({ authorization: `Bearer ${token}`, 'x
 type Wish = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key'>>
 
 /** Sends requests of one client to one address. `insist` repeats requests with a key, and at times settled ones. */
-export const requester = ({ recorder, who, chance }: Client, address: string, headers: Wanted['headers']) => {
+export const requester = (
+  { recorder, who, chance, crew: { repeats = 0.2 } }: Client,
+  address: string,
+  headers: Wanted['headers'],
+) => {
   const want = (what: string, name: string, path: string, { parts = [], asked, ...wish }: Wish): Wanted => {
     return { who, what, name, url: address + path, headers, parts, asked, ...wish }
   }
@@ -79,7 +85,7 @@ export const requester = ({ recorder, who, chance }: Client, address: string, he
       recorder.call(want(what, name, path, wish)),
     insist: async (what: string, name: string, path: string, wish: Wish): Promise<Call> => {
       const made = await recorder.insist(want(what, name, path, wish))
-      if (wish.key && chance() < 0.2) await recorder.insist(want(what, name, path, wish))
+      if (wish.key && chance() < repeats) await recorder.insist(want(what, name, path, wish))
       return made
     },
   }
