@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { Type } from '@sinclair/typebox'
-import { schemaErrors } from './schema-errors.ts'
+import { Value } from '@sinclair/typebox/value'
 
 /** Invalid settings: `message` names every bad variable, one per line, and never shows a secret's value. */
 export class ConfigError extends Error {
@@ -58,17 +58,23 @@ const isProxy = (text: string): boolean => {
 
 const origin = 'https?://[^\\s/,*]+'
 
-/** The public URL of a service. */
-export const PublicUrl = (description: string) =>
+const HttpUrl = (pattern: string, description: string, isSecret = false) =>
   Type.Optional(
     Type.String({
       maxLength: 2048,
-      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      pattern,
       isUrl: true,
+      secret: isSecret,
       description,
       must: 'be an http:// or https:// address',
     }),
   )
+
+/** The public URL of a service. */
+export const PublicUrl = (description: string) => HttpUrl('^https?://[^/?#@\\s]+(/[^?#\\s]*)?$', description)
+
+/** The URL of the other service. */
+export const ServiceUrl = (description: string) => HttpUrl('^https?://[^/?#]+/?$', description)
 
 /** The origins of the console, for orders. */
 export const Origins = (description: string) =>
@@ -117,15 +123,10 @@ export const requestSettings = {
 
 /** The address that spans are sent to. OpenTelemetry itself reads its other variables. */
 export const tracingSettings = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
-    Type.String({
-      maxLength: 2048,
-      pattern: '^https?://[^?#\\s]+$',
-      isUrl: true,
-      secret: true,
-      description: 'the OpenTelemetry collector that spans are sent to, by OTLP over HTTP',
-      must: 'be an http:// or https:// address',
-    }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: HttpUrl(
+    '^https?://[^?#\\s]+$',
+    'the OpenTelemetry collector that spans are sent to, by OTLP over HTTP',
+    true,
   ),
 }
 
@@ -141,18 +142,6 @@ export const edgeOf = (settings: Static<TObject<typeof requestSettings>>) => {
   }
 }
 
-/** The URL of the other service. */
-export const ServiceUrl = (description: string) =>
-  Type.Optional(
-    Type.String({
-      maxLength: 2048,
-      pattern: '^https?://[^/?#]+/?$',
-      isUrl: true,
-      description,
-      must: 'be an http:// or https:// address',
-    }),
-  )
-
 /**
  * Reads the variables that `schema` names. An empty variable counts as missing. A secret may be in a file instead,
  * which the variable NAME_FILE names. A property may bring `problem`, which returns a sentence about a wrong
@@ -167,19 +156,10 @@ export const loadConfig = <S extends TObject>(
   const errors = new Map<string, string>()
   for (const [name, property] of Object.entries(schema.properties)) {
     const { text, error } = readText(name, property, environment)
-    if (error !== undefined) errors.set(name, error)
     const value = text === undefined ? property.default : convert(property, text)
     if (value !== undefined) given[name] = value
-  }
-  for (const error of schemaErrors(schema, given)) {
-    const name = error.path.split('/')[1] ?? ''
-    if (!errors.has(name)) errors.set(name, errorOf(name, schema.properties[name] as TSchema, given[name]))
-  }
-  for (const [name, property] of Object.entries(schema.properties))
-    if (property.isUrl && typeof given[name] === 'string' && !URL.canParse(given[name]))
-      errors.set(name, errorOf(name, property, given[name]))
-  for (const [name, property] of Object.entries(schema.properties)) {
-    const problem = errors.has(name) || given[name] === undefined ? undefined : property.problem?.(given[name])
+    const isAbsent = value === undefined && !schema.required?.includes(name)
+    const problem = error ?? (isAbsent ? undefined : problemOf(name, property, value))
     if (problem !== undefined) errors.set(name, problem)
   }
   const problems: [string, string][] = schema.problems?.(given) ?? []
@@ -210,8 +190,9 @@ const readText = (
 const convert = (property: TSchema, text: string): unknown =>
   property.type === 'integer' && /^\d+$/.test(text) ? Number(text) : text
 
-const errorOf = (name: string, property: TSchema, value: unknown): string => {
+const problemOf = (name: string, property: TSchema, value: unknown): string | undefined => {
   if (value === undefined) return `${name} is missing: ${property.description}`
+  if (Value.Check(property, value) && (!property.isUrl || URL.canParse(String(value)))) return property.problem?.(value)
   const shown = property.secret ? '' : `, not ${JSON.stringify(value)}`
   return `${name} must ${property.must ?? `be a ${property.type}`}${shown} (${property.description})`
 }

@@ -1,8 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely'
-import { Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { withErrorListeners } from './database.ts'
 
@@ -16,17 +14,17 @@ import { withErrorListeners } from './database.ts'
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
   const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }
   const pool = withErrorListeners(new pg.Pool(options), () => {})
-  const db = new Kysely<unknown>({ dialect: new MigrationDialect({ pool }) })
   try {
     await refuseOldPostgres(pool)
+    const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()
     const applied: string[] = []
     for (;;) {
-      const name = await keepTrying(() => applyNext(db, folder, appRole))
+      const name = await keepTrying(() => applyNext(pool, folder, files, appRole))
       if (name === undefined) return applied
       applied.push(name)
     }
   } finally {
-    await db.destroy()
+    await pool.end()
   }
 }
 
@@ -62,51 +60,50 @@ const keepTrying = async <Result>(action: () => Promise<Result>): Promise<Result
     }
 }
 
+/** Released versions use Kysely's migrator: the table and the lock are the same. */
+const migrationLock = '3853314791062309107'
+const createTable =
+  'create table if not exists kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null)'
+
 /** Returns the name of the file; undefined when there is none left. */
-const applyNext = (db: Kysely<unknown>, folder: string, appRole: string): Promise<string | undefined> =>
-  db.transaction().execute(async tx => {
-    await sql`select pg_advisory_xact_lock(${sql.lit(kyselyLock)})`.execute(tx)
+const applyNext = async (
+  pool: pg.Pool,
+  folder: string,
+  files: readonly string[],
+  appRole: string,
+): Promise<string | undefined> => {
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    // A lock of the transaction: behind a transaction pooler one of the session would stay on another's connection.
+    await client.query(`select pg_advisory_xact_lock(${migrationLock})`)
     // A file that locks several tables stays below the second after which Postgres looks for deadlocks: it gives way,
     // no request.
-    await sql`set local lock_timeout = '200ms'`.execute(tx)
-    const getMigrations = async () => {
-      const own = await readMigrations(folder, appRole)
-      return { ...own, ...(await findLaterMigrations(tx, Object.keys(own).at(-1) ?? '')) }
+    await client.query("set local lock_timeout = '200ms'")
+    await client.query(createTable)
+    const next = findNext(files, (await client.query('select name from kysely_migration order by name')).rows)
+    if (next) {
+      await client.query(`select set_config('app.role', $1, true)`, [appRole])
+      for (const statement of readStatements(await readFile(join(folder, `${next}.sql`), 'utf8')))
+        await client.query(statement)
+      await client.query('insert into kysely_migration values ($1, $2)', [next, new Date().toISOString()])
     }
-    const migrator = new Migrator({ db: tx, provider: { getMigrations } })
-    const { error, results } = await migrator.migrateUp()
-    if (error) throw error
-    return results?.[0]?.migrationName
-  })
-
-/**
- * Finds migrations that the database has already, after our last: without them Kysely takes the database for corrupted.
- */
-const findLaterMigrations = async (db: Kysely<unknown>, last: string) => {
-  const { rows } = await sql<{ name: string }>`select name from kysely_migration where name > ${last}`.execute(db)
-  const up = async (): Promise<never> => {
-    throw new Error('a migration of a later version is not ours to apply')
+    await client.query('commit')
+    return next
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  } finally {
+    client.release()
   }
-  return Object.fromEntries(rows.map(({ name }) => [name, { up }]))
 }
 
-/**
- * Replaces Kysely's own lock, which belongs to the session: behind a transaction pooler it would stay on another's
- * connection.
- */
-class MigrationAdapter extends PostgresAdapter {
-  override async acquireMigrationLock(): Promise<void> {}
-
-  override async releaseMigrationLock(): Promise<void> {}
-}
-
-/** The key that Kysely's own lock has. */
-const kyselyLock = 3853314791062309107n
-
-class MigrationDialect extends PostgresDialect {
-  override createAdapter(): PostgresAdapter {
-    return new MigrationAdapter()
-  }
+/** Ignores files of later versions. */
+const findNext = (files: readonly string[], applied: readonly { name: string }[]): string | undefined => {
+  const names = files.map(file => file.replace(/\.sql$/, ''))
+  const foreign = applied.find(({ name }) => !names.includes(name) && name < (names.at(-1) ?? ''))
+  if (foreign) throw new Error(`the database has migrations that are not ours: the file of ${foreign.name} is missing`)
+  return names.find(name => !applied.some(one => one.name === name))
 }
 
 /**
@@ -120,16 +117,3 @@ const readStatements = (text: string): string[] =>
     .join('$$')
     .split('\0')
     .filter(statement => statement.trim() !== '')
-
-const readMigrations = async (folder: string, appRole: string) => {
-  const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()
-  const migrations = files.map(async file => {
-    const text = await readFile(join(folder, file), 'utf8')
-    const up = async (db: Kysely<unknown>): Promise<void> => {
-      await sql`select set_config('app.role', ${appRole}, true)`.execute(db)
-      for (const statement of readStatements(text)) await sql.raw(statement).execute(db)
-    }
-    return [file.replace(/\.sql$/, ''), { up }] as const
-  })
-  return Object.fromEntries(await Promise.all(migrations))
-}
