@@ -69,8 +69,7 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
   const loads = new Counter({ name: 'catalogue_loads_total', help, registers: [registry] })
   const cache = new LRUCache<string, Catalogue | Lists>({
     maxSize: maxBytes,
-    sizeCalculation: cached =>
-      Math.min(maxBytes, cached instanceof Lists ? cached.estimatedBytes : estimateBytes(cached)),
+    sizeCalculation: cached => Math.min(maxBytes, estimateBytes(cached)),
     // A catalogue evicted during its load still resolves for the requests that wait for it.
     ignoreFetchAbort: true,
     fetchMethod: async tenant => {
@@ -116,12 +115,15 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
   return { current, reload, since, fresh, lists }
 }
 
-/** The bytes in memory, as measured, rounded up. Merchants share cards; long names are rare. */
-export const estimateBytes = ({ cities, rateCards, merchantOfBusiness, names, statuses }: Catalogue): number => {
-  const cards = [...new Set(rateCards.values())].reduce((bytes, card) => bytes + card.estimatedBytes, 0)
-  const others = names.cities.size - cities.cities.length
-  const named = names.merchants.size + names.businesses.size + others + 4 * statuses.size
-  return 10_000 + cards + cities.estimatedBytes + 100 * (rateCards.size + merchantOfBusiness.size) + 200 * named
+/** Estimates the bytes in memory, as measured, with all indexes of the names; rounded up. Long names are rare. */
+export const estimateBytes = (cached: Catalogue | Lists): number => {
+  if (cached instanceof Lists) return 2_000 + 650 * cached.cities.length
+  const { cities, rateCards, merchantOfBusiness, names, statuses } = cached
+  const aliases = cities.cities.reduce((sum, { aliases = [] }) => sum + aliases.length, 0)
+  const prices = [...new Set(rateCards.values())].reduce((sum, card) => sum + card.size, 0)
+  const named = names.merchants.size + names.businesses.size + 4 * statuses.size
+  const ofMerchants = 200 * named + 100 * (rateCards.size + merchantOfBusiness.size)
+  return 20_000 + 750 * names.cities.size + 450 * aliases + 40 * prices + ofMerchants
 }
 
 const toCatalogue = (tenant: string, row: CatalogueRow): Catalogue => {

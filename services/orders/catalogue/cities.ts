@@ -52,15 +52,6 @@ export class CityIndex {
     }
   }
 
-  /** The bytes in memory with the index of its names, as measured, rounded up. */
-  get estimatedBytes(): number {
-    const named = [...this.states, ...this.cities]
-    const ofAliases = this.cities
-      .flatMap(({ aliases = [] }) => aliases)
-      .reduce((bytes, { length }) => bytes + 350 + 5 * length, 0)
-    return named.reduce((bytes, { name }) => bytes + 650 + 3 * name.length, 1_000 + ofAliases)
-  }
-
   /** Finds the cities of a name, in all states, or else of an alias. */
   named(name: string): readonly City[] {
     const key = nameKey(name)

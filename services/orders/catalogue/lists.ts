@@ -33,11 +33,6 @@ export class Lists {
     })
   }
 
-  /** The bytes in memory, as measured with both whole lists, rounded up. */
-  get estimatedBytes(): number {
-    return this.cities.reduce((bytes, { name }) => bytes + 500 + 5 * name.length, 2_000)
-  }
-
   /** `{"data": [...]}`. */
   get citiesJson(): Buffer {
     this.#citiesJson ??= Buffer.from(JSON.stringify({ data: this.cities }))

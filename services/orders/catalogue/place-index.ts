@@ -1,14 +1,13 @@
 import { distance as edits } from 'fastest-levenshtein'
 import type { City, CityIndex, State } from './cities.ts'
 import { addTo } from './multimap.ts'
-import { consonantsOf, maxSoundLength, soundDistance, soundOf, startOf, wordsOf } from './spelling.ts'
+import { maxSoundLength, soundDistance, soundOf, startOf, wordsOf } from './spelling.ts'
 
 /** The meaning of a name: a city, or a state or numbered districts (Colombo 01 to 15), which name no single city. */
 export interface Named {
   readonly sound: string
   /** The name as it is written, without spaces and signs. */
   readonly plain: string
-  readonly consonants: number
   readonly city?: City
   readonly state?: State
   readonly among?: readonly City[]
@@ -42,8 +41,6 @@ export class SuggestionBudget {
 const mostWords = 6
 /** The share of a sound that may differ in suggested names. */
 const suggestedShare = 0.34
-/** The weight of a wrong consonant in the distance. */
-const wrongConsonant = 1.5
 
 /** The names and aliases of a tenant's cities and states by their sound, and the cities by their postal codes. */
 export class PlaceIndex {
@@ -79,7 +76,7 @@ export class PlaceIndex {
     this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))
     const plain = words.join('')
     const sound = soundOf(plain)
-    const named = { ...of, plain, sound, consonants: consonantsOf(sound) }
+    const named = { ...of, plain, sound }
     if (sound !== '') addTo(this.#bySound, sound, named)
     if (sound.length <= maxSoundLength && !/[\u0b80-\u0dff]/.test(name)) addTo(this.#byStart, startOf(sound), named)
     return words
@@ -99,11 +96,9 @@ export class PlaceIndex {
     if (sound.length < 3 || sound.length > maxSoundLength) return []
     const candidates = this.#byStart.get(startOf(sound)) ?? []
     const most = Math.min(3, suggestedShare * sound.length)
-    const consonants = consonantsOf(sound)
     if (!budget.spend(candidates.length)) return []
     const found: Near[] = []
     for (const named of candidates) {
-      if (countBits(consonants ^ named.consonants) > 2 * Math.floor(most / wrongConsonant)) continue
       const mostEdits = Math.max(1, Math.floor(Math.min(plain.length, named.plain.length) / 3))
       if (Math.abs(named.plain.length - plain.length) > mostEdits) continue
       if (!budget.spend(named.sound.length * sound.length)) return []
@@ -125,12 +120,6 @@ export class PlaceIndex {
 const isSwapped = (one: string, other: string): boolean => {
   const at = [...one].findIndex((letter, index) => letter !== other[index])
   return other === one.slice(0, at) + one.slice(at + 1, at + 2) + one.slice(at, at + 1) + one.slice(at + 2)
-}
-
-const countBits = (bits: number): number => {
-  let count = 0
-  for (let rest = bits; rest !== 0; rest &= rest - 1) count++
-  return count
 }
 
 const codeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().replace(/^0+/, '')

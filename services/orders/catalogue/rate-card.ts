@@ -21,71 +21,47 @@ interface RateCardParts {
   readonly rates: readonly (Rate & { readonly from: string; readonly to: string })[]
 }
 
-/**
- * A merchant's prices: cities belong to zones, and a pair of zones has a rate. Processes keep hundreds of thousands of
- * them: prices in arrays of numbers take half of the memory of objects.
- */
+/** A merchant's prices: cities belong to zones, and a pair of zones has a rate. */
 export class RateCard {
   readonly name: string
-  readonly #zones: readonly Zone[]
-  readonly #elsewhere: number
-  readonly #cityIds: ReadonlyMap<number, number>
-  /** The index in `#zones` of each city's zone. */
-  readonly #zoneOfCity: Uint32Array
-  /** Pairs of zones (`#pairOf`), with the prices of each. */
-  readonly #pairs: ReadonlyMap<number, number>
-  readonly #firstKg: Float64Array
-  readonly #eachExtraKg: Float64Array
+  readonly #elsewhere: Zone | undefined
+  readonly #zoneOfCity: ReadonlyMap<number, Zone | undefined>
+  readonly #rates = new Map<Zone | undefined, Map<Zone | undefined, Rate>>()
+  /** The number of its cities and rates. */
+  readonly size: number
 
   constructor({ name, zones, elsewhere, cities, rates }: RateCardParts) {
+    const named = new Map(zones.map(zone => [zone.name, zone]))
+    const priced = createPrices()
     this.name = name
-    this.#zones = zones
-    const places = new Map(zones.map((zone, place) => [zone.name, place]))
-    const placeOf = (zone: string | undefined): number => places.get(zone ?? '') ?? -1
-    this.#elsewhere = placeOf(elsewhere)
-    this.#cityIds = indexNumbers(cities.map(({ cityId }) => cityId))
-    this.#zoneOfCity = Uint32Array.from(cities, ({ zone }) => placeOf(zone))
-    this.#pairs = indexNumbers(rates.map(({ from, to }) => this.#pairOf(placeOf(from), placeOf(to))))
-    this.#firstKg = Float64Array.from(rates, ({ firstKg }) => firstKg)
-    this.#eachExtraKg = Float64Array.from(rates, ({ eachExtraKg }) => eachExtraKg)
-  }
-
-  /** The bytes in memory, as measured, rounded up. */
-  get estimatedBytes(): number {
-    const zones = this.#zones.reduce((bytes, { name }) => bytes + 120 + 2 * name.length, 0)
-    const entries = entryBytes * (this.#cityIds.size + this.#pairs.size)
-    return 2_000 + zones + entries + this.#zoneOfCity.byteLength + 2 * this.#firstKg.byteLength
+    this.size = cities.length + rates.length
+    this.#elsewhere = named.get(elsewhere ?? '')
+    this.#zoneOfCity = new Map(cities.map(({ cityId, zone }) => [cityId, named.get(zone)]))
+    for (const zone of zones) this.#rates.set(zone, new Map())
+    for (const { from, to, ...rate } of rates) this.#rates.get(named.get(from))?.set(named.get(to), priced(rate))
   }
 
   /** Returns undefined for a city without a zone. */
   zoneOf(cityId: number): Zone | undefined {
-    return this.#zones[this.#placeOf(cityId)]
+    return this.#zoneOfCity.get(cityId) ?? this.#elsewhere
   }
 
   /** Returns undefined when the card lacks the combination (docs/merchants/contract.md#errors). */
   find(originCityId: number, destinationCityId: number): Rate | undefined {
-    const from = this.#placeOf(originCityId)
-    const to = this.#placeOf(destinationCityId)
-    const index = from < 0 || to < 0 ? undefined : this.#pairs.get(this.#pairOf(from, to))
-    if (index === undefined) return undefined
-    return { firstKg: this.#firstKg[index] as number, eachExtraKg: this.#eachExtraKg[index] as number }
-  }
-
-  #placeOf(cityId: number): number {
-    const index = this.#cityIds.get(cityId)
-    return index === undefined ? this.#elsewhere : (this.#zoneOfCity[index] as number)
-  }
-
-  #pairOf(from: number, to: number): number {
-    return from * this.#zones.length + to
+    return this.#rates.get(this.zoneOf(originCityId))?.get(this.zoneOf(destinationCityId))
   }
 }
 
-const indexNumbers = (numbers: readonly number[]): ReadonlyMap<number, number> =>
-  new Map(numbers.map((number, index) => [number, index]))
-
-/** The bytes of an entry of such a map. */
-const entryBytes = 36
+/** Shares equal prices: a process keeps hundreds of thousands of rates, with few prices. */
+const createPrices = () => {
+  const known = new Map<string, Rate>()
+  return ({ firstKg, eachExtraKg }: Rate): Rate => {
+    const key = `${firstKg} ${eachExtraKg}`
+    const rate = known.get(key) ?? { firstKg, eachExtraKg }
+    known.set(key, rate)
+    return rate
+  }
+}
 
 /** Returns the charge in hundredths: the first kilogram, and each further one begun. */
 export const charge = (rate: Rate, weightKg: number): number =>

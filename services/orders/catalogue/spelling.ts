@@ -80,16 +80,6 @@ export const soundOf = (word: string): string =>
 
 const pairs = new Map(Object.entries({ g: 'k', d: 't', b: 'p', j: 'c', s: 'c' }))
 
-/** Returns the consonants of a sound as a set of bits, the same for those that are easily confused. */
-export const consonantsOf = (sound: string): number => {
-  let bits = 0
-  for (const letter of sound) {
-    const code = (letter === 'm' ? 'n' : (pairs.get(letter) ?? letter)).charCodeAt(0) - 97
-    if (code > 0 && code < 26 && !isWeak(letter)) bits |= 1 << code
-  }
-  return bits
-}
-
 /** Returns the consonant that a sound begins with, the same for those that are easily confused; `a` for a vowel. */
 export const startOf = (sound: string): string => {
   const letter = sound[0] ?? ''
@@ -104,57 +94,36 @@ const isDigit = (letter: string): boolean => letter >= '0' && letter <= '9'
 const lossOf = (letter: string): number => (isDigit(letter) ? 100 : isWeak(letter) ? 0.5 : 1.5)
 
 const changeOf = (a: string, b: string): number => {
-  if (a === b && a !== '?') return 0
+  if (a === b) return 0
   if (isDigit(a) || isDigit(b)) return 100
   if ((pairs.get(a) ?? a) === (pairs.get(b) ?? b)) return 0.25
   return (isWeak(a) && isWeak(b)) || (isNasal(a) && isNasal(b)) ? 0.5 : 1.5
 }
 
-/** a to z, 0 to 9, and one for all other letters. */
-const letters = 'abcdefghijklmnopqrstuvwxyz0123456789?'
-const kindsOfLetters = letters.length
-const codes = Uint8Array.from({ length: 128 }, (_, code) => {
-  const kind = letters.indexOf(String.fromCharCode(code))
-  return kind < 0 ? kindsOfLetters - 1 : kind
-})
-const losses = Float64Array.from(letters, lossOf)
-const changes = Float64Array.from({ length: kindsOfLetters ** 2 }, (_, at) =>
-  changeOf(letters[Math.floor(at / kindsOfLetters)] as string, letters[at % kindsOfLetters] as string),
-)
 const swap = 0.6
-const isLetter = (code: number): boolean => code < 26
-
 /** Longer sounds are not compared. */
 export const maxSoundLength = 40
-const width = maxSoundLength + 1
-/** Buffers that all comparisons reuse; allocating them would cost more than a comparison. */
-const [first, second] = [new Uint8Array(maxSoundLength), new Uint8Array(maxSoundLength)]
-const rows = new Float64Array(width * width)
 
 /** Returns the distance of two sounds: 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
 export const soundDistance = (one: string, other: string): number => {
-  const [n, m] = [read(one, first), read(other, second)]
-  for (let j = 1; j <= m; j++) rows[j] = at(rows, j - 1) + at(losses, at(second, j - 1))
-  for (let i = 1; i <= n; i++) {
-    const letter = at(first, i - 1)
-    const row = i * width
-    rows[row] = at(rows, row - width) + at(losses, letter)
-    for (let j = 1; j <= m; j++) {
-      const wanted = at(second, j - 1)
-      const changed = at(rows, row - width + j - 1) + at(changes, letter * kindsOfLetters + wanted)
-      const lost = Math.min(at(rows, row - width + j) + at(losses, letter), at(rows, row + j - 1) + at(losses, wanted))
-      const isSwapped = i > 1 && j > 1 && letter === at(second, j - 2) && wanted === at(first, i - 2)
-      const swapped =
-        isSwapped && isLetter(letter) && isLetter(wanted) ? at(rows, row - 2 * width + j - 2) + swap : changed
-      rows[row + j] = Math.min(changed, lost, swapped)
+  let before: number[] = []
+  let row = [0]
+  for (let j = 0; j < other.length; j++) row.push(at(row, j) + lossOf(other.charAt(j)))
+  for (let i = 0; i < one.length; i++) {
+    const letter = one.charAt(i)
+    const loss = lossOf(letter)
+    const next = [at(row, 0) + loss]
+    for (let j = 0; j < other.length; j++) {
+      const wanted = other.charAt(j)
+      const changed = at(row, j) + changeOf(letter, wanted)
+      const lost = Math.min(at(row, j + 1) + loss, at(next, j) + lossOf(wanted))
+      const isSwapped =
+        j > 0 && letter === other[j - 1] && wanted === one[i - 1] && !isDigit(letter) && !isDigit(wanted)
+      next.push(Math.min(changed, lost, isSwapped ? at(before, j - 1) + swap : changed))
     }
+    ;[before, row] = [row, next]
   }
-  return at(rows, n * width + m)
+  return at(row, other.length)
 }
 
-const at = (numbers: Float64Array | Uint8Array, index: number): number => numbers[index] as number
-
-const read = (sound: string, into: Uint8Array): number => {
-  for (let i = 0; i < sound.length; i++) into[i] = codes[sound.charCodeAt(i)] ?? kindsOfLetters - 1
-  return sound.length
-}
+const at = (costs: readonly number[], index: number): number => costs[index] as number
