@@ -37,10 +37,9 @@ const buildTwo = async (t: Test, connections: number) => {
 const userOf = (address: string): string => new URL(address).username
 
 const addState = (tx: Tx, id: number) =>
-  tx
-    .insertInto('states')
-    .values({ tenant_id: 'demo', state_id: id, name: `State ${id}`, is_active: true })
-    .execute()
+  sql`insert into states (tenant_id, state_id, name, is_active) values ('demo', ${id}, ${`State ${id}`}, true)`.execute(
+    tx,
+  )
 
 const countStates = `select count(*)::integer as states from states`
 
@@ -163,7 +162,7 @@ t.test('a commit that Postgres refuses rejects with its reason, not as in doubt'
 t.test('a query without a tenant in it sees and changes only the rows of its own tenant', async t => {
   const { pool, rows } = await buildTwo(t, 2)
   const seen = await inTenant(pool, 'other', async (tx: Tx) => {
-    await tx.updateTable('cities').set({ name: 'Renamed' }).execute()
+    await sql`update cities set name = 'Renamed'`.execute(tx)
     const { rows } = await sql<{ tenant_id: string }>`select distinct tenant_id from cities`.execute(tx)
     return rows
   })
@@ -178,7 +177,7 @@ t.test('a row of another tenant cannot be written', async t => {
     inTenant(pool, 'other', (tx: Tx) => addState(tx, 90)),
     { code: '42501' },
   )
-  const moves = (tx: Tx) => tx.updateTable('states').set({ tenant_id: 'demo' }).where('state_id', '=', 3).execute()
+  const moves = (tx: Tx) => sql`update states set tenant_id = 'demo' where state_id = 3`.execute(tx)
   await t.rejects(inTenant(pool, 'other', moves), { code: '42501' })
   t.strictSame(await rows(`select count(*)::integer as rows from states where tenant_id = 'demo'`), [{ rows: 3 }])
 })

@@ -22,11 +22,16 @@ export interface Account {
   readonly is_active: boolean
 }
 
+interface Query<Row> {
+  executeTakeFirst(): Promise<Row | undefined>
+  /** Keeps the row from changing until the transaction ends. */
+  forShare(): Pick<this, 'executeTakeFirst'>
+}
+
 /** The accounts that may log in at one endpoint: merchants or staff. */
 export interface Accounts<Row extends Account> {
   readonly kind: 'merchant' | 'staff'
-  /** Finds an account, and keeps it from changing until the transaction ends. */
-  readonly find: (tx: Tx, tenant: string, email: string) => Promise<Row | undefined>
+  readonly select: (tx: Tx, tenant: string, email: string) => Query<Row>
   readonly toHolder: (account: Row) => Holder
 }
 
@@ -104,7 +109,7 @@ const check = async <Row extends Account>(
 ): Promise<Checked<Row>> => {
   const retryAfterSeconds = throttle.secondsSpent(keys)
   if (retryAfterSeconds > 0) return { kind: 'too_many', retryAfterSeconds }
-  const account = await inTenant(pool, tenant, (tx: Tx) => accounts.find(tx, tenant, email))
+  const account = await inTenant(pool, tenant, (tx: Tx) => accounts.select(tx, tenant, email).executeTakeFirst())
   const isRight = await isPassword(password, account?.is_active ? account.password_hash : dummyHash)
   throttle.count(keys, isRight)
   return isRight && account ? { kind: 'right', account } : { kind: 'invalid_credentials' }
@@ -112,12 +117,12 @@ const check = async <Row extends Account>(
 
 const issueToken = <Row extends Account>(
   { pool, tokenSeconds }: Logins,
-  { kind, find, toHolder }: Accounts<Row>,
+  { kind, select, toHolder }: Accounts<Row>,
   { tenant, email, requestId }: Login,
   account: Row,
 ): Promise<LoggedIn<Row>> =>
   inTenant(pool, tenant, async (tx: Tx): Promise<LoggedIn<Row>> => {
-    const current = await find(tx, tenant, email)
+    const current = await select(tx, tenant, email).forShare().executeTakeFirst()
     // An operator changed the password or deactivated the account meanwhile.
     if (!current?.is_active || current.password_hash !== account.password_hash) return { kind: 'invalid_credentials' }
     const holder = { ...toHolder(current), fromLogin: true }

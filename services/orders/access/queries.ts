@@ -14,8 +14,12 @@ export const selectMerchant = (tx: Tx, tenant: string, email: string) =>
 export const staffColumns = ['staff_id', 'name', 'email', 'role', 'roles', 'password_hash', 'is_active'] as const
 export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>
 
-export const selectStaff = (tx: Tx, tenant: string) =>
-  tx.selectFrom('staff').select(staffColumns).where('tenant_id', '=', tenant)
+export const selectStaff = (tx: Tx, tenant: string, email: string) =>
+  tx
+    .selectFrom('staff')
+    .select(staffColumns)
+    .where('tenant_id', '=', tenant)
+    .where('email', '=', email.trim().toLowerCase())
 
 /** Reads the roles of a person. Rows from before a person could have several have `role` alone. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]

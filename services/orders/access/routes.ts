@@ -50,7 +50,7 @@ const LoggedInResponse = Type.Object(
 
 const accounts: Accounts<MerchantRow> = {
   kind: 'merchant',
-  find: (tx, tenant, email) => selectMerchant(tx, tenant, email).forShare().executeTakeFirst(),
+  select: selectMerchant,
   toHolder: ({ merchant_id: merchantId }) => ({ merchantId }),
 }
 

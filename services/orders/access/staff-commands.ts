@@ -124,15 +124,8 @@ const endSessions =
   (tenant: string, by: Actor, action: 'staff.password_changed' | 'staff.deactivated') =>
   async (tx: Tx, { staff_id, name }: StaffRow): Promise<void> => {
     await audit(tx, tenant, by, action, name)
-    const ended = await revokeLoginsOf(tx, tenant, 'staff_id', [staff_id])
-    if (ended.length > 0)
-      await audit(
-        tx,
-        tenant,
-        by,
-        'token.revoked',
-        ended.map(({ token_id }) => token_id),
-      )
+    const ended = (await revokeLoginsOf(tx, tenant, 'staff_id', [staff_id])).map(({ token_id }) => token_id)
+    await audit(tx, tenant, by, 'token.revoked', ended)
   }
 
 type Fields = ReturnType<typeof readRoleColumns> | { password_hash: string } | { is_active: false }

@@ -23,8 +23,7 @@ const tags = ['staff']
 
 const accounts: Accounts<StaffRow> = {
   kind: 'staff',
-  find: (tx, tenant, email) =>
-    selectStaff(tx, tenant).where('email', '=', email.trim().toLowerCase()).forShare().executeTakeFirst(),
+  select: selectStaff,
   toHolder: ({ staff_id: staffId, name: staffName }) => ({ staffName, staffId }),
 }
 

@@ -42,21 +42,17 @@ export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; servic
   )
 }
 
-type Wanted = StaffTokens['tokens']
-
 /** In the order of the tokens. */
 const findHolders = async (pool: pg.Pool, { tokens }: StaffTokens): Promise<(Caller | undefined)[]> => {
   const known = new Set(await findTenantIds(pool))
-  const found = new Map<string, Caller>()
-  for (const [tenant, wanted = []] of Map.groupBy(tokens, ({ tenant }) => tenant))
-    if (known.has(tenant)) for (const [key, caller] of await findInTenant(pool, tenant, wanted)) found.set(key, caller)
-  return tokens.map(({ tenant, hash }) => found.get(`${tenant} ${hash}`))
-}
-
-const findInTenant = async (pool: pg.Pool, tenant: string, wanted: Wanted): Promise<[string, Caller][]> => {
-  const hashes = [...new Set(wanted.map(({ hash }) => hash))].map(hash => Buffer.from(hash, 'hex'))
-  const callers = await inTenant(pool, tenant, (tx: Tx) => findCallers(tx, tenant, hashes))
-  return [...callers].map(([hash, caller]) => [`${tenant} ${Buffer.from(hash, 'base64').toString('hex')}`, caller])
+  const wanted = tokens.map(({ tenant, hash }) => ({ tenant, hash: Buffer.from(hash, 'hex') }))
+  const found = new Map<string, ReadonlyMap<string, Caller>>()
+  for (const [tenant, group] of Map.groupBy(wanted, ({ tenant }) => tenant)) {
+    if (!known.has(tenant)) continue
+    const hashes = group.map(({ hash }) => hash)
+    found.set(tenant, await inTenant(pool, tenant, (tx: Tx) => findCallers(tx, tenant, hashes)))
+  }
+  return wanted.map(({ tenant, hash }) => found.get(tenant)?.get(hash.toString('base64')))
 }
 
 const toHolder = (caller: Caller | undefined): StaffTokenHolders['data'][number] =>

@@ -2,15 +2,15 @@ import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { ErrorBody, errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
-import { listQuery } from '@courier/shared/lists/filters.ts'
+import { listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import { requestStatuses, type Tx } from '../database/tables.ts'
+import { StatusMove } from '../moves/move-schema.ts'
 import { CustomerRequest, exampleRequest, listRequests } from '../tracking/customer-requests.ts'
 import { type Decided, decide } from './decide.ts'
-import { RequestDecision, requestFilters } from './schema.ts'
 
 interface RequestsOptions {
   readonly pool: pg.Pool
@@ -18,9 +18,24 @@ interface RequestsOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-const RequestsQuery = listQuery(cursorFields, requestFilters)
+const RequestsQuery = listQuery(cursorFields, {
+  status: oneOf(requestStatuses, 'Without it all.'),
+  waybill_number: text('The whole number.'),
+})
 const cursors = listCursor(/^[1-9]\d{0,17}$/)
 const common = { tags: ['staff'], security: [{ token: [] }] }
+const RequestDecision = Type.Object(
+  {
+    decision: Type.Union([Type.Literal('accepted'), Type.Literal('declined')], { must: 'be accepted or declined' }),
+    note: Type.Optional({ ...StatusMove.properties.note, description: 'Sent to the notifier, for its messages.' }),
+  },
+  {
+    title: 'RequestDecision',
+    additionalProperties: false,
+    examples: [{ decision: 'accepted', note: 'Tomorrow after 4 pm' }],
+  },
+)
+
 const decidedMessage = 'Request Decided Successfully'
 const closed = {
   ...ErrorBody,
@@ -81,19 +96,13 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
       },
     },
     async request => {
-      const { tenant, name: by, actor } = request.staff
-      const { decision, note } = request.body
-      const { traceparent } = request
-      const wanted = {
-        tenant,
-        requestId: request.params.id,
-        decision,
-        note: note?.trim() || null,
-        by,
-        actor,
-        traceparent,
-      }
-      const decided = id.test(wanted.requestId) ? await decide(pool, wanted) : { kind: 'unknown' as const }
+      const { tenant, actor } = request.staff
+      const { decision } = request.body
+      const wanted = { decision, note: request.body.note?.trim() || null, by: actor.name }
+      const { id: requestId } = request.params
+      const decided = id.test(requestId)
+        ? await decide(pool, { tenant, requestId, ...wanted, actor, traceparent: request.traceparent })
+        : { kind: 'unknown' as const }
       if (decided.kind === 'unknown') throw app.httpErrors.notFound('There is no such request.')
       const row = rowOf(decided)
       if (decided.kind === 'decided' && !decided.isRepeated) {

@@ -22,39 +22,31 @@ const linesOf = (page: Page, text: string, width: number, style: TextStyle): str
   const space = widthOf(page, ' ', style)
   const lines: string[] = []
   let [line, filled] = ['', 0]
-  for (const word of text.split(/\s+/).filter(Boolean))
-    for (const [part, partWidth] of partsOf(page, word, width, style)) {
+  for (const word of text
+    .trim()
+    .replace(/\s+/g, ' ')
+    .split(/(?<= )/))
+    for (const part of partsOf(page, word, width, style)) {
       if (lines.length > maxLines) return lines
-      const isNext = line !== '' && filled + space + partWidth <= width
-      if (line !== '' && !isNext) lines.push(line)
-      line = isNext ? `${line} ${part}` : part
-      filled = isNext ? filled + space + partWidth : partWidth
+      const partWidth = widthOf(page, part.trimEnd(), style)
+      if (line !== '' && filled + partWidth > width) {
+        lines.push(line.trimEnd())
+        ;[line, filled] = ['', 0]
+      }
+      line += part
+      filled += partWidth + (part.endsWith(' ') ? space : 0)
     }
-  return line ? [...lines, line] : lines
+  return line === '' ? lines : [...lines, line.trimEnd()]
 }
 
 /**
- * Measures the word, or the parts of one that is too wide for a line. Such a word is measured by its letters: given
- * the whole, pdfkit would keep each measured beginning as long as the document.
+ * Returns the word, or the letters of one that is too wide for a line: given the whole, pdfkit would keep each measured
+ * beginning as long as the document.
  */
-const partsOf = (page: Page, word: string, width: number, style: TextStyle): [part: string, width: number][] => {
-  if (word.length < maxWholeWord) {
-    const whole = widthOf(page, word, style)
-    if (whole <= width) return [[word, whole]]
-  }
-  const parts: [string, number][] = []
-  let [part, filled] = ['', 0]
-  for (const { segment } of clusters.segment(word)) {
-    const letter = widthOf(page, segment, style)
-    if (part && filled + letter > width) {
-      parts.push([part, filled])
-      ;[part, filled] = ['', 0]
-    }
-    part += segment
-    filled += letter
-  }
-  return [...parts, [part, filled]]
-}
+const partsOf = (page: Page, word: string, width: number, style: TextStyle): string[] =>
+  word.length < maxWholeWord && widthOf(page, word.trimEnd(), style) <= width
+    ? [word]
+    : Array.from(clusters.segment(word), ({ segment }) => segment)
 
 /** The limit in UTF-16 units: no longer word fits on a line of a label. */
 const maxWholeWord = 60

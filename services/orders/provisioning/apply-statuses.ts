@@ -2,7 +2,7 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, findUsedKeys, lockStatusSet } from '../statuses/status-queries.ts'
 import { merchantStatusKeys, type Status, type Statuses, standardStatuses } from '../statuses/statuses.ts'
-import { isWholeSet } from './check-statuses.ts'
+import { isWholeSet } from './check-file.ts'
 import type { Wanted } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 

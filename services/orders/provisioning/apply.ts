@@ -8,6 +8,7 @@ import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
+import { isWhole } from './check-file.ts'
 import { toCities, toRateCards, toSettings } from './file-rows.ts'
 import { findWarnings } from './find-warnings.ts'
 import { sync } from './sync.ts'
@@ -47,8 +48,6 @@ export const applyTenant = async (
   if (!dryRun && endsTokens(result)) await delay(forgottenMilliseconds)
   return result
 }
-
-const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile => 'states' in file
 
 const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> => {
   const { id } = file.tenant

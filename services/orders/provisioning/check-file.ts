@@ -1,10 +1,9 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { badText, isBadText, validationErrors } from '@courier/shared/errors/field-errors.ts'
+import { badText, isBadText, required, validationErrors } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { checkStatuses } from './check-statuses.ts'
+import { merchantStatusKeys } from '../statuses/statuses.ts'
 import { MerchantsFile, TenantFile } from './tenant-file.ts'
-import { type Add, unique } from './unique.ts'
 
 const check = TypeCompiler.Compile(TenantFile)
 const checkMerchantsFile = TypeCompiler.Compile(MerchantsFile)
@@ -21,25 +20,36 @@ type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { ki
 
 /** Checks the shape of a tenant file, and that it defines everything that it refers to, once. Pure. */
 export const checkFile = (value: unknown): CheckedFile => {
+  const schema = isOfMerchants(value) ? checkMerchantsFile : check
+  if (!schema.Check(value)) return { kind: 'refused', errors: validationErrors(schema, value) }
+  const file = value as TenantFile | MerchantsFile
   const errors: FieldErrors = {}
   const add = (path: string, sentence: string): void => {
     errors[path] = [...(errors[path] ?? []), sentence]
   }
-  if (isOfMerchants(value)) {
-    if (!checkMerchantsFile.Check(value))
-      return { kind: 'refused', errors: validationErrors(checkMerchantsFile, value) }
-    checkTexts(value, '', add)
-    checkMerchants(value.merchants, undefined, add)
-    return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file: value }
+  checkTexts(file, '', add)
+  if (isWhole(file)) {
+    checkTimeZone(file, add)
+    checkCities(file, add)
+    checkRateCards(file, add)
+    checkStatuses(file, add)
   }
-  if (!check.Check(value)) return { kind: 'refused', errors: validationErrors(check, value) }
-  checkTexts(value, '', add)
-  checkTimeZone(value, add)
-  checkCities(value, add)
-  checkRateCards(value, add)
-  checkMerchants(value.merchants, new Set(value.rate_cards.map(card => card.name)), add)
-  checkStatuses(value, add)
-  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file: value }
+  checkMerchants(file.merchants, isWhole(file) ? new Set(file.rate_cards.map(card => card.name)) : undefined, add)
+  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file }
+}
+
+export const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile => 'states' in file
+
+/** Adds an error at a path. */
+type Add = (path: string, sentence: string) => void
+
+/** Returns a check that adds an error at the path of every value that it has seen before. */
+const unique = (add: Add, what: string) => {
+  const seen = new Set<unknown>()
+  return (path: string, value: unknown): void => {
+    if (seen.has(value)) add(path, `The ${what} ${value} is there twice.`)
+    seen.add(value)
+  }
 }
 
 const checkTexts = (value: unknown, path: string, add: Add): void => {
@@ -123,5 +133,33 @@ const checkMerchants = (merchants: MerchantsFile['merchants'], cards: Set<string
       businessId(`merchants.${m}.businesses.${b}.id`, business.id)
     if (merchant.businesses.filter(business => business.default).length > 1)
       add(`merchants.${m}.businesses`, 'A merchant has one default business at most.')
+  }
+}
+
+type Entries = NonNullable<TenantFile['statuses']>
+
+/** Returns true if a file replaces the set of statuses instead of renaming or recolouring some. */
+export const isWholeSet = (entries: Entries): boolean => entries.some(entry => entry.moves)
+
+const checkStatuses = ({ statuses = [] }: TenantFile, add: Add): void => {
+  const once = unique(add, 'status key')
+  for (const [index, { key }] of statuses.entries()) once(`statuses.${index}.key`, key)
+  if (isWholeSet(statuses)) checkSet(statuses, add)
+}
+
+const checkSet = (statuses: Entries, add: Add): void => {
+  const keys = new Set(statuses.map(({ key }) => key))
+  const missing = merchantStatusKeys.filter(key => !keys.has(key))
+  if (missing.length > 0)
+    add('statuses', `The set lacks ${missing.join(' and ')}, which the calls of merchants rely on.`)
+  for (const [index, { name, moves }] of statuses.entries()) {
+    const path = `statuses.${index}`
+    if (name === undefined) add(`${path}.name`, required('name'))
+    if (moves === undefined) add(`${path}.moves`, 'Give every status its moves for a new set, or none for new names.')
+    const once = unique(add, 'move to')
+    for (const [m, move] of (moves ?? []).entries()) {
+      if (!keys.has(move)) add(`${path}.moves.${m}`, `There is no status ${move} in this set.`)
+      once(`${path}.moves.${m}`, move)
+    }
   }
 }

@@ -64,19 +64,10 @@ const findMerchant = (pool: pg.Pool, { tenant, email }: MerchantRequest) =>
     if (!row) return undefined
     const businesses = await tx
       .selectFrom('businesses')
-      .select(['business_id', 'name', 'is_default'])
+      .select(['business_id as id', 'name', 'is_default as default'])
       .where('tenant_id', '=', tenant)
       .where('merchant_id', '=', row.merchant_id)
       .where('is_active', '=', true)
       .execute()
-    return {
-      name: row.name,
-      email: row.email,
-      rate_card: row.rate_card,
-      businesses: businesses.map(({ business_id, name, is_default }) => ({
-        id: business_id,
-        name,
-        default: is_default,
-      })),
-    }
+    return { name: row.name, email: row.email, rate_card: row.rate_card, businesses }
   })
