@@ -9,7 +9,6 @@ export const statusOf = {
   forbidden: 403,
   role_forbidden: 403,
   not_found: 404,
-  route_not_found: 404,
   unknown_tenant: 404,
   method_not_allowed: 405,
   request_timeout: 408,
@@ -74,7 +73,12 @@ export type HttpError = ReturnType<typeof httpErrors.getHttpError> & {
 export const httpError = (code: ErrorCode, message: string, details: ErrorDetails = {}): HttpError =>
   Object.assign(httpErrors.getHttpError(statusOf[code], message), { code, details })
 
-export const notFound = (): HttpError => httpError('route_not_found', 'There is nothing at this address.')
+/** Nothing is at the address or, of a kind, the caller has none of that id. */
+export const notFound = (kind?: string): HttpError =>
+  httpError(
+    'not_found',
+    kind ? `The requested ${kind} does not exist in the system` : 'There is nothing at this address.',
+  )
 
 /** Anything may be thrown, text too. */
 export const isHttpError = (error: unknown): error is HttpError => isPlainHttpError(error) && 'details' in error
@@ -159,7 +163,7 @@ const examples: Record<number, ErrorBody> = {
   400: { message: 'The X-tenant header is required.', code: 'tenant_required' },
   401: { message: 'Unauthenticated.', code: 'unauthenticated' },
   403: { message: 'Forbidden.', code: 'forbidden' },
-  404: { message: 'There is nothing at this address.', code: 'route_not_found' },
+  404: { message: 'There is nothing at this address.', code: 'not_found' },
   405: { message: 'The GET method is not supported here; use POST.', code: 'method_not_allowed' },
   408: { message: 'Request Timeout.', code: 'request_timeout' },
   409: {

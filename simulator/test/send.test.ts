@@ -190,5 +190,5 @@ t.test('a button with a variable needs its parameter', async t => {
 t.test('an unknown path gets an error of the API, an unknown address one of ours', async t => {
   const { call } = await build(t)
   t.equal((await call('/v17.0/123/nowhere')).body.error.code, 2500)
-  t.same((await call('/nowhere')).body, { message: 'There is nothing at this address.', code: 'route_not_found' })
+  t.same((await call('/nowhere')).body, { message: 'There is nothing at this address.', code: 'not_found' })
 })

@@ -1,5 +1,5 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
-import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { choice, filterRows, flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -139,7 +139,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
       const { pin, certificate } = request.body
       await beforeSealing()
       const result = await registerNumber(options, tenant, id, { pin, certificate }, actor)
-      if (result.kind === 'unknown_channel') throw noSuchChannel()
+      if (result.kind === 'unknown_channel') throw notFound('channel')
       if (result.kind === 'refused') throw invalid({ registration: [result.reason] })
       if (result.kind !== 'registered') {
         const { error: err, kind, reason } = result
@@ -172,7 +172,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
       const { phone_number_id: id } = request.params
       const { tenant, actor } = request.staff
       const result = await checkChannel(options, tenant, id, actor)
-      if (!result) throw noSuchChannel()
+      if (!result) throw notFound('channel')
       const { checked, isResumed } = result
       const { ok, problems } = checked
       request.log.info({ phone_number_id: id, ok, problems: problems.length, resumed: isResumed }, 'channel.checked')
@@ -201,7 +201,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
         if (before) await resumeChannel(tx, tenant, id, actor)
         return before
       })
-      if (!before) throw noSuchChannel()
+      if (!before) throw notFound('channel')
       if (before.state === 'paused') request.log.info({ phone_number_id: id }, 'channel.resumed')
       onResumed()
       return {
@@ -211,5 +211,3 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
     },
   )
 }
-
-const noSuchChannel = (): HttpError => httpError('not_found', 'There is no such channel.')

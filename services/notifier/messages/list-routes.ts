@@ -1,6 +1,6 @@
 import type { Staff } from '@courier/shared/access/staff.ts'
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
-import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -98,7 +98,7 @@ const readPage = async (
 export const readMessage = async (tx: Tx, staff: Staff, id: string): Promise<Static<typeof OneMessage>> => {
   const row = await findMessage(tx, staff.tenant, id)
   const [data] = await readViews(tx, staff, row ? [row] : [])
-  if (!data) throw httpError('not_found', 'There is no such message.')
+  if (!data) throw notFound('message')
   return { data }
 }
 

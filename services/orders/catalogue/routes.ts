@@ -1,4 +1,4 @@
-import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { filterRows } from '@courier/shared/lists/filters.ts'
 import { pageOf, wantedPage } from '@courier/shared/lists/pages.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -63,7 +63,7 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
     app.get(`/${kind}/:id`, { schema, serializerCompiler }, async ({ merchant, params: { id } }) => {
       const row = (await findRows(merchant)).find(row => String(row.id) === id)
       if (row) return { data: row }
-      throw httpError('not_found', `The requested ${kind} does not exist in the system`)
+      throw notFound(kind)
     })
   }
   addOne('business', ['getBusiness', "One of the merchant's businesses"], Business, merchant =>

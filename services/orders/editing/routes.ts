@@ -1,6 +1,6 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
-import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TSchema } from '@sinclair/typebox'
@@ -10,7 +10,6 @@ import { maxOrderBytes } from '../booking/schema.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
 import type { Mover } from '../moves/check-moves.ts'
-import { unknownWaybill } from '../tracking/waybill-routes.ts'
 import { type Edited, editOrder } from './edit-order.ts'
 import { readEdit } from './read-edit.ts'
 import { EditedOrder, EditHeaders, editedMessage, OrderEdit, StaffOrderEdit } from './schema.ts'
@@ -98,7 +97,7 @@ const toResponse = (edited: Edited, waybill_number: string, reply: FastifyReply)
       return { message: editedMessage, data, ...(Object.keys(warnings).length > 0 && { warnings }) }
     }
     case 'unknown':
-      throw unknownWaybill()
+      throw notFound('waybill')
     case 'stale':
       throw httpError('precondition_failed', stale, { headers: { etag: edited.etag } })
     case 'refused':

@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { scopeOf } from '../access/merchant.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
-import { unknownWaybill } from '../tracking/waybill-routes.ts'
 import type { PrintJob } from './draw.ts'
 import { type Caller, findAllLabels, findLabels, type LabelStore } from './find-labels.ts'
 import type { Label, Layout } from './label.ts'
@@ -80,7 +79,7 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) =>
     async (request, reply) => {
       const caller = callerOf(request)
       const found = await findLabels(options, caller, [request.params.waybill])
-      if (found.size === 0) throw unknownWaybill()
+      if (found.size === 0) throw notFound('waybill')
       return print(printer, reply, caller.tenant, [...found.values()], request.query)
     },
   )

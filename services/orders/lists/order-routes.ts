@@ -1,4 +1,4 @@
-import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { listQuery } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -24,7 +24,6 @@ import {
   TrackedOrderView,
 } from '../tracking/order-view.ts'
 import type { FindOrder, TrackedOrder } from '../tracking/read-orders.ts'
-import { unknownWaybill } from '../tracking/waybill-routes.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { createOrderPages, OrderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
@@ -116,7 +115,7 @@ const addOne = (
   app.get<{ Params: Static<typeof WaybillParams> }>(path, { schema, serializerCompiler }, async (request, reply) => {
     const { tenant, merchantId } = scopeOf(request as FastifyRequest)
     const order = await findOrder(tenant, request.params.waybill, merchantId)
-    if (!order) throw unknownWaybill()
+    if (!order) throw notFound('waybill')
     return { data: await view(order, reply) }
   })
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { PageOf } from '@courier/shared/lists/cursor.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -12,7 +13,7 @@ import { listedDays } from './housekeeping.ts'
 import { sendOnce } from './post.ts'
 import { findTarget, listDeliveries, replay } from './queries.ts'
 import * as route from './route-options.ts'
-import { DeliveryQuery, exampleDelivery, examplePing, Ping, ReplayPeriod, WebhookDelivery } from './schema.ts'
+import { cursors, DeliveryQuery, exampleDelivery, examplePing, Ping, ReplayPeriod, WebhookDelivery } from './schema.ts'
 import { openSecret } from './secrets.ts'
 
 /** Sends something to a webhook, to try it or again, and lists what was sent. */
@@ -94,26 +95,23 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
         operationId: 'listWebhookDeliveries',
         summary: 'Deliveries to a webhook and their results',
         description: `Newest events first: those of the last ${listedDays} days, and all pending ones.`,
-        querystring: DeliveryQuery,
+        querystring: DeliveryQuery.schema,
         response: {
-          200: Type.Object(
-            { data: Type.Array(WebhookDelivery), next_cursor: Type.Union([Type.String(), Type.Null()]) },
-            { title: 'WebhookDeliveries', examples: [{ data: [exampleDelivery], next_cursor: null }] },
-          ),
+          200: PageOf(WebhookDelivery, 'WebhookDeliveries', exampleDelivery),
           ...route.failuresOfOne,
         },
       },
       serializerCompiler: () => JSON.stringify,
     },
     async request => {
-      const [id, { state, cursor: before, limit: most = 50 }] = [route.readId(request), request.query]
-      const limit = Number(most)
       const { merchant } = request
-      const filter = { state, before, limit: limit + 1 }
+      const id = route.readId(request)
+      const { state } = DeliveryQuery.read(request.query)
+      const { after, limit } = cursors.read(request.query)
+      const filter = { state, before: after[0], limit: limit + 1 }
       const found = await inTenant(pool, merchant.tenant, (tx: Tx) => listDeliveries(tx, merchant, id, filter))
-      const rows = route.expectFound(found)
-      const data = rows.slice(0, limit).map(({ position: _, ...delivery }) => delivery)
-      return { data, next_cursor: rows.length > limit ? (rows[limit - 1]?.position ?? null) : null }
+      const { data, next_cursor } = cursors.toPage(route.expectFound(found), limit, ({ position }) => [position])
+      return { data: data.map(({ position: _, ...delivery }) => delivery), next_cursor }
     },
   )
 }

@@ -1,4 +1,4 @@
-import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
 import { type Action, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
@@ -34,7 +34,7 @@ export const readId = ({ params: { id } }: { params: { id: string } }): string =
   expectFound(isId.test(id) ? id : undefined)
 
 export const expectFound = <Value>(value: Value | undefined): Value => {
-  if (value === undefined) throw httpError('not_found', 'The requested webhook does not exist.')
+  if (value === undefined) throw notFound('webhook')
   return value
 }
 

@@ -1,3 +1,5 @@
+import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
+import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { ChangeItem, exampleChange } from '../changes/schema.ts'
 import { changeTypes } from '../database/tables.ts'
@@ -121,33 +123,8 @@ export const exampleDelivery = {
   ...{ next_attempt_at: '2026-02-20T09:12:50.000000Z', body: exampleMessage },
 }
 
-export const DeliveryQuery = Type.Object({
-  state: Type.Optional(
-    Type.String({
-      maxLength: 9,
-      pattern: '^(pending|delivered|failed)$',
-      must: 'be pending, delivered or failed',
-      description: 'Only events in this state.',
-    }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      maxLength: 15,
-      pattern: '^[1-9][0-9]{0,14}$',
-      must: 'be the next_cursor of an earlier response',
-      description: 'The next_cursor of the previous response.',
-    }),
-  ),
-  limit: Type.Optional(
-    Type.String({
-      maxLength: 3,
-      pattern: '^([1-9][0-9]?|100)$',
-      must: 'be a whole number, 1 to 100',
-      description: 'Maximum number of events. Default: 50.',
-      documented: { type: 'integer', minimum: 1, maximum: 100 },
-    }),
-  ),
-})
+export const DeliveryQuery = listQuery(cursorFields, { state: oneOf(deliveryStates, 'Only events in this state.') })
+export const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
 const header = (name: string, description: string) => ({
   ...{ name, in: 'header', required: true, description },

@@ -179,7 +179,7 @@ t.test('nobody sees or changes the webhooks of another merchant', async t => {
     call('GET', `/${id}/deliveries`, undefined, { token }),
   ]
   for (const { status, body } of await Promise.all(attempts))
-    t.strictSame([status, body.message], [404, 'The requested webhook does not exist.'])
+    t.strictSame([status, body.message], [404, 'The requested webhook does not exist in the system'])
   for (const odd of ['x', '%00', "'", id.toUpperCase(), `${id}0`])
     t.equal((await call('DELETE', `/${odd}`)).status, 404, odd)
   sender.start()

@@ -1,11 +1,10 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import { requireService } from '@courier/shared/access/service.ts'
-import { errorResponses } from '@courier/shared/errors/errors.ts'
+import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { exampleDetails, OrderDetails, toDetails } from './order-details.ts'
 import type { FindOrder } from './read-orders.ts'
-import { unknownWaybill } from './waybill-routes.ts'
 
 interface InternalOptions {
   findOrder: FindOrder
@@ -38,7 +37,7 @@ export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
     },
     async ({ params: { tenant, waybill } }) => {
       const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
-      if (!order) throw unknownWaybill()
+      if (!order) throw notFound('waybill')
       return { data: toDetails(order, publicUrl) }
     },
   )

@@ -1,6 +1,6 @@
 import { isTenantId, tenantOf } from '@courier/shared/access/authenticate.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
-import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -25,9 +25,6 @@ const PublicWaybill = Type.Object(
   { title: 'RequiredWaybill', examples: [{ waybill_number: 'DM00000001', tracking_code: 'q3x0cJ2mYb8' }] },
 )
 const bodyLimit = maxWaybillBodyBytes
-
-export const unknownWaybill = (): HttpError =>
-  httpError('not_found', 'The requested waybill does not exist in the system')
 
 /** Bodies of every content type stay bytes: `readWaybill` reads them. */
 const acceptWaybillBody = (app: FastifyInstance): void => {
@@ -76,7 +73,7 @@ const addReads = (
   const read = async (request: FastifyRequest) => {
     const { tenant, merchantId } = request.merchant
     const order = await findOrder(tenant, waybillOf(request, await bodyOf(request)), merchantId)
-    if (!order) throw unknownWaybill()
+    if (!order) throw notFound('waybill')
     return { data: toView(order) }
   }
   app.get(path, { bodyLimit, schema }, read)
@@ -123,7 +120,7 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
       const body = await bodyOf(request)
       const waybill = waybillOf(request, body)
       const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
-      if (!order) throw unknownWaybill()
+      if (!order) throw notFound('waybill')
       return { data: publicView(order, trackingCodeIn(body), new Date()) }
     },
   )
