@@ -55,7 +55,8 @@ export const checkChannel = async (
     const channel = await findChannel(tx, tenant, phoneNumberId)
     if (!channel) return undefined
     const [shown] = await showChannels(tx, tenant, [channel])
-    return { channel, hasWebhooks: shown?.webhooks, newest: await newestToken(tx, keyring, tenant, phoneNumberId) }
+    const newest = await newestToken(tx, keyring, { tenant, phoneNumberId })
+    return { channel, hasWebhooks: shown?.webhooks, newest }
   })
   if (!found) return undefined
   const { channel, hasWebhooks, newest } = found
@@ -107,7 +108,7 @@ const markHealthy = async (
     await audit(tx, tenant, by, 'channel.checked', phoneNumberId)
     const isPaused = channel?.state === 'paused'
     if (isPaused) await resumeChannel(tx, tenant, phoneNumberId, by)
-    if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
+    if (worked !== undefined) await promoteToken(tx, keyring, { tenant, phoneNumberId }, worked)
     return isPaused
   }).catch(unlessLost)
   if (worked !== undefined) tokens.forget(tenant, phoneNumberId)

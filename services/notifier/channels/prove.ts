@@ -1,6 +1,6 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { type Keyring, VaultError } from '@courier/shared/vault.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -10,7 +10,7 @@ import type { MessagingApi } from '../messaging-api/client.ts'
 import type { Refused } from '../messaging-api/responses.ts'
 import { holdsScope } from './health.ts'
 import { updateChannel } from './queries.ts'
-import { findSecrets } from './secrets.ts'
+import { findTokens, unlessUnopened } from './secrets.ts'
 
 export interface Prover {
   readonly pool: pg.Pool
@@ -36,11 +36,8 @@ export const own = async (prover: Prover, tenant: string, phoneNumberId: string)
 
 /** Judges a tenant's access tokens for a number by the API. Refused: the API refuses all of them. */
 const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string) => {
-  const ref = { tenant, phoneNumberId, kind: 'access_token' } as const
-  const secrets = await inTenant(pool, tenant, (tx: Tx) => findSecrets(tx, keyring, ref)).catch(error => {
-    if (error instanceof VaultError) return undefined
-    throw error
-  })
+  const find = (tx: Tx) => findTokens(tx, keyring, { tenant, phoneNumberId })
+  const secrets = await inTenant(pool, tenant, find).catch(unlessUnopened)
   let verdict: 'refused' | 'unknown' = secrets ? 'refused' : 'unknown'
   for (const accessToken of secrets?.values() ?? []) {
     const response = await api.phoneNumber({ accessToken }, phoneNumberId)

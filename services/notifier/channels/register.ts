@@ -7,7 +7,8 @@ import { classify, nameScope } from '../messaging-api/classify.ts'
 import type { Registration } from '../messaging-api/client.ts'
 import type { Failed } from '../messaging-api/responses.ts'
 import { findChannel, updateChannel } from './queries.ts'
-import { type ChannelDependencies, type NewestToken, newestToken, promoteToken, storeSecret } from './secrets.ts'
+import type { ChannelDependencies, ChannelRef, NewestToken } from './secrets.ts'
+import { newestToken, promoteToken, storeSecret } from './secrets.ts'
 import { type Channel, readChannel } from './view.ts'
 
 /** The API's own limit (docs/contributors/messaging-api.md#register): one more blocks the number for 72 hours. */
@@ -27,29 +28,26 @@ type RegistrationResult =
  * 72 hours is refused without one.
  */
 export const registerNumber = async (
-  dependencies: ChannelDependencies,
-  tenant: string,
-  phoneNumberId: string,
+  { pool, keyring, api, tokens }: ChannelDependencies,
+  channel: ChannelRef,
   registration: Registration,
   by: Actor,
 ): Promise<RegistrationResult> => {
-  const { pool, keyring, api, tokens } = dependencies
-  const started = await inTenant(pool, tenant, (tx: Tx) =>
-    startRegistration(tx, keyring, tenant, phoneNumberId, by),
-  ).catch(unlessInDoubt)
+  const { tenant, phoneNumberId } = channel
+  const started = await inTenant(pool, tenant, (tx: Tx) => start(tx, keyring, channel, by)).catch(unlessInDoubt)
   if (started.kind !== 'started') return started
   const result = await api.register(started, phoneNumberId, registration)
   if (result.kind !== 'registered') return failure(result)
-  try {
-    const worked = started.isNext ? started.accessToken : undefined
-    const channel = await inTenant(pool, tenant, (tx: Tx) =>
-      storeRegistration(tx, keyring, tenant, phoneNumberId, registration.pin, worked, by),
-    )
-    tokens.forget(tenant, phoneNumberId)
-    return { kind: 'registered', channel }
-  } catch (error) {
-    return { kind: 'unknown', reason: notStored, error }
-  }
+  return inTenant(pool, tenant, async (tx: Tx): Promise<RegistrationResult> => {
+    await lockTenant(tx, tenant)
+    await updateChannel(tx, tenant, phoneNumberId, { registered_at: sql<Date>`now()` })
+    if (started.isNext) await promoteToken(tx, keyring, channel, started.accessToken)
+    await storeSecret(tx, keyring, { ...channel, kind: 'pin' }, registration.pin)
+    await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
+    return { kind: 'registered', channel: (await readChannel(tx, tenant, phoneNumberId)) as Channel }
+  })
+    .finally(() => tokens.forget(tenant, phoneNumberId))
+    .catch(error => ({ kind: 'unknown', reason: notStored, error }))
 }
 
 const notStored =
@@ -63,33 +61,15 @@ const unlessInDoubt = (error: unknown): RegistrationResult => {
   }
 }
 
-/** `worked` is the new access token of a rotation, if it was used. */
-const storeRegistration = async (
+const start = async (
   tx: Tx,
   keyring: Keyring,
-  tenant: string,
-  phoneNumberId: string,
-  pin: string,
-  worked: string | undefined,
-  by: Actor,
-): Promise<Channel> => {
-  await lockTenant(tx, tenant)
-  await updateChannel(tx, tenant, phoneNumberId, { registered_at: sql<Date>`now()` })
-  if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
-  await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'pin' }, pin)
-  await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
-  return (await readChannel(tx, tenant, phoneNumberId)) as Channel
-}
-
-const startRegistration = async (
-  tx: Tx,
-  keyring: Keyring,
-  tenant: string,
-  phoneNumberId: string,
+  channel: ChannelRef,
   by: Actor,
 ): Promise<RegistrationResult | ({ kind: 'started' } & NewestToken)> => {
+  const { tenant, phoneNumberId } = channel
   if (!(await findChannel(tx, tenant, phoneNumberId))) return { kind: 'unknown_channel' }
-  const newest = await newestToken(tx, keyring, tenant, phoneNumberId)
+  const newest = await newestToken(tx, keyring, channel)
   if (!newest) return refused('The channel has no access token: store one first.')
   const nextAt = await countRequest(tx, tenant, phoneNumberId)
   if (nextAt)

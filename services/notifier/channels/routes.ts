@@ -7,10 +7,10 @@ import { Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import { Checked, checkChannel, exampleCheck } from './check.ts'
 import { ChannelBody, PhoneNumberId, Pin } from './fields.ts'
-import { putChannel } from './put.ts'
 import { findChannels, resumeChannel } from './queries.ts'
 import { registerNumber } from './register.ts'
 import type { ChannelDependencies } from './secrets.ts'
+import { putChannel } from './store.ts'
 import { Channel, exampleChannel, noWebhooks, readChannel, showChannels } from './view.ts'
 
 interface ChannelsOptions extends ChannelDependencies {
@@ -138,7 +138,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
       const { phone_number_id: id } = request.params
       const { pin, certificate } = request.body
       await beforeSealing()
-      const result = await registerNumber(options, tenant, id, { pin, certificate }, actor)
+      const result = await registerNumber(options, { tenant, phoneNumberId: id }, { pin, certificate }, actor)
       if (result.kind === 'unknown_channel') throw notFound('channel')
       if (result.kind === 'refused') throw invalid({ registration: [result.reason] })
       if (result.kind !== 'registered') {

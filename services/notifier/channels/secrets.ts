@@ -43,7 +43,8 @@ export const storeSecret = async (
   return known.size === 0 ? 'added' : 'changed'
 }
 
-const unlessUnopened = (error: unknown): undefined => {
+/** Returns undefined for a secret that cannot be opened; rethrows other errors. */
+export const unlessUnopened = (error: unknown): undefined => {
   if (!(error instanceof VaultError)) throw error
 }
 
@@ -93,16 +94,16 @@ export interface NewestToken {
   readonly isNext: boolean
 }
 
-const tokenOf = (tenant: string, phoneNumberId: string): SecretRef => ({ tenant, phoneNumberId, kind: 'access_token' })
+/** A number of a tenant. */
+export type ChannelRef = Omit<SecretRef, 'kind'>
 
-/** Reads the newest access token of a number, straight from the database. */
-export const newestToken = async (
-  tx: Tx,
-  keyring: Keyring,
-  tenant: string,
-  phoneNumberId: string,
-): Promise<NewestToken | undefined> => {
-  const secrets = await findSecrets(tx, keyring, tokenOf(tenant, phoneNumberId))
+/** Reads the access tokens of a number, straight from the database. */
+export const findTokens = (tx: Tx, keyring: Keyring, channel: ChannelRef) =>
+  findSecrets(tx, keyring, { ...channel, kind: 'access_token' })
+
+/** Reads the newest access token of a number. */
+export const newestToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef): Promise<NewestToken | undefined> => {
+  const secrets = await findTokens(tx, keyring, channel)
   const accessToken = secrets.get('next') ?? secrets.get('current')
   return accessToken === undefined ? undefined : { accessToken, isNext: secrets.has('next') }
 }
@@ -117,16 +118,10 @@ export const appSecretsOf =
   ]
 
 /** Makes `worked`, a `next` access token that has worked, the only one, unless a newer one was stored meanwhile. */
-export const promoteToken = async (
-  tx: Tx,
-  keyring: Keyring,
-  tenant: string,
-  phoneNumberId: string,
-  worked: string,
-): Promise<void> => {
-  await lockTenant(tx, tenant)
-  const ref = tokenOf(tenant, phoneNumberId)
-  if ((await findSecrets(tx, keyring, ref)).get('next') === worked) await promoteNext(tx, ref)
+export const promoteToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef, worked: string): Promise<void> => {
+  await lockTenant(tx, channel.tenant)
+  if ((await findTokens(tx, keyring, channel)).get('next') === worked)
+    await promoteNext(tx, { ...channel, kind: 'access_token' })
 }
 
 /** The access tokens of a number: `next` first while there is one. */
@@ -148,14 +143,13 @@ export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
     find: async (tenant: string, phoneNumberId: string): Promise<AccessTokens> => {
       const kept = cache.get(name(tenant, phoneNumberId))
       if (kept) return kept
-      const ref = tokenOf(tenant, phoneNumberId)
-      const secrets = await inTenant(pool, tenant, (tx: Tx) => findSecrets(tx, keyring, ref))
+      const secrets = await inTenant(pool, tenant, (tx: Tx) => findTokens(tx, keyring, { tenant, phoneNumberId }))
       const tokens = { current: secrets.get('current'), next: secrets.get('next') }
       cache.set(name(tenant, phoneNumberId), tokens)
       return tokens
     },
     promote: async (tenant: string, phoneNumberId: string, worked: string): Promise<void> => {
-      await inTenant(pool, tenant, (tx: Tx) => promoteToken(tx, keyring, tenant, phoneNumberId, worked))
+      await inTenant(pool, tenant, (tx: Tx) => promoteToken(tx, keyring, { tenant, phoneNumberId }, worked))
       cache.delete(name(tenant, phoneNumberId))
     },
     forget: (tenant: string, phoneNumberId: string): boolean => cache.delete(name(tenant, phoneNumberId)),

@@ -1,22 +1,27 @@
 import { type Applied, compare } from '@courier/shared/cli/changes.ts'
-import { findSendingChannels } from '../channels/queries.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { findSendingChannels, type SendingChannel } from '../channels/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { findRules, type Rule } from '../events/queries.ts'
-import { warnOfRules } from './rule-warnings.ts'
+import { templateOf } from '../events/rules.ts'
+import { chooseChannel } from '../messages/check.ts'
+import { isOpenPlaceholder } from '../messages/placeholders.ts'
+import { type PlacedText, textsOf } from '../messaging-api/message-template.ts'
+import { checkTemplate } from '../templates/check-parameters.ts'
+import { findTemplates } from '../templates/queries.ts'
 
 /** Replaces the tenant's rules by these, in this order, none paused; undefined keeps them. Hold `lockTenant`. */
 export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {
   if (!wanted) return { kind: 'applied', changes: [] }
-  const channels = (await findSendingChannels(tx, tenant)).map(({ phoneNumberId }) => phoneNumberId)
-  const errors = Object.fromEntries(
-    wanted.flatMap(({ phone_number_id: id }, index) =>
-      id !== null && !channels.includes(id) ? [[`rules.${index}.channel`, [`There is no channel ${id}.`]]] : [],
-    ),
-  )
+  const channels = await findSendingChannels(tx, tenant)
+  const known = [null, ...channels.map(({ phoneNumberId }) => phoneNumberId)]
+  const errors: FieldErrors = {}
+  for (const [index, { phone_number_id: id }] of wanted.entries())
+    if (!known.includes(id)) errors[`rules.${index}.channel`] = [`There is no channel ${id}.`]
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const changes = compare('rule', placesOf(await findRules(tx, tenant)), placesOf(wanted))
   if (changes.length > 0) await replaceRules(tx, tenant, wanted)
-  return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted) }
+  return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted, channels) }
 }
 
 const nameOf = ({ event, template, language, text }: Rule): string =>
@@ -41,3 +46,47 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
     )
     .execute()
 }
+
+/** Warns of legal settings in rules that prevent their messages from being sent, by the templates of the last sync. */
+const warnOfRules = async (
+  tx: Tx,
+  tenant: string,
+  rules: readonly Rule[],
+  channels: readonly SendingChannel[],
+): Promise<string[]> => {
+  const warnings: string[] = []
+  for (const [index, rule] of rules.entries()) {
+    const path = `rules.${index}`
+    if (!isUsualEvent(rule.event))
+      warnings.push(`${path}.on: ${rule.event} is none of the standard statuses, key_1 to key_21. ${ownSet}`)
+    if (rule.text !== null) {
+      if (isOpenPlaceholder(rule.text)) warnings.push(`${path}.text: {{ and }} are not in pairs`)
+      continue
+    }
+    for (const placed of textsOf(templateOf(rule)))
+      if (isOpenPlaceholder(placed.text)) warnings.push(`${path}.${placeIn(rule, placed)}: {{ and }} are not in pairs`)
+    const wabaId = chooseChannel(rule.phone_number_id, channels)?.wabaId
+    const known = wabaId ? await findTemplates(tx, tenant, wabaId, [rule.template]) : undefined
+    const errors = known ? checkTemplate(known, templateOf(rule), `${path}.`) : {}
+    for (const sentence of Object.values(errors).flat()) warnings.push(`${path}: ${sentence}`)
+  }
+  return warnings
+}
+
+/** Returns the path of a rule's text in the notifier's file. */
+const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): string => {
+  const { type, parameters } = component
+  if (type === 'button') {
+    const place = rule.components.filter(other => other.type === 'button').indexOf(component)
+    return `buttons.${place}.${field === 'text' ? 'url' : field}`
+  }
+  if (parameter.parameter_name) return `named_body.${parameter.parameter_name}`
+  return field === 'text' ? `${type}.${parameters.indexOf(parameter)}` : `header_${field.replace(/\.link$/, '')}`
+}
+
+/** A hint for events that the notifier cannot check, since orders defines them. */
+const ownSet =
+  "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
+
+/** Returns true for an event with a dot, which is no status, and for a default status. */
+const isUsualEvent = (event: string): boolean => event.includes('.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)

@@ -1,9 +1,9 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import type { MessageTemplate, ParameterType } from '../messaging-api/message-template.ts'
-import { anatomyOf, type CatalogueTemplate, type HeaderKind } from './catalogue.ts'
-import { buttonErrors } from './check-buttons.ts'
+import type { ButtonKind, Component, MessageTemplate, ParameterType } from '../messaging-api/message-template.ts'
+import { anatomyOf, type CatalogueTemplate, type HeaderKind, type TemplateButton } from './catalogue.ts'
 
-type Kind = 'header' | 'body'
+/** Adds an error at a path within the message. */
+type Add = (path: string, sentence: string) => void
 
 /** A text accepts a currency and a time too (docs/contributors/messaging-api.md#components). */
 const textTypes: readonly ParameterType[] = ['text', 'currency', 'date_time']
@@ -37,22 +37,36 @@ export const checkTemplate = (
 /** Checks that a template may be sent and gets all its parameters (docs/contributors/messaging-api.md#components). */
 export const checkParameters = (
   template: CatalogueTemplate,
-  message: MessageTemplate,
+  { components }: MessageTemplate,
   prefix = 'template.',
 ): FieldErrors => {
   const refusal = whyNotSendable(template)
   if (refusal) return { [`${prefix}name`]: [refusal] }
-  const findings = new Findings(prefix, message)
-  const { headerKind, header, body, buttons } = anatomyOf(template)
-  for (const [kind, variables] of [['header', header] as const, ['body', body] as const]) {
-    const part = { kind, variables, template: template.name }
-    if (kind === 'header' && headerKind) findings.checkMedia(headerKind, template.name)
-    else if (template.parameterFormat === 'NAMED') findings.checkNames(part)
-    else findings.checkCount(part)
-    findings.refuseSecond(kind)
+  const errors: FieldErrors = {}
+  const add: Add = (path, sentence) => {
+    errors[prefix + path] = [...(errors[prefix + path] ?? []), sentence]
   }
-  for (const [path, sentence] of buttonErrors(buttons, message.components, template.name)) findings.add(path, sentence)
-  return findings.errors
+  const { headerKind, header, body, buttons } = anatomyOf(template)
+  const check = template.parameterFormat === 'NAMED' ? checkNames : checkCount
+  for (const [kind, variables] of Object.entries({ header, body })) {
+    const index = components.findIndex(({ type }) => type === kind)
+    const path = index < 0 ? 'components' : `components.${index}.parameters`
+    const part: Part = {
+      path,
+      parameters: components[index]?.parameters ?? [],
+      title: `The ${kind} of ${template.name}`,
+    }
+    if (kind === 'header' && headerKind) checkMedia(headerKind, part, add)
+    else {
+      for (const [index, { type }] of part.parameters.entries())
+        if (!textTypes.includes(type)) add(`${path}.${index}.type`, `${part.title} takes texts, no ${type}.`)
+      check(part, variables, template.name, add)
+    }
+    const second = components.findLastIndex(({ type }) => type === kind)
+    if (second > index) add(`components.${second}.type`, `The ${kind} was given twice.`)
+  }
+  checkButtons(buttons, components, template.name, add)
+  return errors
 }
 
 const whyNotSendable = (template: CatalogueTemplate): string | undefined => {
@@ -65,87 +79,79 @@ const whyNotSendable = (template: CatalogueTemplate): string | undefined => {
   return undefined
 }
 
+/** A header or body as given; `title` names it in a sentence. */
 interface Part {
-  readonly kind: Kind
-  readonly variables: readonly string[]
-  /** The name of the template. */
-  readonly template: string
+  readonly path: string
+  readonly parameters: Component['parameters']
+  readonly title: string
 }
 
-class Findings {
-  readonly errors: FieldErrors = {}
-  readonly #prefix: string
-  readonly #components: MessageTemplate['components']
+const checkMedia = (kind: HeaderKind, { path, parameters, title }: Part, add: Add): void => {
+  const [given, second] = parameters
+  if (given?.type !== kind || second) return add(path, `${title} takes one parameter of type ${kind}.`)
+  const link = kind === 'location' ? undefined : given[kind]?.link
+  const extensions = extensionsOf[kind]
+  if (link === undefined || !extensions) return
+  const file = URL.parse(link)?.pathname.toLowerCase() ?? ''
+  if (!extensions.some(extension => file.endsWith(extension)))
+    add(`${path}.0.${kind}.link`, `The ${kind} link must end in ${extensions.join(' or ')}.`)
+}
 
-  constructor(prefix: string, { components }: MessageTemplate) {
-    this.#prefix = prefix
-    this.#components = components
+const checkCount = (
+  { path, parameters, title }: Part,
+  variables: readonly string[],
+  template: string,
+  add: Add,
+): void => {
+  if (parameters.length !== variables.length)
+    add(path, `${title} ${takes(variables.length)}, ${wereGiven(parameters.length)}.`)
+  const named = parameters.findIndex(({ parameter_name }) => parameter_name !== undefined)
+  if (named >= 0) add(`${path}.${named}.parameter_name`, `The parameters of ${template} have no names, only an order.`)
+}
+
+const checkNames = (
+  { path, parameters, title }: Part,
+  variables: readonly string[],
+  template: string,
+  add: Add,
+): void => {
+  const names = parameters.map(({ parameter_name }) => parameter_name)
+  for (const [index, name] of names.entries()) {
+    const at = `${path}.${index}.parameter_name`
+    if (name === undefined) add(at, `The parameters of ${template} have names: this one needs its own.`)
+    else if (names.indexOf(name) < index) add(at, `The parameter ${name} was given twice.`)
+    else if (!variables.includes(name)) add(at, `${title} has no parameter ${name}.`)
   }
+  const missing = variables.filter(name => !names.includes(name))
+  const verb = missing.length === 1 ? 'was' : 'were'
+  if (missing.length > 0) add(path, `${title} takes ${variables.join(', ')}; ${missing.join(', ')} ${verb} not given.`)
+}
 
-  add(path: string, sentence: string): void {
-    this.errors[this.#prefix + path] = [...(this.errors[this.#prefix + path] ?? []), sentence]
-  }
+/** The type of value that each kind of button takes. */
+const typeOf: Record<ButtonKind, ParameterType> = { quick_reply: 'payload', url: 'text', copy_code: 'coupon_code' }
 
-  #given(kind: Kind) {
-    const index = this.#components.findIndex(component => component.type === kind)
-    const path = index < 0 ? 'components' : `components.${index}.parameters`
-    return { path, parameters: this.#components[index]?.parameters ?? [] }
-  }
-
-  checkMedia(kind: HeaderKind, template: string): void {
-    const { path, parameters } = this.#given('header')
-    const [given, second] = parameters
-    if (given?.type !== kind || second)
-      return this.add(path, `The header of ${template} takes one parameter of type ${kind}.`)
-    const link = kind === 'location' ? undefined : given[kind]?.link
-    const extensions = extensionsOf[kind]
-    if (link === undefined || !extensions) return
-    const file = URL.parse(link)?.pathname.toLowerCase() ?? ''
-    if (!extensions.some(extension => file.endsWith(extension)))
-      this.add(`${path}.0.${kind}.link`, `The ${kind} link must end in ${extensions.join(' or ')}.`)
-  }
-
-  #refuseOtherTypes(kind: Kind, template: string): void {
-    const { path, parameters } = this.#given(kind)
-    for (const [index, { type }] of parameters.entries())
-      if (!textTypes.includes(type))
-        this.add(`${path}.${index}.type`, `The ${kind} of ${template} takes texts, no ${type}.`)
-  }
-
-  checkCount({ kind, variables, template }: Part): void {
-    this.#refuseOtherTypes(kind, template)
-    const { path, parameters } = this.#given(kind)
-    if (parameters.length !== variables.length)
-      this.add(path, `The ${kind} of ${template} ${takes(variables.length)}, ${wereGiven(parameters.length)}.`)
-    const named = parameters.findIndex(({ parameter_name }) => parameter_name !== undefined)
-    if (named >= 0)
-      this.add(`${path}.${named}.parameter_name`, `The parameters of ${template} have no names, only an order.`)
-  }
-
-  checkNames({ kind, variables, template }: Part): void {
-    this.#refuseOtherTypes(kind, template)
-    const { path, parameters } = this.#given(kind)
-    const seen = new Set<string>()
-    for (const [index, { parameter_name: name }] of parameters.entries()) {
-      if (name === undefined)
-        this.add(`${path}.${index}.parameter_name`, `The parameters of ${template} have names: this one needs its own.`)
-      else if (seen.has(name)) this.add(`${path}.${index}.parameter_name`, `The parameter ${name} was given twice.`)
-      else if (!variables.includes(name))
-        this.add(`${path}.${index}.parameter_name`, `The ${kind} of ${template} has no parameter ${name}.`)
-      if (name !== undefined) seen.add(name)
-    }
-    const missing = variables.filter(name => !seen.has(name))
-    if (missing.length > 0)
-      this.add(
-        path,
-        `The ${kind} of ${template} takes ${variables.join(', ')}; ${missing.join(', ')} ${missing.length === 1 ? 'was' : 'were'} not given.`,
-      )
-  }
-
-  refuseSecond(kind: Kind): void {
-    const second = this.#components.findLastIndex(component => component.type === kind)
-    if (second > this.#components.findIndex(component => component.type === kind))
-      this.add(`components.${second}.type`, `The ${kind} was given twice.`)
+/** Checks a send's buttons against its template's (docs/contributors/messaging-api.md#components). */
+const checkButtons = (
+  buttons: readonly TemplateButton[],
+  components: readonly Component[],
+  template: string,
+  add: Add,
+): void => {
+  const given = [...components.entries()].filter(([, { type }]) => type === 'button')
+  for (const [index, { kind, isRequired }] of buttons.entries())
+    if (isRequired && kind !== 'other' && !given.some(([, component]) => Number(component.index) === index))
+      add('components', `The button ${index} of ${template} takes a ${typeOf[kind]}: none was given.`)
+  for (const [place, { index, sub_type, parameters }] of given) {
+    const path = `components.${place}`
+    const button = buttons[Number(index)]
+    const title = `The button ${index} of ${template}`
+    const type = button && button.kind !== 'other' ? typeOf[button.kind] : undefined
+    if (index === undefined) add(`${path}.index`, 'The index field is required: the place of the button, from 0.')
+    else if (!button) add(`${path}.index`, `${template} has no button ${index}.`)
+    else if (type === undefined) add(path, `${title} takes nothing.`)
+    else if (sub_type !== button.kind) add(`${path}.sub_type`, `${title} is a ${button.kind}.`)
+    else if (parameters.length !== 1 || parameters[0]?.type !== type)
+      add(`${path}.parameters`, `${title} takes one parameter of type ${type}.`)
   }
 }
 

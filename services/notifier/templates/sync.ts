@@ -1,16 +1,16 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { createClock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { classify, nameScope } from '../messaging-api/classify.ts'
 import type { Failed, Received } from '../messaging-api/responses.ts'
-import { readTemplate } from './catalogue.ts'
-import { type CatalogueCounts, replaceCatalogue } from './replace-catalogue.ts'
+import { type ListedTemplate, readTemplate } from './catalogue.ts'
 
 export type SyncResult =
   /** `skipped`: entries of the list that are no templates as we know them. */
-  | ({ kind: 'synced'; skipped: number } & CatalogueCounts)
+  | ({ kind: 'synced'; skipped: number } & Awaited<ReturnType<typeof replaceCatalogue>>)
   /** The channel is unknown or not complete, or the API refused to list its templates. */
   | { kind: 'refused'; reason: string }
   /** The response is missing or invalid. */
@@ -47,3 +47,69 @@ const failure = (failed: Failed): SyncResult => {
   const meaning = nameScope(classify(failed), 'management')
   return { kind: 'refused', reason: `The messaging API refused to list the templates: ${failed.code}, ${meaning}` }
 }
+
+/**
+ * Replaces the catalogue of an account by the API's list of `readAt`. Later reports of webhooks stay; the hold of an
+ * approved template ends, unless the API refused it since.
+ */
+const replaceCatalogue = async (
+  tx: Tx,
+  tenant: string,
+  wabaId: string,
+  templates: readonly ListedTemplate[],
+  readAt: Date,
+) => {
+  await lockCatalogue(tx, tenant, wabaId)
+  const { rows } = await sql<{ is_new: boolean; is_changed: boolean }>`
+    insert into templates as t (tenant_id, waba_id, name, language, template_id, status, status_at, category,
+      parameter_format, components)
+    select ${tenant}, ${wabaId}, name, language, "templateId", status, ${readAt}, category, "parameterFormat", components
+    from jsonb_to_recordset(${storable(templates)}::jsonb) as given (name text, language text,
+      "templateId" text, status text, category text, "parameterFormat" text, components jsonb)
+    order by name collate "C", language collate "C"
+    on conflict (tenant_id, waba_id, name, language) do update set
+      template_id = excluded.template_id,
+      status = case when t.status_at > excluded.status_at then t.status else excluded.status end,
+      status_at = greatest(t.status_at, excluded.status_at),
+      category = case when t.category_reported_at > excluded.status_at then t.category else excluded.category end,
+      parameter_format = excluded.parameter_format,
+      components = excluded.components,
+      held_at = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_at end,
+      held_code = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_code end,
+      synced_at = excluded.synced_at
+    returning old.name is null as is_new,
+      (old.template_id, old.status, old.category, old.parameter_format, old.components, old.held_at) is distinct from
+      (new.template_id, new.status, new.category, new.parameter_format, new.components, new.held_at) as is_changed
+  `.execute(tx)
+  const { numDeletedRows } = await tx
+    .deleteFrom('templates')
+    .where('tenant_id', '=', tenant)
+    .where('waba_id', '=', wabaId)
+    .where('synced_at', '<>', sql<Date>`now()`)
+    .where(sql<boolean>`status_at <= ${readAt}`)
+    .executeTakeFirst()
+  const added = rows.filter(row => row.is_new).length
+  const changed = rows.filter(row => row.is_changed).length - added
+  return { templates: rows.length, added, changed, removed: Number(numDeletedRows) }
+}
+
+/** Locks the catalogue: one sync of an account runs at a time, and rows are locked in the order of the webhooks. */
+const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<void> => {
+  const account = JSON.stringify(['templates', tenant, wabaId])
+  await sql`select pg_advisory_xact_lock(hashtextextended(${account}, 0))`.execute(tx)
+  await tx
+    .selectFrom('templates')
+    .select('name')
+    .where('tenant_id', '=', tenant)
+    .where('waba_id', '=', wabaId)
+    .orderBy('name')
+    .orderBy('language')
+    .forUpdate()
+    .execute()
+}
+
+/** Returns JSON without the characters that jsonb rejects: null characters and lone surrogates. */
+const storable = (value: unknown): string =>
+  JSON.stringify(value).replace(/\\(?:\\|u0000|ud[89a-f][0-9a-f]{2})/g, character =>
+    character === '\\\\' ? character : '\\ufffd',
+  )
