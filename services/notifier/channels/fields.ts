@@ -14,7 +14,7 @@ export const Plan = Type.Union([Type.Literal('free'), Type.Literal('paid')], {
   must: 'be free or paid',
 })
 
-export const WabaId = Type.String({ maxLength: 32, pattern: '^[0-9]{1,32}$', must: 'be 1 to 32 digits' })
+export const WabaId = PhoneNumberId
 
 export const MessagesPerSecond = Type.Integer({ minimum: 1, maximum: 1000, must: 'be a whole number, 1 to 1000' })
 

@@ -48,21 +48,24 @@ export const nameScope = ({ code, meaning }: Pick<Classification, 'code' | 'mean
     ? `${meaning} It needs the scope ${scopeName(scope)}.`
     : meaning
 
+const usual = {
+  holdsNumber: false,
+  maxRetries: null,
+  slows: null,
+  pausesAfter: null,
+  pauseSeconds: null,
+  mayHaveBeenSent: false,
+}
+
 const known = (entry: ErrorEntry, { code, retryAfterSeconds }: Failure, retries: number): Classification => {
-  const { maxRetries = null, slows = null, pauseSeconds = null, holdsNumber = false, delay } = entry
-  const isUsedUp = maxRetries !== null && retries >= maxRetries
+  const { code: _, lastCode, subcode, delay, ...rest } = entry
   return {
-    class: isUsedUp ? 'permanent' : entry.class,
+    ...usual,
+    ...rest,
+    class: retries >= (entry.maxRetries ?? Infinity) ? 'permanent' : entry.class,
     code,
-    meaning: entry.meaning,
-    advice: entry.advice,
     delaySeconds: retryAfterSeconds ?? (delay === undefined ? null : seconds(delay, retries)),
-    holdsNumber,
-    maxRetries,
-    slows,
     pausesAfter: entry.class === 'pause_channel' ? 1 : null,
-    pauseSeconds,
-    mayHaveBeenSent: false,
   }
 }
 
@@ -88,6 +91,7 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
   const isDenied = !isTransient && (status === 401 || status === 403)
   const passes = isTransient || status === 429 || (status ?? 0) >= 500
   return {
+    ...usual,
     // The token or the message may cause a denial: only a series shows which. Until then nothing fails for good.
     class: passes || isDenied ? 'retry' : 'permanent',
     code,
@@ -95,10 +99,7 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
     advice: isDenied ? 'Run the check of the channel.' : passes ? passing : lookUp,
     delaySeconds: retryAfterSeconds,
     holdsNumber: status === 429,
-    maxRetries: null,
-    slows: null,
     pausesAfter: isDenied ? 3 : null,
-    pauseSeconds: null,
     // A gateway timeout may hide that the API accepted the message.
     mayHaveBeenSent: code === null && !isTransient && gaveUpWaiting(status ?? 0),
   }

@@ -64,43 +64,39 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     product,
     /** Sends docs/merchants/contract.md#send. */
     send: async (
-      { accessToken }: Credentials,
+      credentials: Credentials,
       phoneNumberId: string,
       message: OutboundMessage,
     ): Promise<Accepted | Failed> => {
       const { template, traceparent, withinMilliseconds } = message
-      const path = `${pathTo(phoneNumberId)}/messages`
       const body = messageBody(message, product)
       const texts = isPlain(template) ? [template] : textsOf(template)
       const carried = [body.to, ...texts.map(({ text }) => text)]
-      const common = { accessToken, path, traceparent, withinMilliseconds, body, carried }
-      const response = await call({ ...common, read: readAcceptance })
+      const more = { traceparent, withinMilliseconds, body, carried }
+      const response = await call(credentials, `${pathTo(phoneNumberId)}/messages`, readAcceptance, more)
       if (response.kind !== 'received') return response
       return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
     },
     /** Sends docs/merchants/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
     register: async (
-      { accessToken }: Credentials,
+      credentials: Credentials,
       phoneNumberId: string,
       { pin, certificate }: Registration,
     ): Promise<Registered | Failed> => {
-      const path = `${pathTo(phoneNumberId)}/register`
-      const body = { messaging_product: product, pin, certificate }
-      const response = await call({ accessToken, path, body, read: readSuccess, carried: [pin, certificate] })
+      const more = { body: { messaging_product: product, pin, certificate }, carried: [pin, certificate] }
+      const response = await call(credentials, `${pathTo(phoneNumberId)}/register`, readSuccess, more)
       return response.kind === 'received' ? { kind: 'registered', servedVersion: response.servedVersion } : response
     },
-    phoneNumber: ({ accessToken }: Credentials, phoneNumberId: string) =>
-      call({ accessToken, path: `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, read: readPhoneNumber }),
+    phoneNumber: (credentials: Credentials, phoneNumberId: string) =>
+      call(credentials, `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, readPhoneNumber),
     /** Reads the rights of the token of the credentials itself. */
-    debugToken: ({ accessToken }: Credentials) => {
-      const path = `/debug_token?input_token=${encodeURIComponent(accessToken.toWellFormed())}`
-      return call({ accessToken, path, read: readTokenInfo })
+    debugToken: (credentials: Credentials) => {
+      const token = encodeURIComponent(credentials.accessToken.toWellFormed())
+      return call(credentials, `/debug_token?input_token=${token}`, readTokenInfo)
     },
     /** Returns all templates of an account as the API writes them, or the failure of the first page that failed. */
-    templates: ({ accessToken }: Credentials, wabaId: string) =>
-      collectTemplates((query, read) =>
-        call({ accessToken, path: `${pathTo(wabaId)}/message_templates?${query}`, read }),
-      ),
+    templates: (credentials: Credentials, wabaId: string) =>
+      collectTemplates((query, read) => call(credentials, `${pathTo(wabaId)}/message_templates?${query}`, read)),
     /** Ends the requests in flight, as their deadline does; later ones are `not_written`. */
     giveUp,
     /** Waits for requests in flight; later ones are `not_written`. */
@@ -128,19 +124,16 @@ const contentOf = (content: Content) => {
   return { type: 'template', template: { name, language: { code: language.code }, components } }
 }
 
-interface Call<Value> {
-  readonly accessToken: string
-  readonly path: string
+interface Call {
   readonly traceparent?: string | null | undefined
   readonly withinMilliseconds?: number | undefined
   /** Without a body it is a GET. */
   readonly body?: object
-  readonly read: (body: unknown) => Value | undefined
   /** Texts of the request, beside the token, that are removed from the API's text. */
   readonly carried?: readonly string[]
 }
 
-type Caller = <Value>(call: Call<Value>) => Promise<Received<Value> | Failed>
+type Read<Value> = (body: unknown) => Value | undefined
 
 /** Makes each request once and reads its response. Redirects are not followed. */
 const createCaller = (options: MessagingApiOptions) => {
@@ -151,11 +144,14 @@ const createCaller = (options: MessagingApiOptions) => {
   const inFlight = new Set<Exchange>()
   let isGivenUp = false
 
-  const call: Caller = async ({ accessToken, path, traceparent, withinMilliseconds, body, read, carried = [] }) => {
+  const call = async <Value>(
+    { accessToken }: Credentials,
+    path: string,
+    read: Read<Value>,
+    { traceparent, withinMilliseconds = Number.POSITIVE_INFINITY, body, carried = [] }: Call = {},
+  ): Promise<Received<Value> | Failed> => {
     if (isGivenUp) return { kind: 'not_written', reason: 'shutting down' }
-    const exchange = new Exchange(
-      Math.min(requestMilliseconds, Math.max(0, withinMilliseconds ?? Number.POSITIVE_INFINITY)),
-    )
+    const exchange = new Exchange(Math.min(requestMilliseconds, Math.max(0, withinMilliseconds)))
     inFlight.add(exchange)
     const headers = { authorization: `Bearer ${accessToken}`, ...(traceparent && { traceparent }) }
     if (body) {

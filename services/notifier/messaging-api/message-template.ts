@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TOptional, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 const maxParameterLength = 1024
 const maxParameters = 100
@@ -16,7 +16,10 @@ export const ParameterText = Type.String({
   must: 'be a text of 1 to 1024 characters without line breaks, tabs and more than four blanks in a row',
 })
 
-const strict = { additionalProperties: false }
+/** A schema of an object that refuses unknown fields. */
+export const closed = <Properties extends TProperties>(properties: Properties, options: object = {}) =>
+  Type.Object(properties, { ...options, additionalProperties: false })
+
 const shortText = (maxLength: number) =>
   Type.String({
     minLength: 1,
@@ -32,17 +35,14 @@ export const MediaLink = Type.String({
   must: 'be an https address',
 })
 
-const media = Type.Object({ link: MediaLink }, strict)
+const media = closed({ link: MediaLink })
 
-export const Location = Type.Object(
-  {
-    latitude: Type.Number({ minimum: -90, maximum: 90 }),
-    longitude: Type.Number({ minimum: -180, maximum: 180 }),
-    name: shortText(1000),
-    address: shortText(1000),
-  },
-  strict,
-)
+export const Location = closed({
+  latitude: Type.Number({ minimum: -90, maximum: 90 }),
+  longitude: Type.Number({ minimum: -180, maximum: 180 }),
+  name: shortText(1000),
+  address: shortText(1000),
+})
 export const Payload = shortText(256)
 export const CouponCode = Type.String({
   maxLength: 20,
@@ -58,18 +58,15 @@ export const ParameterName = Type.String({
 /** A parameter has the value that its `type` names (docs/contributors/messaging-api.md#components). */
 const values = {
   text: ParameterText,
-  currency: Type.Object(
-    {
-      fallback_value: shortText(60),
-      code: Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency code such as LKR' }),
-      amount_1000: Type.Integer({ description: 'Thousandths of the currency.' }),
-    },
-    strict,
-  ),
-  date_time: Type.Object({ fallback_value: shortText(60) }, strict),
+  currency: closed({
+    fallback_value: shortText(60),
+    code: Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency code such as LKR' }),
+    amount_1000: Type.Integer({ description: 'Thousandths of the currency.' }),
+  }),
+  date_time: closed({ fallback_value: shortText(60) }),
   image: media,
   video: media,
-  document: Type.Object({ link: MediaLink, filename: Type.Optional(shortText(240)) }, strict),
+  document: closed({ link: MediaLink, filename: Type.Optional(shortText(240)) }),
   location: Location,
   payload: Payload,
   coupon_code: CouponCode,
@@ -81,7 +78,7 @@ const optionalValues = Object.fromEntries(parameterTypes.map(type => [type, Type
   [type in ParameterType]: TOptional<(typeof values)[type]>
 }
 
-export const Parameter = Type.Object(
+export const Parameter = closed(
   {
     type: Type.Union(
       parameterTypes.map(type => Type.Literal(type)),
@@ -90,34 +87,31 @@ export const Parameter = Type.Object(
     ...optionalValues,
     parameter_name: Type.Optional(ParameterName),
   },
-  { ...strict, description: 'Its `type`, and the value of that name.' },
+  { description: 'Its `type`, and the value of that name.' },
 )
 export type Parameter = Static<typeof Parameter>
 
 export const buttonKinds = ['quick_reply', 'url', 'copy_code'] as const
 export type ButtonKind = (typeof buttonKinds)[number]
 
-export const Component = Type.Object(
-  {
-    type: Type.Union([Type.Literal('header'), Type.Literal('body'), Type.Literal('button')], {
-      must: 'be "header", "body" or "button"',
+export const Component = closed({
+  type: Type.Union([Type.Literal('header'), Type.Literal('body'), Type.Literal('button')], {
+    must: 'be "header", "body" or "button"',
+  }),
+  sub_type: Type.Optional(
+    Type.Union(
+      buttonKinds.map(kind => Type.Literal(kind)),
+      { must: `be one of ${buttonKinds.join(', ')}`, description: 'Of a button.' },
+    ),
+  ),
+  index: Type.Optional(
+    Type.Union([Type.String({ maxLength: 1, pattern: '^[0-9]$' }), Type.Integer({ minimum: 0, maximum: 9 })], {
+      must: 'be the place of the button, 0 to 9',
+      description: 'Of a button: its place in the template, from 0.',
     }),
-    sub_type: Type.Optional(
-      Type.Union(
-        buttonKinds.map(kind => Type.Literal(kind)),
-        { must: `be one of ${buttonKinds.join(', ')}`, description: 'Of a button.' },
-      ),
-    ),
-    index: Type.Optional(
-      Type.Union([Type.String({ maxLength: 1, pattern: '^[0-9]$' }), Type.Integer({ minimum: 0, maximum: 9 })], {
-        must: 'be the place of the button, 0 to 9',
-        description: 'Of a button: its place in the template, from 0.',
-      }),
-    ),
-    parameters: Type.Array(Parameter, { maxItems: maxParameters }),
-  },
-  strict,
-)
+  ),
+  parameters: Type.Array(Parameter, { maxItems: maxParameters }),
+})
 /** A tap on a rule's quick reply asks orders for its `action`. The payload is then a token, made when it is sent. */
 export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 
@@ -133,14 +127,11 @@ export const LanguageCode = Type.String({
 })
 
 /** An approved template and its parameters (docs/merchants/contract.md#send). */
-export const MessageTemplate = Type.Object(
-  {
-    name: TemplateName,
-    language: Type.Object({ code: LanguageCode }, { additionalProperties: false }),
-    components: Type.Array(Component, { maxItems: maxComponents }),
-  },
-  { additionalProperties: false },
-)
+export const MessageTemplate = closed({
+  name: TemplateName,
+  language: closed({ code: LanguageCode }),
+  components: Type.Array(Component, { maxItems: maxComponents }),
+})
 export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
 
 /** A text, which may be sent while a conversation is open (docs/contributors/messaging-api.md#conversations). */

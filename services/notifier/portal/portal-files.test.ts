@@ -1,6 +1,6 @@
 import t from 'tap'
 import { build } from '../test/portal.ts'
-import { readPortalFiles } from './files.ts'
+import { readPortalFiles } from './routes.ts'
 
 t.test('serves the console’s files under a policy that admits no foreign script', async t => {
   const { app } = await build(t, undefined, undefined, {}, { ordersPublicUrl: 'https://orders.example/below' })

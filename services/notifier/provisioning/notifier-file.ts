@@ -4,6 +4,7 @@ import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken,
 import { anyCountry, pricedCategories } from '../costs/price.ts'
 import {
   CouponCode,
+  closed,
   LanguageCode,
   Location,
   MediaLink,
@@ -14,37 +15,29 @@ import {
   TemplateName,
 } from '../messaging-api/message-template.ts'
 
-const strict = { additionalProperties: false }
-
 /** The secret itself, or the name of the environment variable that has it. */
 const given = (schema: TString) =>
-  Type.Union(
-    [schema, Type.Object({ env: Type.String({ maxLength: 255, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }) }, strict)],
-    {
-      must: `${schema.must}, or {"env": NAME}`,
-    },
-  )
+  Type.Union([schema, closed({ env: Type.String({ maxLength: 255, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }) })], {
+    must: `${schema.must}, or {"env": NAME}`,
+  })
 
 const Words = Type.Array(
   Type.String({ minLength: 1, maxLength: 64, pattern: '\\S', must: 'be a text of 1 to 64 characters' }),
   { maxItems: 50, must: 'be a list of at most 50 words' },
 )
 
-const Channel = Type.Object(
-  {
-    phone_number_id: PhoneNumberId,
-    name: Name,
-    plan: Plan,
-    default: Type.Optional(Type.Boolean()),
-    access_token: given(Secret),
-    app_secret: given(Secret),
-    verify_token: given(VerifyToken),
-    waba_id: Type.Optional(WabaId),
-    pin: Type.Optional(given(Pin)),
-    messages_per_second: Type.Optional(MessagesPerSecond),
-  },
-  strict,
-)
+const Channel = closed({
+  phone_number_id: PhoneNumberId,
+  name: Name,
+  plan: Plan,
+  default: Type.Optional(Type.Boolean()),
+  access_token: given(Secret),
+  app_secret: given(Secret),
+  verify_token: given(VerifyToken),
+  waba_id: Type.Optional(WabaId),
+  pin: Type.Optional(given(Pin)),
+  messages_per_second: Type.Optional(MessagesPerSecond),
+})
 
 /** The form that orders accepts (shared/contract/customer-actions.ts). */
 const Action = Type.String({
@@ -54,7 +47,7 @@ const Action = Type.String({
 })
 
 /** The value of a button: the end of its address, a tap's payload, the requested action, or the code to copy. */
-const Button = Type.Object(
+const Button = closed(
   {
     index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the place of the button, 0 to 9' }),
     url: Type.Optional(ParameterText),
@@ -62,7 +55,7 @@ const Button = Type.Object(
     action: Type.Optional(Action),
     code: Type.Optional(CouponCode),
   },
-  { ...strict, minProperties: 2, maxProperties: 2, must: 'have an index, and one of url, payload, action and code' },
+  { minProperties: 2, maxProperties: 2, must: 'have an index, and one of url, payload, action and code' },
 )
 
 const maxRules = 100
@@ -85,39 +78,34 @@ const EventName = Type.String({
 })
 
 /** A rule turns an event into a message; the texts may name fields of the order, as {{customer_name}}. */
-const Rule = Type.Object(
-  {
-    on: EventName,
-    template: Type.Optional(TemplateName),
-    language: Type.Optional(LanguageCode),
-    /** Replaces the template while a conversation is open. */
-    text: Type.Optional(PlainTextBody),
-    header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
-    body: Type.Optional(Type.Array(ParameterText, { maxItems: maxRuleParameters })),
-    /** Fills a template whose parameters have names. */
-    named_body: Type.Optional(
-      Type.Record(ParameterName, ParameterText, {
-        ...strict,
-        maxProperties: maxRuleParameters,
-        must: `be an object of at most ${maxRuleParameters} texts by the names of their parameters`,
-      }),
-    ),
-    header_image: Type.Optional(MediaLink),
-    header_video: Type.Optional(MediaLink),
-    header_document: Type.Optional(MediaLink),
-    header_location: Type.Optional(Location),
-    buttons: Type.Optional(Type.Array(Button, { maxItems: 10 })),
-    channel: Type.Optional(PhoneNumberId),
-    hold_until_open: Type.Optional(Type.Boolean()),
-    send_between: Type.Optional(SendBetween),
-    supersedes: Type.Optional(Type.Array(EventName, { maxItems: 20, must: 'be a list of at most 20 events' })),
-    expires_after_hours: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 72, must: 'be a whole number from 1 to 72' }),
-    ),
-    pause_on_category_change: Type.Optional(Type.Boolean()),
-  },
-  strict,
-)
+const Rule = closed({
+  on: EventName,
+  template: Type.Optional(TemplateName),
+  language: Type.Optional(LanguageCode),
+  /** Replaces the template while a conversation is open. */
+  text: Type.Optional(PlainTextBody),
+  header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
+  body: Type.Optional(Type.Array(ParameterText, { maxItems: maxRuleParameters })),
+  /** Fills a template whose parameters have names. */
+  named_body: Type.Optional(
+    Type.Record(ParameterName, ParameterText, {
+      additionalProperties: false,
+      maxProperties: maxRuleParameters,
+      must: `be an object of at most ${maxRuleParameters} texts by the names of their parameters`,
+    }),
+  ),
+  header_image: Type.Optional(MediaLink),
+  header_video: Type.Optional(MediaLink),
+  header_document: Type.Optional(MediaLink),
+  header_location: Type.Optional(Location),
+  buttons: Type.Optional(Type.Array(Button, { maxItems: 10 })),
+  channel: Type.Optional(PhoneNumberId),
+  hold_until_open: Type.Optional(Type.Boolean()),
+  send_between: Type.Optional(SendBetween),
+  supersedes: Type.Optional(Type.Array(EventName, { maxItems: 20, must: 'be a list of at most 20 events' })),
+  expires_after_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 72, must: 'be a whole number from 1 to 72' })),
+  pause_on_category_change: Type.Optional(Type.Boolean()),
+})
 
 /** A decimal is text: a JSON number would lose exactness. */
 const Decimal = Type.String({
@@ -126,71 +114,53 @@ const Decimal = Type.String({
   must: 'be a decimal number in quotes, such as "0.0165"',
 })
 
-const Tariff = Type.Object(
-  {
-    category: Type.Union(
-      pricedCategories.map(category => Type.Literal(category)),
-      { must: `be one of ${pricedCategories.join(', ')}` },
-    ),
-    country: Type.Optional(
-      Type.String({
-        maxLength: 2,
-        pattern: '^([A-Z]{2}|\\*)$',
-        must: `be a country code such as LK, or ${anyCountry}`,
-      }),
-    ),
-    from: Type.String({ maxLength: 10, pattern: '^2\\d{3}-\\d\\d-\\d\\d$', must: 'be a date such as 2026-01-31' }),
-    price: Decimal,
-  },
-  strict,
-)
+const Tariff = closed({
+  category: Type.Union(
+    pricedCategories.map(category => Type.Literal(category)),
+    { must: `be one of ${pricedCategories.join(', ')}` },
+  ),
+  country: Type.Optional(
+    Type.String({
+      maxLength: 2,
+      pattern: '^([A-Z]{2}|\\*)$',
+      must: `be a country code such as LK, or ${anyCountry}`,
+    }),
+  ),
+  from: Type.String({ maxLength: 10, pattern: '^2\\d{3}-\\d\\d-\\d\\d$', must: 'be a date such as 2026-01-31' }),
+  price: Decimal,
+})
 
 const maxTariffs = 2000
 
 /** The messaging of a tenant in one file, the input of `notifier apply`. */
-export const NotifierFile = Type.Object(
-  {
-    tenant: Type.Object(
-      {
-        id: Type.String({
-          maxLength: 63,
-          pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
-          must: 'be 1 to 63 of a-z, 0-9, _ and -',
-        }),
-        country: Type.String({ maxLength: 2, pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
-        stop_words: Type.Optional(Words),
-        start_words: Type.Optional(Words),
-        resend_unknown: Type.Optional(Type.Boolean()),
-        send_between: Type.Optional(SendBetween),
-        time_zone: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 64, must: 'be a time zone such as Asia/Colombo' }),
+export const NotifierFile = closed({
+  tenant: closed({
+    id: Type.String({
+      maxLength: 63,
+      pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
+      must: 'be 1 to 63 of a-z, 0-9, _ and -',
+    }),
+    country: Type.String({ maxLength: 2, pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
+    stop_words: Type.Optional(Words),
+    start_words: Type.Optional(Words),
+    resend_unknown: Type.Optional(Type.Boolean()),
+    send_between: Type.Optional(SendBetween),
+    time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64, must: 'be a time zone such as Asia/Colombo' })),
+    opt_out: Type.Optional(closed({ exempt: Type.Literal('parcel_under_way', { must: 'be parcel_under_way' }) })),
+    currency: Type.Optional(Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency such as USD' })),
+    budget: Type.Optional(
+      closed({
+        monthly: Decimal,
+        warn_at_percent: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 100, must: 'be a whole number from 1 to 100' }),
         ),
-        opt_out: Type.Optional(
-          Type.Object({ exempt: Type.Literal('parcel_under_way', { must: 'be parcel_under_way' }) }, strict),
-        ),
-        currency: Type.Optional(
-          Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency such as USD' }),
-        ),
-        budget: Type.Optional(
-          Type.Object(
-            {
-              monthly: Decimal,
-              warn_at_percent: Type.Optional(
-                Type.Integer({ minimum: 1, maximum: 100, must: 'be a whole number from 1 to 100' }),
-              ),
-            },
-            strict,
-          ),
-        ),
-      },
-      strict,
+      }),
     ),
-    channels: Type.Array(Channel),
-    rules: Type.Optional(Type.Array(Rule, { maxItems: maxRules })),
-    tariffs: Type.Optional(
-      Type.Array(Tariff, { maxItems: maxTariffs, must: `be a list of at most ${maxTariffs} tariffs` }),
-    ),
-  },
-  strict,
-)
+  }),
+  channels: Type.Array(Channel),
+  rules: Type.Optional(Type.Array(Rule, { maxItems: maxRules })),
+  tariffs: Type.Optional(
+    Type.Array(Tariff, { maxItems: maxTariffs, must: `be a list of at most ${maxTariffs} tariffs` }),
+  ),
+})
 export type NotifierFile = Static<typeof NotifierFile>

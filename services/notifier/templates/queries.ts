@@ -144,11 +144,9 @@ export const reportTemplates = async (tx: Tx, reports: readonly TemplateReport[]
       and c.catalogue_due_at > now()`.execute(tx)
   const { numAffectedRows } = await sql`
     with reported as (
-      select * from unnest(${rows.map(row => row.tenant)}::text[], ${rows.map(row => row.wabaId)}::text[],
-        ${rows.map(row => row.name)}::text[], ${rows.map(row => row.language)}::text[],
-        ${rows.map(row => row.status)}::text[], ${rows.map(row => row.templateId ?? null)}::text[],
-        ${rows.map(row => row.at)}::timestamptz[])
-        as reported (tenant_id, waba_id, name, language, status, template_id, at)
+      select tenant as tenant_id, "wabaId" as waba_id, name, language, status, "templateId" as template_id, at
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given
+        (tenant text, "wabaId" text, name text, language text, status text, "templateId" text, at timestamptz)
     ), locked as (
       select t.tenant_id, t.waba_id, t.name, t.language from templates t
       join reported using (tenant_id, waba_id, name, language)
