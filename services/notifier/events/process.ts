@@ -4,14 +4,13 @@ import type pg from 'pg'
 import { findPressedNumbers } from '../customer-actions/queries.ts'
 import type { EventError, Tx } from '../database/tables.ts'
 import { readContext } from '../messages/accept.ts'
-import { checkMessage, chooseChannel, type SendingContext } from '../messages/check.ts'
+import { checkMessage, type SendingContext } from '../messages/check.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
+import { remakeMessages, type Superseding, supersedeMessages } from './change-waiting.ts'
 import { findRules, findTenant, insertEvents, learnTimeZone, type Rule, storeEventErrors } from './queries.ts'
-import { remakeMessages } from './remake.ts'
 import { fires, messageOf, type TenantHours } from './rules.ts'
-import { type Superseding, supersede } from './supersede.ts'
 
 /**
  * The outcome of one event. `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come
@@ -135,7 +134,7 @@ const queue = async (
   }
   for (let start = 0; start < messages.length; start += maxPerStatement)
     await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
-  await supersede(tx, tenant, supersedingOf(wanted, ids))
+  await supersedeMessages(tx, tenant, supersedingOf(wanted, ids))
   await storeEventErrors(tx, tenant, errors)
   return failed
 }
@@ -169,28 +168,13 @@ type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; 
 const judge = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Judged => {
   const result = checkMessage(request, context)
   if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }
-  const { template } = request
-  const error = (detail: string): Judged => ({
-    kind: 'error',
-    error: { template: isPlain(template) ? null : template.name, detail },
-  })
-  const channel = chooseChannel(request.channel, context.channels)
-  if (!channel)
-    return error(request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.')
-  const recipient = context.recipientOf(request.to)
-  if (recipient === undefined) return error("The customer's phone is no phone number.")
-  const message = {
-    phoneNumberId: channel.phoneNumberId,
-    recipient,
-    template,
-    waybillNumber: request.waybill_number ?? null,
-    sendAt: null,
-    isHeld: false,
-    holdsUntilOpen: request.hold_until_open ?? false,
-    isExempt: false,
-    hours: request.hours ?? null,
-    waitsFor: null,
-    source: request.source ?? null,
+  const { errors, message } = result
+  // A resend starts from the message as the rule wants it.
+  if (message) {
+    const failure = Object.values(errors).flat().join(' ')
+    return { kind: 'message', message: { ...message, sendAt: null, isExempt: false, waitsFor: null }, failure }
   }
-  return { kind: 'message', message, failure: Object.values(result.errors).flat().join(' ') }
+  const noChannel = request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.'
+  const detail = errors.channel ? noChannel : "The customer's phone is no phone number."
+  return { kind: 'error', error: { template: isPlain(request.template) ? null : request.template.name, detail } }
 }

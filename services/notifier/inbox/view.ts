@@ -2,13 +2,13 @@ import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.t
 import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
-import { messageStatuses } from '../database/tables.ts'
 import { messageIdPattern } from '../messages/insert.ts'
 import type { MessageRow } from '../messages/queries.ts'
+import { orNull, Status } from '../messages/view.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { type ConversationRow, type InboundRow, positionPattern } from './queries.ts'
 
-const orNull = Type.Union([Type.String(), Type.Null()])
+const textOrNull = orNull(Type.String())
 const at = Type.String({ format: 'date-time' })
 
 const Channel = FilterText('Phone number id. Without it the number to which the person wrote last.')
@@ -56,17 +56,15 @@ const ThreadMessage = Type.Object(
     direction: Type.Union([Type.Literal('in'), Type.Literal('out')], { description: 'in: from the customer.' }),
     at,
     type: Type.String({ description: 'text, button, location, image, …; of ours text or template.' }),
-    text: Type.Union([Type.String(), Type.Null()], {
+    text: orNull(Type.String(), {
       description: 'The label of a button, the place of a location, the caption or name of a file.',
     }),
-    media_id: Type.Union([Type.String(), Type.Null()], { description: 'The id by which the platform has the file.' }),
+    media_id: orNull(Type.String(), { description: 'The id by which the platform has the file.' }),
     unread: Type.Boolean(),
-    template: orNull,
-    status: Type.Union([...messageStatuses.map(status => Type.Literal(status)), Type.Null()], {
-      description: 'Set for our messages alone.',
-    }),
-    error: orNull,
-    waybill_number: orNull,
+    template: textOrNull,
+    status: Type.Union([...Status.anyOf, Type.Null()], { description: 'Set for our messages alone.' }),
+    error: textOrNull,
+    waybill_number: textOrNull,
   },
   { title: 'ConversationMessage' },
 )
@@ -89,7 +87,7 @@ const window = {
   phone: Type.String({ description: 'E.164 digits without the plus.' }),
   channel: Type.String({ description: 'Phone number id.' }),
   open: Type.Boolean({ description: 'Whether a text may be sent now.' }),
-  expires_at: Type.Union([at, Type.Null()], { description: '24 hours after the person last wrote.' }),
+  expires_at: orNull(at, { description: '24 hours after the person last wrote.' }),
 }
 const exampleWindow = {
   phone: '94770000101',

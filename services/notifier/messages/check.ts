@@ -54,7 +54,10 @@ export interface CheckedMessage {
   readonly source: Source | null
 }
 
-type CheckedRequest = { kind: 'checked'; message: CheckedMessage } | { kind: 'refused'; errors: FieldErrors }
+type CheckedRequest =
+  | { kind: 'checked'; message: CheckedMessage }
+  /** `message`: set if its number and recipient are known. */
+  | { kind: 'refused'; errors: FieldErrors; message: CheckedMessage | undefined }
 
 /** Returns all errors of a message by path, or the message to queue. Pure. */
 export const checkMessage = (request: MessageRequest, context: SendingContext): CheckedRequest => {
@@ -82,7 +85,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const isClosed = needsOpen && !isOpen(conversation?.lastInboundAt ?? null, now)
   if (isClosed && !holdsUntilOpen && !sendAt && !errors.to)
     errors.to = [closedSentence(channel, conversation, !template)]
-  if (!channel || recipient === undefined || Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  if (!channel || recipient === undefined) return { kind: 'refused', errors, message: undefined }
   const wanted = sendAt ?? now
   const allowed = hours ? context.nextAllowed(wanted, hours) : wanted
   const message = {
@@ -98,7 +101,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
     waitsFor: hours && allowed > wanted ? waitsFor(hours) : null,
     source: request.source ?? null,
   }
-  return { kind: 'checked', message }
+  return Object.keys(errors).length > 0 ? { kind: 'refused', errors, message } : { kind: 'checked', message }
 }
 
 /** Returns the category in capitals. */

@@ -48,17 +48,8 @@ const isAllowed = (time: number, { between, timeZone }: Hours): boolean => {
   return from < to ? from <= clock && clock < to : from <= clock || clock < to
 }
 
-/** Finds the one time between these at which clocks change, at the start of a minute. */
-const changeBetween = (start: number, end: number, timeZone: string): number => {
-  const before = offsetAt(start, timeZone)
-  let [low, high] = [Math.floor(start / minuteMilliseconds), Math.ceil(end / minuteMilliseconds)]
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (offsetAt(middle * minuteMilliseconds, timeZone) === before) low = middle
-    else high = middle
-  }
-  return high * minuteMilliseconds
-}
+/** Clocks change at the start of one. */
+const quarterMilliseconds = 15 * minuteMilliseconds
 
 /**
  * Returns `now` within the hours, else the time when they begin next. Where clocks skip the beginning, hours begin as
@@ -67,14 +58,16 @@ const changeBetween = (start: number, end: number, timeZone: string): number => 
 export const nextAllowed = (now: Date, hours: Hours): Date => {
   const time = now.getTime()
   if (isAllowed(time, hours)) return now
-  const { between, timeZone } = hours
+  const start = sinceMidnight(hours.between[0]) + dayMilliseconds
   const end = time + 3 * dayMilliseconds
-  const [before, after] = [offsetAt(time, timeZone), offsetAt(end, timeZone)]
-  const today = Math.floor((time + before) / dayMilliseconds) * dayMilliseconds + sinceMidnight(between[0])
-  const begins = [0, 1, 2].flatMap(day => [before, after].map(offset => today + day * dayMilliseconds - offset))
-  if (before !== after) begins.push(changeBetween(time, end, timeZone))
-  const next = begins.toSorted((a, b) => a - b).find(begin => begin >= time && isAllowed(begin, hours))
-  return new Date(next ?? time + dayMilliseconds)
+  for (let quarter = time - (time % quarterMilliseconds); quarter < end; quarter += quarterMilliseconds) {
+    const clock = (quarter + offsetAt(quarter, hours.timeZone)) % dayMilliseconds
+    const begin = quarter + ((start - clock) % dayMilliseconds)
+    const isNext = (each: number) => each >= time && each < quarter + quarterMilliseconds && isAllowed(each, hours)
+    const next = [quarter, begin].find(isNext)
+    if (next !== undefined) return new Date(next)
+  }
+  return new Date(end)
 }
 
 /** Returns a caching `nextAllowed` for many messages of one moment: reading clocks is slow. */

@@ -1,27 +1,23 @@
 import { PageOf } from '@courier/shared/lists/cursor.ts'
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { Cost as MessageCost } from '../costs/queries.ts'
 import { type MessageStatus, messageStatuses } from '../database/tables.ts'
 import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { MessageRow } from './queries.ts'
 
-const Nullable = <S extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: S) =>
-  Type.Union([schema, Type.Null()])
+export const orNull = <S extends TSchema>(schema: S, options?: object) => Type.Union([schema, Type.Null()], options)
 const Time = Type.String({ description: 'ISO 8601, UTC' })
-const Status = Type.Union(messageStatuses.map(status => Type.Literal(status)))
+export const Status = Type.Union(messageStatuses.map(status => Type.Literal(status)))
 
 const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({ ...MessageTemplate, type: ['object', 'null'] })
 /** The cost of a message, in `messages` and in the timeline of a parcel. */
-export const Cost = Type.Union(
-  [
-    Type.Object({
-      amount: Nullable(Type.String({ description: 'An exact decimal; null: no tariff says.' })),
-      currency: Nullable(Type.String()),
-      category: Type.String({ description: 'As billed by the platform.' }),
-      is_free: Type.Boolean(),
-    }),
-    Type.Null(),
-  ],
+export const Cost = orNull(
+  Type.Object({
+    amount: orNull(Type.String({ description: 'An exact decimal; null: no tariff says.' })),
+    currency: orNull(Type.String()),
+    category: Type.String({ description: 'As billed by the platform.' }),
+    is_free: Type.Boolean(),
+  }),
   {
     description: 'Null until the platform reports pricing, with the delivery, and for a role that may not read costs.',
   },
@@ -34,16 +30,16 @@ export const Message = Type.Object(
     channel: Type.String({ description: 'Phone number id.' }),
     to: Type.String({ description: 'E.164 digits without the plus.' }),
     template: TemplateOrNull,
-    text: Nullable(Type.String({ description: 'Of a message without a template.' })),
-    waybill_number: Nullable(Type.String()),
+    text: orNull(Type.String({ description: 'Of a message without a template.' })),
+    waybill_number: orNull(Type.String()),
     status: Status,
-    provider_message_id: Nullable(Type.String()),
-    error: Type.Union([Type.Object({ code: Nullable(Type.Integer()), meaning: Type.String() }), Type.Null()]),
+    provider_message_id: orNull(Type.String()),
+    error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() })),
     attempts: Type.Integer({ description: 'Sends that failed.' }),
     created_at: Time,
-    send_at: Nullable(Time),
+    send_at: orNull(Time),
     cost: Cost,
-    timeline: Type.Array(Type.Object({ status: Status, at: Time, detail: Nullable(Type.String()) })),
+    timeline: Type.Array(Type.Object({ status: Status, at: Time, detail: orNull(Type.String()) })),
   },
   { title: 'MessageWithTimeline' },
 )

@@ -35,7 +35,8 @@ const manyLanes = 6
 const manyFacts = 100
 const maxFactsPerTransaction = 1_000
 
-type Outcome = PromiseSettledResult<Applied | undefined>
+/** The changes of a webhook, or why it failed. */
+type WebhookResult = PromiseSettledResult<Applied | undefined>
 
 /**
  * Applies webhooks, each about the numbers that signed it; webhooks that arrive together share a transaction. Resolves
@@ -43,15 +44,15 @@ type Outcome = PromiseSettledResult<Applied | undefined>
  * reports them. Repeating changes nothing.
  */
 export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
-  const batched = batchRequests<SignedWebhook, Outcome>({
+  const batched = batchRequests<SignedWebhook, WebhookResult>({
     run: (_key, webhooks) => applyGroup(pool, webhooks, options),
     take: waiting => countWithin(waiting, maxFactsPerTransaction, ({ facts }) => facts.length),
     lanes: waiting => (countFacts(waiting) >= manyFacts ? manyLanes : fewLanes),
   })
   return async (webhook: SignedWebhook): Promise<Applied | undefined> => {
-    const outcome = await batched('all tenants', webhook)
-    if (outcome.status === 'rejected') throw outcome.reason
-    return outcome.value
+    const result = await batched('all tenants', webhook)
+    if (result.status === 'rejected') throw result.reason
+    return result.value
   }
 }
 
@@ -66,14 +67,14 @@ const applyGroup = async (
   pool: pg.Pool,
   webhooks: readonly SignedWebhook[],
   options: ApplyOptions,
-): Promise<Outcome[]> => {
-  const [outcome] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
-  if (outcome.status === 'fulfilled')
-    return webhooks.map((_, index) => (index === 0 ? outcome : { status: 'fulfilled', value: undefined }))
-  if (webhooks.length === 1 || outcome.reason instanceof CommitInDoubt) return webhooks.map(() => outcome)
-  const outcomes: Outcome[] = []
-  for (const webhook of webhooks) outcomes.push(...(await applyGroup(pool, [webhook], options)))
-  return outcomes
+): Promise<WebhookResult[]> => {
+  const [result] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
+  if (result.status === 'fulfilled')
+    return webhooks.map((_, index) => (index === 0 ? result : { status: 'fulfilled', value: undefined }))
+  if (webhooks.length === 1 || result.reason instanceof CommitInDoubt) return webhooks.map(() => result)
+  const results: WebhookResult[] = []
+  for (const webhook of webhooks) results.push(...(await applyGroup(pool, [webhook], options)))
+  return results
 }
 
 const applyTogether = async (

@@ -13,7 +13,7 @@ import { factsOf, originsOf, scanOrigins } from './envelope.ts'
 import { parseJson } from './json.ts'
 import { createSenders, maxBodyBytes } from './senders.ts'
 import type { SignedWebhook } from './signed-facts.ts'
-import { createSignerFinder, type FindSigners, type Found, isVerifyToken, signedWith } from './verify.ts'
+import { createSignerFinder, type FindSigners, type FoundSigners, isVerifyToken, signedWith } from './verify.ts'
 
 export interface WebhooksOptions extends ApplyOptions {
   pool: pg.Pool
@@ -157,7 +157,7 @@ const queryProblem = (mode: unknown, token: unknown, challenge: unknown): string
   return typeof challenge === 'string' ? undefined : 'no_challenge'
 }
 
-type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Extract<Found, { kind: 'refused' }>
+type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Extract<FoundSigners, { kind: 'refused' }>
 
 /** Reads the facts of a webhook that one of our app secrets signed. It parses nothing before that is known. */
 const readWebhook = async (

@@ -22,13 +22,17 @@ interface Claimant extends Channel {
 type IsSignedWith = (secret: string) => boolean
 
 /** The reason why nobody signed a request is for the log: its sender learns nothing. */
-export type Found = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
+export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
 /**
  * Finds our numbers that a request names, by their ids or those of their accounts, and whose app secret signed it. With
  * `isPaused` it looks up only ids signed within the last hour, each at most once in two seconds.
  */
-export type FindSigners = (ids: readonly string[], isSignedWith: IsSignedWith, isPaused: boolean) => Promise<Found>
+export type FindSigners = (
+  ids: readonly string[],
+  isSignedWith: IsSignedWith,
+  isPaused: boolean,
+) => Promise<FoundSigners>
 
 /** A removed secret or number stays valid for at most this long; a new one is valid at once. */
 const rememberedMilliseconds = 2_000
@@ -62,8 +66,8 @@ export const createSignerFinder = (pool: pg.Pool, appSecretsOf: AppSecretsOf): F
 const idsOf = ({ phoneNumberId, wabaId }: Channel): string[] => [phoneNumberId, ...(wabaId === null ? [] : [wabaId])]
 
 /** Returns the signers. A number that two tenants claim and sign for, and neither has proved, belongs to nobody. */
-const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPaused: boolean): Found => {
-  const refused = (reason: string): Found => ({ kind: 'refused', reason })
+const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPaused: boolean): FoundSigners => {
+  const refused = (reason: string): FoundSigners => ({ kind: 'refused', reason })
   if (claimants.length === 0) return refused(isPaused ? 'address_paused' : 'unknown_number')
   const signing = claimants.filter(({ secrets }) => secrets.map(isSignedWith).includes(true))
   const claims = Map.groupBy(signing, ({ phoneNumberId }) => phoneNumberId)
@@ -75,11 +79,11 @@ const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPau
 
 /** Computes each secret's signature of a body once. */
 export const signedWith = (rawBytes: Uint8Array, signature: string | undefined): IsSignedWith => {
-  const verdicts = new Map<string, boolean>()
+  const known = new Map<string, boolean>()
   return secret => {
-    const verdict = verdicts.get(secret) ?? verifySignature(rawBytes, signature, [secret])
-    verdicts.set(secret, verdict)
-    return verdict
+    const isSigned = known.get(secret) ?? verifySignature(rawBytes, signature, [secret])
+    known.set(secret, isSigned)
+    return isSigned
   }
 }
 
@@ -104,6 +108,6 @@ const findClaimants = (pool: pg.Pool, ids: readonly string[], appSecretsOf: AppS
 export const isVerifyToken = async (pool: pg.Pool, token: string): Promise<boolean> => {
   const rows = await inAllTenants(pool, (tx: Tx) => tx.selectFrom('channels').select('verify_token_hash').execute())
   const hash = createHash('sha256').update(token).digest()
-  const verdicts = rows.map(row => row.verify_token_hash.length === 32 && timingSafeEqual(row.verify_token_hash, hash))
-  return verdicts.includes(true)
+  const matches = rows.map(row => row.verify_token_hash.length === 32 && timingSafeEqual(row.verify_token_hash, hash))
+  return matches.includes(true)
 }

@@ -235,3 +235,8 @@ for (const [what, result, random, expected] of decisions)
 t.test('a denial counts with its code', async t => {
   t.match(whole(t, refused(77_777, { status: 401 })).effects, [{ kind: 'count_denial', code: 77_777 }])
 })
+
+t.test('a missing permission names its scope', async t => {
+  const { effects } = decide(claimed(), refused(10), () => 0)
+  t.match(effects, [{ kind: 'pause_channel', reason: /It needs the scope whatsapp_business_messaging\.$/ }])
+})

@@ -11,10 +11,9 @@ import { findCountry } from '../conversations/queries.ts'
 import { findCostsFor } from '../costs/queries.ts'
 import { findActions } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { messageStatuses } from '../database/tables.ts'
 import { findFailedEvents } from '../events/queries.ts'
 import { findInboundAbout } from '../inbox/queries.ts'
-import { Cost } from '../messages/view.ts'
+import { Cost, orNull, Status } from '../messages/view.ts'
 import { type KnownOrder, type OrdersClient, ordersUnavailable, Previous } from '../orders-client/orders-client.ts'
 import { mergeTimelines, type StatusUpdate } from './merge.ts'
 
@@ -24,7 +23,7 @@ interface TimelineOptions {
 }
 
 const text = Type.String()
-const orNull = Type.Union([text, Type.Null()])
+const textOrNull = orNull(text)
 const at = Type.String({ description: 'ISO 8601, UTC' })
 const by = Type.Optional(Type.String({ description: 'Who did it: merchant, staff or customer.' }))
 
@@ -35,29 +34,29 @@ const Entry = Type.Union([
   entryOf('tracking', 'A status of the order.', {
     status_key: text,
     status_name: text,
-    staff_name: orNull,
-    note: orNull,
+    staff_name: textOrNull,
+    note: textOrNull,
     by,
   }),
   entryOf('edit', 'What was changed of the order, by the names of its fields, with the values before.', {
     fields: Type.Array(text),
-    staff_name: orNull,
-    reason: orNull,
+    staff_name: textOrNull,
+    reason: textOrNull,
     by,
     previous: Previous,
   }),
   entryOf('message', 'A status of a message about it.', {
     message_id: text,
-    template: orNull,
-    status: Type.Union(messageStatuses.map(status => Type.Literal(status))),
-    detail: orNull,
+    template: textOrNull,
+    status: Status,
+    detail: textOrNull,
     cost: Cost,
   }),
   entryOf('event', 'A message that could not be made, and why.', {
     event_id: text,
     type: text,
     status_key: text,
-    template: orNull,
+    template: textOrNull,
     detail: text,
   }),
   entryOf('inbound', 'What the customer wrote since the order was created, whatever it was about.', {
@@ -65,8 +64,8 @@ const Entry = Type.Union([
     channel: Type.String({ description: 'Phone number id.' }),
     phone: Type.String({ description: 'E.164 digits without the plus.' }),
     type: Type.String({ description: 'text, button, location, image, …' }),
-    text: orNull,
-    media_id: orNull,
+    text: textOrNull,
+    media_id: textOrNull,
   }),
   entryOf(
     'action',
@@ -79,7 +78,7 @@ const Entry = Type.Union([
         ...[...actionOutcomes, 'unconfirmed' as const, 'expired' as const].map(outcome => Type.Literal(outcome)),
         Type.Null(),
       ]),
-      detail: orNull,
+      detail: textOrNull,
     },
   ),
 ])

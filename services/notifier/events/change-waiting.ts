@@ -6,9 +6,14 @@ import type { MessageStatus, Tx } from '../database/tables.ts'
 import { fillFrom, type Source } from '../messages/source.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 
+/** A message that may still be sent, or sent again. */
 interface Waiting {
   readonly id: string
   readonly waybill: string
+  /** null: no rule made it. */
+  readonly ruleEvent: string | null
+  /** The message is older than this transaction. */
+  readonly isOlder: boolean
   readonly status: MessageStatus
   readonly recipient: string
   readonly template: Content
@@ -24,6 +29,34 @@ interface Change {
   readonly detail: string
 }
 
+/** An event that makes messages about its waybill untrue. */
+export interface Superseding {
+  readonly waybill: string
+  /** The events of the rules that made the messages. */
+  readonly events: readonly string[]
+  /** The id of a message of the same transaction: that one and later ones stay. */
+  readonly before: string
+  /** The rule's own event, for the timeline. */
+  readonly by: string
+}
+
+/** Cancels waiting messages, and prevents those in flight from being resent. */
+export const supersedeMessages = async (tx: Tx, tenant: string, given: readonly Superseding[]): Promise<void> => {
+  if (given.length === 0) return
+  const ofWaybill = Map.groupBy(given, ({ waybill }) => waybill)
+  const events = given.flatMap(superseding => superseding.events)
+  const waiting = await lockWaiting(tx, tenant, [...ofWaybill.keys()], events)
+  const changes = waiting.flatMap(({ id, waybill, ruleEvent, isOlder }) => {
+    const isUntrue = (by: Superseding) => by.events.includes(ruleEvent ?? '') && (isOlder || id < by.before)
+    const [first] = (ofWaybill.get(waybill) ?? [])
+      .filter(isUntrue)
+      .map(({ by }) => by)
+      .sort()
+    return first === undefined ? [] : { id, detail: `superseded by ${first}` }
+  })
+  await storeChanges(tx, tenant, changes)
+}
+
 /**
  * Makes messages about edited orders again, in place: rule, hours, send time and place in the queue stay, and the
  * pre-send check looks at the new recipient. Cancels a message that cannot be made again. One in flight may have been
@@ -37,7 +70,7 @@ export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly Ord
   const changes = waiting.flatMap(
     message => toChange(message, orders.get(message.waybill) as OrderSnapshot, recipientOf) ?? [],
   )
-  if (changes.length > 0) await storeChanges(tx, tenant, changes)
+  await storeChanges(tx, tenant, changes)
 }
 
 /** Returns the change; undefined if the edit affects nothing that the message says. */
@@ -57,10 +90,15 @@ const toChange = (
 }
 
 /**
- * Locks the waiting messages in their keys' order. Finds them by the waybill's index, whatever the statistics of the
- * tables.
+ * Locks the waiting messages, only those that rules on `events` made if given, in their keys' order. Finds them by the
+ * waybill's index, whatever the statistics of the tables.
  */
-const lockWaiting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Waiting[]> => {
+const lockWaiting = async (
+  tx: Tx,
+  tenant: string,
+  waybills: readonly string[],
+  events?: readonly string[],
+): Promise<Waiting[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_waiting',
     text: `
@@ -68,25 +106,28 @@ const lockWaiting = async (tx: Tx, tenant: string, waybills: readonly string[]):
         select message.message_id from unnest($2::text[]) as given (waybill) cross join lateral (
           select message_id from messages
           where tenant_id = $1 and waybill_number = given.waybill and (source is not null or rule_event is not null)
+            and ($3::text[] is null or rule_event = any($3::text[]))
             and status in ('queued', 'held', 'sending', 'unknown') and superseded_by is null
           offset 0
         ) message
       )
-      select message_id as id, waybill_number as waybill, status, recipient, template, source
+      select message_id as id, waybill_number as waybill, status, recipient, template, source,
+        rule_event as "ruleEvent", created_at < now() as "isOlder"
       from messages m join found using (message_id)
       where tenant_id = $1 and status in ('queued', 'held', 'sending', 'unknown')
       order by message_id for update of m`,
-    values: [tenant, waybills],
+    values: [tenant, waybills, events ?? null],
   })
   return rows
 }
 
 /** Stores the changes. Queues a message that was held for the old recipient: the new one's conversation may be open. */
-const storeChanges = (tx: Tx, tenant: string, changes: readonly Change[]) =>
-  tx.client.query({
-    name: 'store_remade',
+const storeChanges = async (tx: Tx, tenant: string, changes: readonly Change[]): Promise<void> => {
+  if (changes.length === 0) return
+  await tx.client.query({
+    name: 'store_changes',
     text: `
-      with remade as (
+      with changed as (
         update messages m set
           recipient = coalesce(given.recipient, m.recipient), template = coalesce(given.template, m.template),
           superseded_by = case when given.template is null then given.detail else m.superseded_by end,
@@ -99,6 +140,7 @@ const storeChanges = (tx: Tx, tenant: string, changes: readonly Change[]) =>
         returning m.message_id, m.status, given.detail
       )
       insert into message_events (tenant_id, message_id, status, detail)
-      select $1, message_id, status, detail from remade where status in ('queued', 'held', 'cancelled')`,
+      select $1, message_id, status, detail from changed where status in ('queued', 'held', 'cancelled')`,
     values: [tenant, JSON.stringify(changes)],
   })
+}
