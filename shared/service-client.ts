@@ -5,8 +5,6 @@ export interface ServiceClientOptions {
   /** http://notifier:3001 */
   readonly baseUrl: string
   readonly serviceToken: string
-  readonly connections?: number
-  readonly connectMilliseconds?: number
   /** The limit of the whole request, including the wait for a connection. */
   readonly callMilliseconds?: number
   /** The circuit opens after so many consecutive requests without a response. */
@@ -79,8 +77,8 @@ export const createServiceClient = (options: ServiceClientOptions): ServiceClien
 
 const createPool = (options: ServiceClientOptions): Pool =>
   new Pool(new URL(options.baseUrl).origin, {
-    connections: options.connections ?? 8,
-    connect: { timeout: options.connectMilliseconds ?? 1_000 },
+    connections: 8,
+    connect: { timeout: 1_000 },
     headersTimeout: options.callMilliseconds ?? serviceRequestMilliseconds,
     bodyTimeout: options.callMilliseconds ?? serviceRequestMilliseconds,
     maxResponseSize: 1_048_576,
@@ -102,23 +100,26 @@ const reasons: Record<string, string> = {
   ECONNRESET: 'connection reset',
   ENOTFOUND: 'host not found',
   EAI_AGAIN: 'host not found for now',
+  EPIPE: 'connection closed',
   UND_ERR_SOCKET: 'connection closed',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   UND_ERR_HEADERS_TIMEOUT: 'no response in time',
   UND_ERR_BODY_TIMEOUT: 'no response in time',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the response is too large',
+  UND_ERR_INVALID_ARG: 'a request that cannot be written as HTTP',
+  UND_ERR_CLOSED: 'shutting down',
+  UND_ERR_DESTROYED: 'shutting down',
+  // These errors have only a name.
   TimeoutError: 'no response in time',
   HTTPParserError: 'the response is not HTTP',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is of another host',
-  CERT_HAS_EXPIRED: 'the certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is not trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is not trusted',
 }
 
 /** Why there was no response. Never the error's own message: it may show the request. */
 export const reasonOf = (error: unknown): string => {
   if (error instanceof BrokenCircuitError) return 'not tried: the circuit is open'
-  const { code, name } = error as { code?: unknown; name?: string }
-  return reasons[String(code)] ?? reasons[name ?? ''] ?? 'failure of the connection'
+  const { code, name = '' } = error as { code?: unknown; name?: string }
+  const known = reasons[String(code)] ?? reasons[name]
+  if (known !== undefined) return known
+  if (/CERT|SIGNATURE/.test(String(code))) return `the certificate is not trusted: ${code}`
+  return /^[A-Z0-9_]{1,40}$/.test(String(code)) ? String(code) : 'failure of the connection'
 }

@@ -67,22 +67,16 @@ export const archive = async (
 
 const archiveKind = async (pool: pg.Pool, tenant: string, take: TakeOld, request: ArchiveRequest) => {
   const archived = new Map<string, Archived>()
-  let after: Position | undefined = []
-  while (after) {
-    const portion = await archivePortion(pool, tenant, take, after, request)
-    for (const [table, { length }] of portion.rows) {
+  for (let after: Position | undefined = []; after; ) {
+    const { rows: taken, next }: Taken = await archivePortion(pool, tenant, take, after, request)
+    for (const [table, { length }] of Object.entries(taken)) {
       const { rows = 0, files = 0 } = archived.get(table) ?? {}
-      archived.set(table, { tenant, table, rows: rows + length, files: files + 1 })
+      if (length > 0) archived.set(table, { tenant, table, rows: rows + length, files: files + 1 })
     }
-    after = portion.next
-    if (after)
-      for (const { table, rows } of archived.values()) process.stderr.write(`${tenant} ${table}: ${rows} rows\n`)
+    after = next
   }
   return archived.values()
 }
-
-/** The approximate rows of a file, and of a transaction. */
-const portionRows = 20_000
 
 /** Writes the files before it deletes the rows: after a crash in between a row may be in two files. */
 const archivePortion = (
@@ -93,30 +87,15 @@ const archivePortion = (
   { days, folder, dryRun }: ArchiveRequest,
 ) => {
   const action = async (tx: AnyTransaction) => {
-    const portion = await takePortion(tx, tenant, take, days, after)
-    if (dryRun) return portion
-    for (const [table, rows] of portion.rows) {
+    const taken = await take(tx, tenant, days, after)
+    for (const [table, rows] of dryRun ? [] : Object.entries(taken.rows)) {
+      if (rows.length === 0) continue
       const name = await writeFile(join(folder, tenant), table, rows)
       await audit(tx, tenant, operator(), 'archive.written', name)
     }
-    return portion
+    return taken
   }
   return inTenant(pool, tenant, action, { keeps: () => !dryRun })
-}
-
-const takePortion = async (tx: AnyTransaction, tenant: string, take: TakeOld, days: number, after: Position) => {
-  const rows = new Map<string, string[]>()
-  let next: Position | undefined = after
-  let count = 0
-  while (next && count < portionRows) {
-    const taken: Taken = await take(tx, tenant, days, next)
-    for (const [table, more] of Object.entries(taken.rows)) {
-      if (more.length > 0) rows.set(table, (rows.get(table) ?? []).concat(more))
-      count += more.length
-    }
-    next = taken.next
-  }
-  return { rows, next }
 }
 
 const compress = promisify(gzip)

@@ -6,7 +6,7 @@ import { idsFrom } from './insert.ts'
 /** The statuses after which nothing happens to a message; `unknown` is for staff to settle. */
 const finished: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired']
 
-const messagesAtOnce = 2_000
+const messagesAtOnce = 5_000
 
 /** Takes messages that reached their last status that long ago, with their timelines. */
 export const takeMessages: TakeOld = async (tx, tenant, days, [after = '']) => {

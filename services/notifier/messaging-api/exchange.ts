@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingHttpHeaders } from 'node:http'
+import { reasonOf } from '@courier/shared/service-client.ts'
 import { Client, type DiagnosticsChannel, type Dispatcher } from 'undici'
 
 /** The outcome of a request on the wire. Reasons contain nothing of the request. */
@@ -70,7 +71,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Ends the exchange now, as its deadline does. */
   giveUp(): void {
-    this.#finish(this.#isWritten ? 'no answer in time' : 'no connection in time')
+    this.#finish(this.#isWritten ? 'no response in time' : 'no connection in time')
     this.#controller?.abort(new Error('given up'))
   }
 
@@ -79,32 +80,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#isSettled = true
     clearTimeout(this.#deadline)
     if (this.#head) this.#settle({ kind: 'response', ...this.#head, body: Buffer.concat(this.#chunks), brokenBy })
-    else this.#settle({ kind: this.#isWritten ? 'no_response' : 'not_written', reason: brokenBy ?? 'no answer' })
+    else this.#settle({ kind: this.#isWritten ? 'no_response' : 'not_written', reason: brokenBy ?? 'no response' })
   }
-}
-
-const reasons: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'host not found for now',
-  EPIPE: 'connection closed',
-  UND_ERR_SOCKET: 'connection closed',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  UND_ERR_BODY_TIMEOUT: 'the answer stopped',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the answer is too large',
-  UND_ERR_INVALID_ARG: 'a request that cannot be written as HTTP',
-  UND_ERR_CLOSED: 'shutting down',
-  UND_ERR_DESTROYED: 'shutting down',
-  // The error has only a name.
-  HTTPParserError: 'the answer is not HTTP',
-}
-
-/** Never returns the message of an error: it may show the request. */
-const reasonOf = (error: Error & { code?: unknown }): string => {
-  const code = String(error.code ?? '')
-  return reasons[code] ?? reasons[error.name] ?? (/^[A-Z0-9_]{1,40}$/.test(code) ? code : 'failure of the connection')
 }
 
 const exchanges = new WeakMap<object, Exchange>()

@@ -53,7 +53,7 @@ t.test('a host without an address wrote nothing', async t => {
 t.test('a server that accepts the request and never responds leaves the outcome unknown, in time', async t => {
   for (const requestMilliseconds of [300, 5_000]) {
     const { got, took } = await send(t, {}, requestMilliseconds)
-    t.same(got, { kind: 'no_response', reason: 'no answer in time' })
+    t.same(got, { kind: 'no_response', reason: 'no response in time' })
     t.ok(took < (requestMilliseconds === 300 ? 900 : 4_000), `${took} ms`)
   }
 })
@@ -84,7 +84,7 @@ t.test('half a success leaves the outcome unknown, though the id may be in it', 
   const { got } = await send(t, { onRequest: ({ socket }) => socket.end(halfAnswer) })
   t.match(got, { kind: 'no_response' })
   const stalled = await send(t, { onRequest: ({ socket }) => socket.write(halfAnswer) }, 5_000)
-  t.same(stalled.got, { kind: 'no_response', reason: 'the answer stopped' })
+  t.same(stalled.got, { kind: 'no_response', reason: 'no response in time' })
 })
 
 t.test('half a refusal is a refusal that may be repeated', async t => {
@@ -101,13 +101,13 @@ t.test('ends a response that trickles for ever in time', async t => {
       socket.on('close', () => clearInterval(drip))
     },
   })
-  t.same(got, { kind: 'no_response', reason: 'no answer in time' })
+  t.same(got, { kind: 'no_response', reason: 'no response in time' })
   t.ok(took < 1_500, `${took} ms`)
 })
 
 t.test('does not read a response beyond 256 KiB', async t => {
   const large = (status: number) => send(t, { onRequest: ({ socket }) => respond(socket, status, ' '.repeat(262_145)) })
-  t.same((await large(200)).got, { kind: 'no_response', reason: 'the answer is too large' })
+  t.same((await large(200)).got, { kind: 'no_response', reason: 'the response is too large' })
   t.match((await large(500)).got, { kind: 'refused', status: 500, code: null })
   const fits = taken().padEnd(262_144)
   t.match((await send(t, { onRequest: ({ socket }) => respond(socket, 200, fits) })).got, { kind: 'accepted' })
@@ -115,7 +115,7 @@ t.test('does not read a response beyond 256 KiB', async t => {
 
 t.test('a response that is not HTTP leaves the outcome unknown', async t => {
   const { got } = await send(t, { onRequest: ({ socket }) => socket.end('220 mail.example ESMTP\r\n') })
-  t.match(got, { kind: 'no_response', reason: 'the answer is not HTTP' })
+  t.match(got, { kind: 'no_response', reason: 'the response is not HTTP' })
 })
 
 t.test('redirects are refusals and are not followed', async t => {
@@ -153,7 +153,7 @@ t.test('a request that found no free connection in time was not written, and nev
   const patient = clientOf(t, url, { ...slow, requestMilliseconds: 2_000 })
   const first = api.send(credentials, '1', message)
   const second = api.send(credentials, '1', { ...message, callbackData: 'ntf_2', withinMilliseconds: 100 })
-  t.same(await first, { kind: 'no_response', reason: 'no answer in time' })
+  t.same(await first, { kind: 'no_response', reason: 'no response in time' })
   t.same(await second, { kind: 'not_written', reason: 'no connection in time' })
   t.match(await patient.send(credentials, '1', message), { kind: 'accepted' })
   t.equal(arrived.length, 2)

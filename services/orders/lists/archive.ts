@@ -2,7 +2,7 @@ import { deleteRows, type TakeOld } from '@courier/shared/postgres/old-rows.ts'
 import { sql } from 'kysely'
 import { findStatuses } from '../statuses/status-queries.ts'
 
-const ordersAtOnce = 2_000
+const ordersAtOnce = 5_000
 
 /**
  * Takes the timelines of orders in a final status, without open requests, whose last event is old enough. The orders stay:
