@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto'
-import { conversation } from './models/conversation.ts'
 import { endpoint } from './models/endpoint/steps.ts'
 import { type CreateModel, playHistories } from './models/history.ts'
 import { message } from './models/message/steps.ts'
@@ -7,7 +6,7 @@ import { order } from './models/order/steps.ts'
 import { outbox } from './models/outbox/steps.ts'
 import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promise.ts'
 
-const models: Record<string, CreateModel> = { order, message, conversation, outbox, endpoint }
+const models: Record<string, CreateModel> = { order, message, outbox, endpoint }
 
 /** `MODELS_ONLY='order message'` plays only these models. */
 const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)

@@ -15,20 +15,11 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 const brokenEscapes = ['%', '%zz', '%ff', '%ed%a0%80', '%00', '%2f', '%2e%2e', '%c0%ae', '+', ';a=b', 'x'.repeat(300)]
 
-interface PathValue {
-  text: string
-  isOdd: boolean
-}
-
 /** Generates a path value; `known` gives the values in use of a parameter. */
-const pathValue = (
-  { name, schema }: Parameter,
-  known: (name: string) => readonly string[],
-): fc.Arbitrary<PathValue> => {
-  const pick = (index: number): string => known(name)[index % Math.max(known(name).length, 1)] ?? '0'
-  const odd = (text: string): PathValue => ({ text: text || '0', isOdd: true })
-  return mix<PathValue>(
-    [6, fc.nat(1_000).map(index => ({ text: encoded(pick(index)), isOdd: false }))],
+const pathValue = ({ name, schema }: Parameter, known: (name: string) => readonly string[]) => {
+  const odd = (text: string) => ({ text: text || '0', isOdd: true })
+  return mix(
+    [6, fc.nat(1_000).map(n => ({ text: encoded(known(name)[n % known(name).length] ?? '0'), isOdd: false }))],
     [2, validFor(schema).map(value => odd(encoded(textOf(value))))],
     [1, anyText.map(text => odd(encoded(text.slice(0, 400))))],
     [1, fc.constantFrom(...brokenEscapes).map(odd)],
@@ -43,16 +34,16 @@ const pair = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<string> 
     [1, fc.constantFrom('', '[]=1', '[a]=1', `=1&${encoded(name)}=2`, '=').map(rest => encoded(name) + rest)],
   )
 
-const query = (parameters: readonly Parameter[]): fc.Arbitrary<string> => {
+/** Generates queries: known ones, and up to three parameters, of which some are unknown. */
+const queries = (parameters: readonly Parameter[], right: readonly string[]): fc.Arbitrary<string> => {
+  const stray = fc.oneof(anyText, fc.constantFrom('page', '__proto__')).chain(name => pair(name, anyText))
   const known = parameters.map(({ name, schema }) => pair(name, validFor(schema)))
-  const names = fc.oneof(anyText, fc.constantFrom('page', '__proto__', 'constructor'))
-  const stray = names.chain(name => pair(name, anyText))
-  const drawn = known.length === 0 ? stray : mix([8, fc.oneof(...known)], [1, stray])
-  return fc.array(drawn, { maxLength: known.length === 0 ? 1 : 3 }).map(pairs => pairs.join('&'))
+  const drawn = fc.array(fc.oneof(...known, stray), { maxLength: known.length === 0 ? 1 : 3 })
+  return fc.oneof(
+    ...right.map(text => fc.constant(text)),
+    drawn.map(pairs => pairs.join('&')),
+  )
 }
-
-const queries = (parameters: readonly Parameter[], right: readonly string[]): fc.Arbitrary<string> =>
-  right.length === 0 ? query(parameters) : fc.oneof(fc.constantFrom(...right), query(parameters))
 
 /** Keeps only characters that may travel in a header. */
 const headerText = (text: string): string =>
@@ -61,28 +52,20 @@ const headerText = (text: string): string =>
     .slice(0, 2_000)
     .trim()
 
-const oddTypes = [
-  ...['text/plain', 'APPLICATION/JSON', 'application/json; charset=utf-16', 'application/json;', 'a/b/c', '/', ''],
-  ...['application/x-www-form-urlencoded', 'multipart/form-data', 'application/vnd.api+json'],
+const oddTypes = ['text/plain', 'APPLICATION/JSON', 'application/json; charset=utf-16', 'application/json;', '/', '']
+const commonHeaders = ['x-tenant', 'idempotency-key', 'accept', 'authorization', 'x-request-id', 'x-forwarded-for']
+const oddHeaders: [string, string][] = [
+  ['content-encoding', 'gzip'],
+  ['expect', 'a miracle'],
+  ['authorization', 'Basic eA=='],
+  ['x-tenant', 'rival'],
 ]
-const commonHeaders = [
-  ...['x-tenant', 'idempotency-key', 'accept', 'authorization', 'x-request-id', 'content-encoding', 'origin'],
-  'x-forwarded-for',
-]
-const oddHeaders: Headers = {
-  'content-encoding': 'gzip',
-  expect: 'a miracle',
-  authorization: 'Basic eA==',
-  'x-tenant': 'rival',
-  range: 'bytes=0-1',
-  'if-none-match': '*',
-}
 
 const oddHeader = (names: readonly string[]): fc.Arbitrary<[string, string]> =>
-  mix<[string, string]>(
-    [3, fc.tuple(fc.constantFrom(...names, ...commonHeaders), anyText.map(headerText))],
-    [2, fc.tuple(fc.constant('content-type'), fc.constantFrom(...oddTypes))],
-    [1, fc.constantFrom(...Object.entries(oddHeaders))],
+  fc.oneof(
+    fc.tuple(fc.constantFrom(...names, ...commonHeaders), anyText.map(headerText)),
+    fc.tuple(fc.constant('content-type'), fc.constantFrom(...oddTypes, 'multipart/form-data')),
+    fc.constantFrom(...oddHeaders),
   )
 
 /** Generates requests of an operation, valid and invalid ones, with these headers. */
