@@ -1,3 +1,4 @@
+import { revokeTokenById } from '@courier/shared/cli/token-commands.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import * as notifierTokens from '../services/notifier/access/token-commands.ts'
@@ -114,7 +115,7 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     names: { waybill, waybill_number: waybill, tenant: 'demo', id },
     marks: [waybill, url, ...Object.values(marked)],
     createToken: holder => ordersTokens.createTokenFor(pool, holder),
-    revokeToken: id => ordersTokens.revokeTokenById(pool, id),
+    revokeToken: id => revokeTokenById(pool, id),
     repair: async () => {},
   }
 }
@@ -147,7 +148,7 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
     // The number is no mark: any company may add it, since only its access token lets it send.
     marks: [data.id, waybill],
     createToken: holder => notifierTokens.createTokenFor(pool as pg.Pool, holder as never),
-    revokeToken: id => notifierTokens.revokeTokenById(pool, id),
+    revokeToken: id => revokeTokenById(pool, id),
     repair,
   }
 }

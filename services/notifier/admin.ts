@@ -14,7 +14,6 @@ import {
   addMigrate,
   addTokenCommands,
   poolOf,
-  printToken,
   readPastTime,
   requireStopped,
 } from '@courier/shared/cli/operator-commands.ts'
@@ -25,7 +24,7 @@ import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import type pg from 'pg'
-import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
+import { createTokenFor, listTokens } from './access/token-commands.ts'
 import { findUnopened, refuseWrongNewest } from './channels/check-keys.ts'
 import { rotateKeys } from './channels/rotate.ts'
 import { readKeyring } from './channels/vault.ts'
@@ -112,21 +111,12 @@ program
     printApplied('The channel', result, { dryRun: false, json })
   })
 
-const token = program.command('token').description('the bearer tokens of staff')
-
-token
-  .command('create')
-  .description('make a token; it is shown this once')
-  .requiredOption('--tenant <id>', 'the tenant')
-  .requiredOption('--staff <name>', 'the member of staff it speaks for')
-  .option('--expires <iso>', 'when it ends, such as 2027-01-31T00:00:00Z')
-  .option('--json', 'print JSON', false)
-  .action(async ({ json, ...request }: TokenRequest & { json?: boolean }) => {
-    const created = await withPool(pool => createTokenFor(pool, request))
-    printToken(created, json)
-  })
-
-addTokenCommands(token, 'notifier', withPool, { list: listTokens, revoke: revokeTokenById })
+addTokenCommands(program, withPool, {
+  description: 'the bearer tokens of staff',
+  holders: { '--staff <name>': 'the member of staff it speaks for' },
+  create: createTokenFor,
+  list: listTokens,
+})
 
 program
   .command('keys')

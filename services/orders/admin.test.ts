@@ -337,7 +337,7 @@ t.test('revoke ends a token by its id', async t => {
   for (const { revoked_at } of list) t.match(revoked_at, /^\d{4}-.*Z$/)
   t.equal(
     fail(t, orders('token', 'revoke', 'tok_unknown')),
-    'orders: there is no token tok_unknown; orders token list shows them\n',
+    'orders: there is no token tok_unknown; token list shows them\n',
   )
 })
 

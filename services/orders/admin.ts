@@ -6,7 +6,6 @@ import {
   addMigrate,
   addTokenCommands,
   poolOf,
-  printToken,
   readPastTime,
   requireStopped,
 } from '@courier/shared/cli/operator-commands.ts'
@@ -16,7 +15,7 @@ import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { addStaffCommands } from './access/staff-admin.ts'
-import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
+import { createTokenFor, listTokens } from './access/token-commands.ts'
 import { databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
 import { takeTimelines } from './lists/archive.ts'
@@ -95,22 +94,15 @@ merchantCommand('deactivate', 'refuse the tokens and logins of a merchant; its o
 
 addStaffCommands(program, withPool)
 
-const token = program.command('token').description('the bearer tokens of merchants and staff')
-
-token
-  .command('create')
-  .description('create a token; it is shown only once')
-  .requiredOption('--tenant <id>', 'the tenant')
-  .option('--merchant <email>', 'the merchant that holds it')
-  .option('--staff <name>', 'the member of staff who holds it')
-  .option('--expires <iso>', 'when it expires, such as 2027-01-31T00:00:00Z')
-  .option('--json', 'print JSON', false)
-  .action(async ({ json, ...request }: TokenRequest & { json?: boolean }) => {
-    const created = await withPool(pool => createTokenFor(pool, request))
-    printToken(created, json)
-  })
-
-addTokenCommands(token, 'orders', withPool, { list: listTokens, revoke: revokeTokenById })
+addTokenCommands(program, withPool, {
+  description: 'the bearer tokens of merchants and staff',
+  holders: {
+    '--merchant <email>': 'the merchant that holds it',
+    '--staff <name>': 'the member of staff who holds it',
+  },
+  create: createTokenFor,
+  list: listTokens,
+})
 
 program
   .command('restored')

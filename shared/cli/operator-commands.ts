@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { listAudit } from '../postgres/audit.ts'
 import { createPool } from '../postgres/database.ts'
 import { print, printJson, printTable, readTime, UsageError } from './command-line.ts'
-import { requireTenant } from './token-commands.ts'
+import { requireTenant, revokeTokenById } from './token-commands.ts'
 
 /** Runs a command with a pool of its own. */
 export type WithPool = <Result>(action: (pool: pg.Pool) => Promise<Result>) => Promise<Result>
@@ -34,25 +34,35 @@ export const addMigrate = (program: Command, migrate: () => Promise<string[]>) =
       else print(applied.join('\n') || 'The database is up to date.')
     })
 
-/** Prints a new token: the only time it is shown. */
-export const printToken = (created: { id: string; token: string }, json: boolean | undefined): void => {
-  if (json) printJson(created)
-  else print(`${created.id}\n${created.token}\nKeep it now: it is not shown again.`)
+interface TokenCommands<Request> {
+  readonly description: string
+  /** The options that name the holder of a token, with their descriptions. */
+  readonly holders: Readonly<Record<string, string>>
+  readonly create: (pool: pg.Pool, request: Request) => Promise<{ id: string; token: string }>
+  readonly list: (pool: pg.Pool, tenant?: string) => Promise<Parameters<typeof printTable>[0]>
 }
 
-interface TokenCommands {
-  list: (pool: pg.Pool, tenant?: string) => Promise<Parameters<typeof printTable>[0]>
-  /** Returns the tenant that the token belongs to. */
-  revoke: (pool: pg.Pool, id: string) => Promise<string>
-}
-
-/** Adds `list` and `revoke` to the command `token` of `program`. */
-export const addTokenCommands = (
-  token: Command,
-  program: string,
+/** Adds the commands `token …`. */
+export const addTokenCommands = <Request>(
+  program: Command,
   withPool: WithPool,
-  commands: TokenCommands,
+  { description, holders, ...commands }: TokenCommands<Request>,
 ): void => {
+  const token = program.command('token').description(description)
+  const create = token
+    .command('create')
+    .description('create a token; it is shown only once')
+    .requiredOption('--tenant <id>', 'the tenant')
+  for (const [option, holder] of Object.entries(holders)) create.option(option, holder)
+  create
+    .option('--expires <iso>', 'when it expires, such as 2027-01-31T00:00:00Z')
+    .option('--json', 'print JSON', false)
+    .action(async ({ json, ...request }) => {
+      const created = await withPool(pool => commands.create(pool, request))
+      if (json) printJson(created)
+      else print(`${created.id}\n${created.token}\nKeep it now: it is not shown again.`)
+    })
+
   token
     .command('list')
     .description('all tokens, without their secrets')
@@ -61,7 +71,7 @@ export const addTokenCommands = (
     .action(async ({ tenant, json }) => {
       const tokens = await withPool(pool => commands.list(pool, tenant))
       if (json) printJson(tokens)
-      else printTable(tokens, `There are no tokens. Make one: ${program} token create --help`)
+      else printTable(tokens, `There are no tokens. Make one: ${program.name()} token create --help`)
     })
 
   token
@@ -70,7 +80,7 @@ export const addTokenCommands = (
     .argument('<id>', 'the token id, as `token list` shows it')
     .option('--json', 'print JSON', false)
     .action(async (id, { json }) => {
-      const tenant = await withPool(pool => commands.revoke(pool, id))
+      const tenant = await withPool(pool => revokeTokenById(pool, id))
       if (json) printJson({ id, tenant, revoked: true })
       else print(`${id} of tenant ${tenant} is revoked.`)
     })

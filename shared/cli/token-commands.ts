@@ -1,11 +1,38 @@
 import type pg from 'pg'
-import { type Actor, audit } from '../postgres/audit.ts'
+import { type Actor, audit, operator } from '../postgres/audit.ts'
 import { type AnyTransaction, findTenantIds, inTenant, type TenantTransaction } from '../postgres/database.ts'
 import { revokeToken } from '../postgres/tokens.ts'
 import { readTime, UsageError } from './command-line.ts'
 
+export interface TokenRequest {
+  tenant: string
+  /** ISO 8601. */
+  expires?: string
+}
+
+interface Created {
+  id: string
+  token: string
+}
+
+/** Creates a token by `insert`. Throws UsageError for an unknown tenant or an invalid time. */
+export const createTokenBy = async <Tables>(
+  pool: pg.Pool,
+  { tenant, expires }: TokenRequest,
+  by: Actor,
+  insert: (tx: TenantTransaction<Tables>, expiresAt: Date | null) => Promise<Created>,
+): Promise<Created> => {
+  const expiresAt = readExpiry(expires)
+  await requireTenant(pool, tenant)
+  return inTenant(pool, tenant, async (tx: TenantTransaction<Tables>) => {
+    const { id, token } = await insert(tx, expiresAt)
+    await audit(tx, tenant, by, 'token.created', id)
+    return { id, token }
+  })
+}
+
 /** Returns the expiry of a token: ISO 8601, null for never. Throws UsageError for anything but a future time. */
-export const readExpiry = (expires: string | undefined): Date | null => {
+const readExpiry = (expires: string | undefined): Date | null => {
   if (expires === undefined) return null
   const expiresAt = readTime(expires)
   if (!expiresAt || expiresAt.getTime() <= Date.now())
@@ -33,15 +60,15 @@ export const requireTenant = async (pool: pg.Pool, tenant: string): Promise<void
     throw new UsageError(`there is no tenant ${tenant}; there are: ${tenants.join(', ') || 'none'}`)
 }
 
-/** Returns the tenant that the token belongs to. `program` is the operator's command, for the error. */
-export const revokeTokenById = async (pool: pg.Pool, tokenId: string, program: string, by: Actor): Promise<string> => {
-  for (const tenant of await findTenantIds(pool))
-    if (await inTenant(pool, tenant, (tx: AnyTransaction) => revoke(tx, tenant, tokenId, by))) return tenant
-  throw new UsageError(`there is no token ${tokenId}; ${program} token list shows them`)
-}
-
-const revoke = async (tx: AnyTransaction, tenant: string, tokenId: string, by: Actor): Promise<boolean> => {
-  const isRevoked = await revokeToken(tx, tenant, tokenId)
-  if (isRevoked) await audit(tx, tenant, by, 'token.revoked', tokenId)
-  return isRevoked
+/** Ends a token, and returns its tenant. */
+export const revokeTokenById = async (pool: pg.Pool, tokenId: string, by = operator()): Promise<string> => {
+  for (const tenant of await findTenantIds(pool)) {
+    const isRevoked = await inTenant(pool, tenant, async (tx: AnyTransaction) => {
+      const isRevoked = await revokeToken(tx, tenant, tokenId)
+      if (isRevoked) await audit(tx, tenant, by, 'token.revoked', tokenId)
+      return isRevoked
+    })
+    if (isRevoked) return tenant
+  }
+  throw new UsageError(`there is no token ${tokenId}; token list shows them`)
 }

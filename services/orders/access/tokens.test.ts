@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { UsageError } from '@courier/shared/cli/command-line.ts'
+import { revokeTokenById } from '@courier/shared/cli/token-commands.ts'
 import { mayBeToken } from '@courier/shared/postgres/tokens.ts'
 import t, { type Test } from 'tap'
 import { build } from '../test/build.ts'
 import { batch, tenantFile } from '../test/tenant.ts'
 import { hashPassword, isPassword } from './passwords.ts'
-import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './token-commands.ts'
+import { createTokenFor, listTokens, type TokenRequest } from './token-commands.ts'
 import { createTokenReader } from './tokens.ts'
 
 const shop = { tenant: 'demo', merchant: 'shop@example.com' }
@@ -79,7 +80,7 @@ t.test('revoking twice keeps the first time, and an unknown id is reported', asy
   t.same(await revokedAt(), first)
   await t.rejects(
     revokeTokenById(pool, 'tok_unknown'),
-    new UsageError('there is no token tok_unknown; orders token list shows them'),
+    new UsageError('there is no token tok_unknown; token list shows them'),
   )
 })
 

@@ -11,19 +11,6 @@ const meanings: Record<string, string> = {
   '*': '* is a digit or a capital letter',
 }
 
-/** A run of digits, or one character: any of `range`, or a literal. */
-interface Part {
-  readonly characters: string
-  readonly digits: number
-  readonly range: number
-}
-
-const toPart = (text: string): Part => {
-  if (text.startsWith('#')) return { characters: '', digits: text.length, range: 10 ** text.length }
-  const characters = wildcards[text] ?? text
-  return { characters, digits: 0, range: characters === text ? 1 : characters.length }
-}
-
 /** A tenant's waybill mask, such as `DM########`. */
 export class WaybillFormat {
   readonly mask: string
@@ -31,7 +18,6 @@ export class WaybillFormat {
   readonly capacity: number
   /** The characters allowed at each position of the mask. */
   readonly #sets: readonly string[]
-  readonly #partsFromEnd: readonly Part[]
 
   constructor(mask: string) {
     this.mask = mask
@@ -40,7 +26,6 @@ export class WaybillFormat {
       this.#sets.reduce((product, set) => product * set.length, 1),
       Number.MAX_SAFE_INTEGER,
     )
-    this.#partsFromEnd = (mask.match(/#{1,15}|[^#]/gu) ?? []).map(toPart).reverse()
   }
 
   matches(waybill: string): boolean {
@@ -51,10 +36,10 @@ export class WaybillFormat {
   waybill(number: number): string {
     let rest = number
     let text = ''
-    for (const { characters, digits, range } of this.#partsFromEnd) {
-      if (digits > 0) text = String(rest % range).padStart(digits, '0') + text
-      else text = (range > 1 ? characters[rest % range] : characters) + text
-      if (range > 1) rest = Math.floor(rest / range)
+    for (let position = this.#sets.length - 1; position >= 0; position--) {
+      const set = this.#sets[position] as string
+      text = set.charAt(rest % set.length) + text
+      rest = Math.floor(rest / set.length)
     }
     return text
   }
