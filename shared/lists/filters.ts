@@ -83,11 +83,13 @@ const givenTexts = (query: Query, names: readonly string[]): { field: string; te
 const isEmptyRange = (from: unknown, to: unknown): boolean =>
   from !== undefined && to !== undefined && isAfter(from as DateOrTime, to as DateOrTime)
 
-/** Filter text that Postgres accepts: no null character, no half of a surrogate pair. */
+/** The pattern of text that Postgres accepts: no null character, no half of a surrogate pair. */
+export const textPattern = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
+
 export const FilterText = (description: string) =>
   Type.String({
     maxLength: 255,
-    pattern: '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$',
+    pattern: textPattern,
     description,
     must: 'be text of at most 255 characters without a null character',
   })

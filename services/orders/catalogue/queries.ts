@@ -1,14 +1,10 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { Selectable } from 'kysely'
 import type pg from 'pg'
-import type { Tables, Tx } from '../database/tables.ts'
+import type { Tables } from '../database/tables.ts'
 import { type StoredStatus, statusesSql } from '../statuses/status-queries.ts'
 
-/** Returns the version of the tenant's settings, cities, prices, businesses and statuses. */
-export const findVersion = async (tx: Tx, tenant: string): Promise<string> =>
-  (await tx.selectFrom('tenants').select('version').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).version
-
-/** Reads the version outside a transaction; undefined for an unknown tenant. */
+/** Reads the version of a tenant's settings, cities, prices, businesses and statuses; undefined for an unknown tenant. */
 export const readVersion = async (pool: pg.Pool, tenant: string): Promise<string | undefined> => {
   const text = 'select version from tenants where tenant_id = $1'
   return (await pool.query({ name: 'read_version', text, values: [tenant] })).rows[0]?.version

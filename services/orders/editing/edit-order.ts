@@ -3,7 +3,6 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
-import { findVersion } from '../catalogue/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { actorOf, type Mover } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
@@ -69,15 +68,10 @@ export const withCatalogue = async <Result>(
  */
 export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
   const { tenant, ifMatch } = edit
-  const [, order, version, statuses] = await Promise.all([
-    limitLockWait(tx),
-    lockOrder(tx, edit),
-    findVersion(tx, tenant),
-    findStatuses(tx, tenant),
-  ])
+  const [, order, statuses] = await Promise.all([limitLockWait(tx), lockOrder(tx, edit), findStatuses(tx, tenant)])
   if (!order) return { kind: 'unknown' }
   if (!matches(ifMatch, tagState(order))) return { kind: 'stale', etag: tagState(order) }
-  if (version !== catalogue.version) return undefined
+  if (order.version !== catalogue.version) return undefined
   const checked = checkEdit(edit, order, statuses, catalogue)
   if (checked.kind === 'refused') return checked
   const { state, warnings } = checked

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { OrderData } from '../booking/schema.ts'
-import { noteText } from '../moves/move-schema.ts'
+import { Note } from '../moves/move-schema.ts'
 
 const { customer_name, customer_address, customer_phone, customer_secondary_phone, customer_email, ...rest } =
   OrderData.properties
@@ -47,12 +47,7 @@ export const OrderEdit = Type.Object(fields, {
 export const StaffOrderEdit = Type.Object(
   {
     ...fields,
-    reason: Type.String({
-      maxLength: 1000,
-      pattern: noteText,
-      must: 'be text of at most 1000 characters without a null character',
-      description: 'The reason; staff see it with the order.',
-    }),
+    reason: { ...Note, description: 'The reason; staff see it with the order.' },
   },
   { ...options, title: 'StaffOrderEdit', examples: [{ reason: 'The customer called', customer_phone: '0770000102' }] },
 )

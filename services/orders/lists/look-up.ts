@@ -1,17 +1,104 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { isBadText } from '@courier/shared/errors/field-errors.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import type { Merchant } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
-import { labelStatus } from '../tracking/order-view.ts'
+import { exampleOrder, labelStatus, OrderView, TrackingEvent } from '../tracking/order-view.ts'
 import { type OrderRow, orderColumnsSql, viewOrders } from '../tracking/read-orders.ts'
 
-export interface LookUpStore {
+const maxNumbers = 500
+/** The orders returned for one order number, newest first: merchants may reuse numbers. */
+const maxPerOrderNo = 10
+/** The bytes of an order number of 100 escaped characters, and white space. */
+const bodyLimit = maxNumbers * 1_024
+
+const numbers = (maxLength: number, description: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ maxLength, pattern: '\\S' }), { minItems: 1, maxItems: maxNumbers, description }),
+  )
+
+const LookUp = Type.Object(
+  {
+    waybill_numbers: numbers(50, 'These, or order_nos.'),
+    order_nos: numbers(100, `The merchant's own numbers; of each the newest ${maxPerOrderNo} orders.`),
+  },
+  { title: 'LookUp', examples: [{ waybill_numbers: ['DM00000001', 'DM00000009'] }] },
+)
+
+const picked = Type.Pick(OrderView, [
+  'waybill_number',
+  'order_no',
+  'status',
+  'cod',
+  'delivery_charge',
+  'currency',
+  'created_at',
+])
+const LookedUpOrder = Type.Object({ ...picked.properties, date_time: TrackingEvent.properties.date_time })
+type LookedUpOrder = Static<typeof LookedUpOrder>
+
+const { waybill_number, order_no, status, cod, delivery_charge, currency, created_at } = exampleOrder
+const example = { waybill_number, order_no, status, cod, delivery_charge, currency, created_at, date_time: created_at }
+
+const LookedUp = Type.Object(
+  {
+    data: Type.Array(LookedUpOrder, {
+      description: 'In the order of the numbers; several orders of one number: the newest first.',
+    }),
+    missing: Type.Array(Type.String(), { description: 'The numbers of which the merchant has no order.' }),
+  },
+  { title: 'LookedUp', examples: [{ data: [example], missing: ['DM00000009'] }] },
+)
+
+interface LookUpStore {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
 }
 
-/** The orders returned for one order number, newest first: merchants may reuse numbers. */
-export const maxPerOrderNo = 10
+/** Shows the statuses of many orders of the merchant. */
+export const lookUpRoutes: FastifyPluginAsyncTypebox<LookUpStore> = async (app, store) => {
+  acceptJson(app)
+  app.post(
+    '/order/lookup',
+    {
+      bodyLimit,
+      schema: {
+        tags: ['orders'],
+        operationId: 'lookUpOrders',
+        summary: 'The status of up to 500 orders',
+        description:
+          'By waybill numbers or by your own order numbers. Those that you do not have are listed as missing.',
+        security: [{ token: [] }],
+        body: LookUp,
+        response: { 200: LookedUp, ...errorResponses(400, 401, 405, 413, 415, 422, 429, 503) },
+      },
+      serializerCompiler: () => JSON.stringify,
+    },
+    async request => {
+      const { by, wanted } = wantedIn(request.body)
+      // Orders never have a number that Postgres refuses.
+      const numbers = wanted.filter(number => !isBadText(number))
+      const found = Map.groupBy(await lookUpOrders(store, request.merchant, by, numbers), order => order[by])
+      return {
+        data: wanted.flatMap(number => found.get(number) ?? []),
+        missing: wanted.filter(number => !found.has(number)),
+      }
+    },
+  )
+}
+
+const wantedIn = ({ waybill_numbers, order_nos }: Static<typeof LookUp>) => {
+  if ((waybill_numbers === undefined) === (order_nos === undefined))
+    throw invalid({ waybill_numbers: ['Give either waybill_numbers or order_nos.'] })
+  const by = order_nos ? 'order_no' : 'waybill_number'
+  const wanted = (order_nos ?? waybill_numbers ?? []).map(number => number.trim())
+  return { by, wanted: [...new Set(wanted)] } as const
+}
 
 interface FoundRow extends OrderRow {
   /** The time when it came to its status; null: its timeline is archived. */
@@ -36,10 +123,10 @@ const byOrderNoSql = `${selectSql} from unnest($3::text[]) as wanted (number) cr
 /** Finds the merchant's orders by waybill numbers or by order numbers (newest first), otherwise unsorted. */
 export const lookUpOrders = async (
   { pool, catalogues }: LookUpStore,
-  { tenant, merchantId }: { tenant: string; merchantId: string },
+  { tenant, merchantId }: Merchant,
   by: 'waybill_number' | 'order_no',
   numbers: readonly string[],
-) => {
+): Promise<LookedUpOrder[]> => {
   const [name, text] = by === 'order_no' ? ['find_by_order_no', byOrderNoSql] : ['find_by_waybill', byWaybillSql]
   const rows = await readInTenant<FoundRow>(pool, tenant, { name, text, values: [tenant, merchantId, numbers] })
   return viewOrders(catalogues, tenant, rows, (row, catalogue) => ({

@@ -1,3 +1,4 @@
+import { textPattern } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 
 /**
@@ -17,8 +18,12 @@ const maxWaybills = 1000
 export const maxMoveBytes = bytesOfWaybills(maxWaybills)
 const WaybillNumbers = waybillNumbers(maxWaybills, 'All of them are moved, or none.')
 
-/** Postgres refuses null characters and lone surrogates. */
-export const noteText = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
+/** What staff write about a change. */
+export const Note = Type.String({
+  maxLength: 1000,
+  pattern: textPattern,
+  must: 'be text of at most 1000 characters without a null character',
+})
 
 export const StatusMove = Type.Object(
   {
@@ -29,17 +34,7 @@ export const StatusMove = Type.Object(
       description: 'The status to move to; `GET /order/status-list` lists them with their moves.',
     }),
     note: Type.Optional(
-      Type.Union(
-        [
-          Type.String({
-            maxLength: 1000,
-            pattern: noteText,
-            must: 'be text of at most 1000 characters without a null character',
-          }),
-          Type.Null(),
-        ],
-        { description: 'Stored with the move and sent to the notifier.' },
-      ),
+      Type.Union([Note, Type.Null()], { description: 'Stored with the move and sent to the notifier.' }),
     ),
   },
   {

@@ -1,4 +1,6 @@
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
@@ -20,7 +22,7 @@ type Day = Static<typeof Day>
 
 const listedDays = 30
 
-export const Today = Type.Object(
+const Today = Type.Object(
   {
     date: Type.String({ description: 'Today, in the time zone of the courier company.' }),
     time_zone: Type.String(),
@@ -34,9 +36,31 @@ export const Today = Type.Object(
 )
 export type Today = Static<typeof Today>
 
-export const exampleToday: Today = {
+const exampleToday: Today = {
   ...{ date: '2026-02-19', time_zone: 'Asia/Colombo', new: 120, moving: 410, failed: 7, delivered: 98 },
   days: [{ date: '2026-02-19', created: 120, delivered: 98, failed: 7 }],
+}
+
+/** Serves the metrics of the staff's day. */
+export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  const find = createToday(pool)
+  app.get(
+    '/today',
+    {
+      schema: {
+        tags: ['staff'],
+        operationId: 'getToday',
+        summary: 'Figures of today and of the days before',
+        description: 'Up to five seconds old.',
+        security: [{ token: [] }],
+        response: {
+          200: Type.Object({ data: Today }, { examples: [{ data: exampleToday }] }),
+          ...errorResponses(400, 401, 405, 429, 503),
+        },
+      },
+    },
+    async request => ({ data: await find(request.staff.tenant) }),
+  )
 }
 
 /** How long days that are over stay cached. Yesterday may at first lack rows written at midnight. */

@@ -64,18 +64,10 @@ export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | 
   ...toSnapshot(row, catalogue, publicUrl, row.timeline[0]?.note ?? null),
   customer_secondary_phone: row.customer_secondary_phone,
   created_at: toMilliseconds(row.created_at),
-  timeline: row.timeline.map(event => {
+  timeline: row.timeline.map(({ happened_at, staff_name, actor, note, ...event }) => {
     const { key: status_key, name: status_name, color } = labelStatus(catalogue, event.status_key)
-    const { staff_name, note } = event
-    return {
-      status_key,
-      status_name,
-      color,
-      at: toMilliseconds(event.happened_at),
-      staff_name,
-      by: actorOf(event),
-      note,
-    }
+    const by = actorOf({ actor, staff_name })
+    return { status_key, status_name, color, at: toMilliseconds(happened_at), staff_name, by, note }
   }),
   edits: row.edits.map(edit => {
     const { fields, staff_name, reason, previous } = edit

@@ -216,27 +216,31 @@ const userOf = (entry: EventRow | EditRow, { row, catalogue }: TrackedOrder): Us
   return { first_name, last_name: others.join(' ') }
 }
 
-const toEvent = (event: EventRow, order: TrackedOrder, now: Date): TrackingEvent => ({
-  status: labelStatus(order.catalogue, event.status_key),
-  date_time: event.happened_at,
-  date_time_ago: timeAgo(new Date(event.happened_at), now),
+const stateSince = (catalogue: Catalogue, statusKey: string, since: string, now: Date) => ({
+  status: labelStatus(catalogue, statusKey),
+  date_time: since,
+  date_time_ago: timeAgo(new Date(since), now),
+})
+
+const toEvent = (event: EventRow, order: TrackedOrder, now: Date): Static<typeof OrderEvent> => ({
+  ...stateSince(order.catalogue, event.status_key, event.happened_at, now),
   user: userOf(event, order),
+  by: actorOf(event),
 })
 
 export const toTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
-  order.row.timeline.map(event => toEvent(event, order, now))
+  order.row.timeline.map(event => {
+    const { by: _, ...shown } = toEvent(event, order, now)
+    return shown
+  })
 
 /** The timeline for anyone: the company stands for its staff. */
 export const toPublicTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
   order.row.timeline.map(event => {
+    const { by, ...shown } = toEvent(event, order, now)
     const user = { first_name: order.catalogue.company, last_name: '' }
-    return { ...toEvent(event, order, now), ...(actorOf(event) === 'staff' && { user }) }
+    return { ...shown, ...(by === 'staff' && { user }) }
   })
-
-const toOrderEvent = (event: EventRow, order: TrackedOrder, now: Date): Static<typeof OrderEvent> => ({
-  ...toEvent(event, order, now),
-  by: actorOf(event),
-})
 
 const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> => ({
   fields: edit.fields,
@@ -257,21 +261,16 @@ export const OrderStatus = Type.Object(
 )
 
 /** The status of an order, and since when. */
-export const statusView = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => {
-  const since = row.timeline[0]?.happened_at ?? row.created_at
-  return {
-    waybill_number: row.waybill_number,
-    order_no: row.order_no,
-    status: labelStatus(catalogue, row.status_key),
-    date_time: since,
-    date_time_ago: timeAgo(new Date(since), now),
-  }
-}
+export const statusView = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => ({
+  waybill_number: row.waybill_number,
+  order_no: row.order_no,
+  ...stateSince(catalogue, row.status_key, row.timeline[0]?.happened_at ?? row.created_at, now),
+})
 
 /** An order for its merchant. */
 export const merchantView = (order: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
   ...toOrder(order.row, order.catalogue),
-  timeline: order.row.timeline.map(event => toOrderEvent(event, order, now)),
+  timeline: order.row.timeline.map(event => toEvent(event, order, now)),
   edits: order.row.edits.map(edit => toEdit(edit, order)),
 })
 
@@ -285,7 +284,7 @@ export const staffView = (
   const moves = catalogue.statuses.get(row.status_key)?.moves ?? []
   return {
     ...toOrder(row, catalogue),
-    timeline: row.timeline.map(event => ({ ...toOrderEvent(event, order, now), note: event.note })),
+    timeline: row.timeline.map(event => ({ ...toEvent(event, order, now), note: event.note })),
     edits: row.edits.map(edit => ({ ...toEdit(edit, order), reason: edit.reason, previous: edit.previous })),
     moves: moves.map(move => {
       const { key: status_key, ...label } = labelStatus(catalogue, move)

@@ -3,6 +3,7 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 
 /** An order as it is stored. Times in this file are ISO 8601, UTC, in microseconds. */
@@ -65,31 +66,23 @@ export interface TrackedOrder {
 /** The newest edits of an order that are shown. */
 export const maxEdits = 50
 
-/** SQL of a time; `readTime` completes it. It takes a third of the time of `to_char`. */
-const timeSql = (column: string): string => `to_json(${column} at time zone 'UTC')`
-
-/** Postgres leaves out zeros at the end. */
-const readTime = (time: string): string => `${time.padEnd(20, '.').padEnd(26, '0')}Z`
-
-/** The columns of an OrderRow of `orders`, but for the time, which `viewOrders` completes; $1 is the tenant. */
+/** The columns of an OrderRow of `orders`; $1 is the tenant. */
 export const orderColumnsSql = `
   (select version from tenants where tenant_id = $1) as version,
   waybill_number, order_no, merchant_id, business_id, origin_city_id, destination_city_id,
   customer_name, customer_address, customer_phone, customer_secondary_phone, customer_email,
   cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key,
-  ${timeSql('created_at')} as created_at`
-
-const readOrder = <Row extends OrderRow>(row: Row): Row => ({ ...row, created_at: readTime(row.created_at) })
+  ${isoTime('created_at')} as created_at`
 
 const ofOrdersSql = 'from orders where tenant_id = $1 and waybill_number = any($2::text[])'
 
 const trackedOrdersSql = `
   select ${orderColumnsSql}, (
-      select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at', ${timeSql('event.happened_at')},
+      select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at', ${isoTime('event.happened_at')},
         'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor) order by event.event_id desc), '[]')
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
     ) as timeline, (
-      select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${timeSql('edit.edited_at')},
+      select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${isoTime('edit.edited_at')},
         'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor, 'previous', edit.previous) order by edit.edit_id desc), '[]')
       from (
         select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
@@ -98,12 +91,6 @@ const trackedOrdersSql = `
     ) as edits
   ${ofOrdersSql}`
 
-const readHistory = (row: TrackedRow): TrackedRow => ({
-  ...row,
-  timeline: row.timeline.map(event => ({ ...event, happened_at: readTime(event.happened_at) })),
-  edits: row.edits.map(edit => ({ ...edit, edited_at: readTime(edit.edited_at) })),
-})
-
 const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
   name: 'find_tracked_orders',
   text: trackedOrdersSql,
@@ -111,10 +98,8 @@ const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
 })
 
 /** One order with its timeline in a transaction of the caller's; undefined when there is none. */
-export const findTracked = async (tx: Tx, tenant: string, waybill: string): Promise<TrackedRow | undefined> => {
-  const { rows } = await tx.client.query<TrackedRow>(trackedOrders(tenant, [waybill]))
-  return rows[0] && readHistory(readOrder(rows[0]))
-}
+export const findTracked = async (tx: Tx, tenant: string, waybill: string): Promise<TrackedRow | undefined> =>
+  (await tx.client.query<TrackedRow>(trackedOrders(tenant, [waybill]))).rows[0]
 
 /** Rows for `viewOrders`: those of `waybills` that exist, of `merchantId` if given, in no order. */
 export const findOrders = (
@@ -128,7 +113,7 @@ export const findOrders = (
   return readInTenant(pool, tenant, query)
 }
 
-/** Completes rows that one statement read and views them. */
+/** Views rows that one statement read. */
 export const viewOrders = async <Row extends OrderRow, View>(
   catalogues: Catalogues,
   tenant: string,
@@ -138,7 +123,7 @@ export const viewOrders = async <Row extends OrderRow, View>(
   const [first] = rows
   if (!first) return []
   const catalogue = await catalogues.since(tenant, first.version)
-  return rows.map(row => view(readOrder(row), catalogue))
+  return rows.map(row => view(row, catalogue))
 }
 
 /** Waybill numbers are printable ASCII. Postgres refuses some other text. */
@@ -157,7 +142,7 @@ export type FindOrder = (
 export const createOrderFinder = (pool: pg.Pool, catalogues: Catalogues): FindOrder => {
   const find = batchReads(async (tenant, waybills) => {
     const rows = await readInTenant<TrackedRow>(pool, tenant, trackedOrders(tenant, waybills))
-    const found = await viewOrders(catalogues, tenant, rows, (row, catalogue) => ({ row: readHistory(row), catalogue }))
+    const found = await viewOrders(catalogues, tenant, rows, (row, catalogue) => ({ row, catalogue }))
     return new Map(found.map(order => [order.row.waybill_number, order]))
   })
   return async (tenant, typed, merchantId = null) => {
