@@ -298,7 +298,7 @@ t.test('a revoked token is refused, within 5 s if it was just in use', async t =
 
 const broken: Record<string, [status: number, message: string | RegExp, headers: Headers, target?: Target]> = {
   'no X-tenant': [400, 'The X-tenant header is required.', { 'x-tenant': undefined }],
-  'broken JSON': [400, /^The body is not valid JSON: (?!it ends too early)/, {}, { payload: '{"general_data": nope}' }],
+  'broken JSON': [400, 'The body is not valid JSON.', {}, { payload: '{"general_data": nope}' }],
   'half a body': [
     400,
     'The body is not valid JSON: at position 18 (line 1 column 19).',
@@ -306,12 +306,7 @@ const broken: Record<string, [status: number, message: string | RegExp, headers:
     { payload: '{"general_data": {' },
   ],
   'bad UTF-8': [400, 'The body is not valid UTF-8.', {}, { payload: Buffer.from([0x7b, 0xff, 0x7d]) }],
-  'an empty body': [
-    400,
-    'The body is not valid JSON: it ends too early, at position 0 (line 1 column 1).',
-    {},
-    { payload: '' },
-  ],
+  'an empty body': [400, 'The body is not valid JSON: it ends too early.', {}, { payload: '' }],
   'a malformed address': [400, 'The address is malformed.', {}, { url: '/api/%zz' }],
   'an unknown path': [404, 'There is nothing at this address.', {}, { url: `${url}s` }],
   'a form as body': [

@@ -49,7 +49,7 @@ t.test('an error body has its code besides message and errors', async t => {
   })
   t.same((await app.inject('/nothing')).json(), {
     message: 'There is nothing at this address.',
-    code: 'route_not_found',
+    code: 'not_found',
   })
 })
 
@@ -66,5 +66,5 @@ t.test('a client that accepts application/problem+json gets the same error as RF
     code: 'validation_failed',
     errors: { cod: ['The cod field is required.'] },
   })
-  t.match((await app.inject({ url: '/nothing', headers })).json(), { code: 'route_not_found', status: 404 })
+  t.match((await app.inject({ url: '/nothing', headers })).json(), { code: 'not_found', status: 404 })
 })

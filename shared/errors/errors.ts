@@ -140,68 +140,58 @@ const firstOf = (errors: FieldErrors): FieldErrors => {
   return Object.fromEntries(first)
 }
 
-/** The meaning of each error status, for the documentation. */
-const meanings: Record<number, string> = {
-  400: 'The X-tenant header is missing, or the body is not JSON.',
-  401: 'The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated."',
-  403: 'The verify token is unknown, or the mode is not `subscribe`.',
-  404: 'It does not exist.',
-  405: 'The path does not support the method: the Allow header lists those it supports.',
-  408: 'The request arrived too slowly.',
-  409: 'A request with the same Idempotency-Key is running: repeat after Retry-After seconds for its response.',
-  410: 'What follows the cursor is no longer kept: start again without one.',
-  412: 'The order has another ETag than If-Match says: the response carries it.',
-  413: 'The body is too large, or its JSON has too many values.',
-  415: 'The body must be application/json.',
-  422: 'The given data was invalid: `errors` lists every error, and nothing was created.',
-  429: 'Too many requests: repeat after Retry-After seconds.',
-  431: 'The head of the request is larger than 16 KiB.',
-  503: 'The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown.',
+/** What each error status means, and the message of an example, for the documentation. */
+const documented: Record<number, readonly [meaning: string, message: string]> = {
+  400: ['The X-tenant header is missing, or the body is not JSON.', 'The body is not valid JSON.'],
+  401: [
+    'The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated."',
+    'Unauthenticated.',
+  ],
+  403: ['The verify token is unknown, or the mode is not `subscribe`.', 'Forbidden.'],
+  404: ['It does not exist.', 'There is nothing at this address.'],
+  405: [
+    'The path does not support the method: the Allow header lists those it supports.',
+    'The GET method is not supported here; use POST.',
+  ],
+  408: ['The request arrived too slowly.', 'Request Timeout.'],
+  409: [
+    'A request with the same Idempotency-Key is running: repeat after Retry-After seconds for its response.',
+    'A request with this Idempotency-Key is running. Repeat this one for its response.',
+  ],
+  410: [
+    'What follows the cursor is no longer kept: start again without one.',
+    'What follows this cursor is no longer kept.',
+  ],
+  412: [
+    'The order has another ETag than If-Match says: the response carries it.',
+    'The order has changed since you read it. Read it again.',
+  ],
+  413: ['The body is too large, or its JSON has too many values.', 'The body is too large. Send it in smaller parts.'],
+  415: ['The body must be application/json.', 'Send the body as application/json.'],
+  422: [
+    'The given data was invalid: `errors` lists every error, and nothing was created.',
+    'The given data was invalid.',
+  ],
+  429: ['Too many requests: repeat after Retry-After seconds.', 'Too Many Attempts.'],
+  431: ['The head of the request is larger than 16 KiB.', 'Request Header Fields Too Large.'],
+  503: [
+    'The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown.',
+    'The service is unavailable for a moment. Nothing was changed; repeat the request.',
+  ],
 }
 
-const examples: Record<number, ErrorBody> = {
-  400: { message: 'The X-tenant header is required.', code: 'tenant_required' },
-  401: { message: 'Unauthenticated.', code: 'unauthenticated' },
-  403: { message: 'Forbidden.', code: 'forbidden' },
-  404: { message: 'There is nothing at this address.', code: 'not_found' },
-  405: { message: 'The GET method is not supported here; use POST.', code: 'method_not_allowed' },
-  408: { message: 'Request Timeout.', code: 'request_timeout' },
-  409: {
-    message: 'A request with this Idempotency-Key is running. Repeat this one for its response.',
-    code: 'idempotency_key_running',
-  },
-  410: { message: 'What follows this cursor is no longer kept.', code: 'cursor_expired' },
-  412: { message: 'The order has changed since you read it. Read it again.', code: 'precondition_failed' },
-  413: { message: 'The body is too large. Send it in smaller parts.', code: 'payload_too_large' },
-  415: { message: 'Send the body as application/json.', code: 'unsupported_media_type' },
-  429: { message: 'Too Many Attempts.', code: 'rate_limited' },
-  431: { message: 'Request Header Fields Too Large.', code: 'headers_too_large' },
-  503: {
-    message: 'The service is unavailable for a moment. Nothing was changed; repeat the request.',
-    code: 'unavailable',
-  },
-  422: {
-    message: 'The given data was invalid.',
-    code: 'validation_failed',
-    errors: { 'order_data.0.destination_city_name': ['The selected destination city name is invalid.'] },
-    suggestions: { 'order_data.0.destination_city_name': [{ id: 2100, name: 'Galle', state: 'Galle' }] },
-  },
+const cityPath = 'order_data.0.destination_city_name'
+const cityErrors = {
+  errors: { [cityPath]: ['The selected destination city name is invalid.'] },
+  suggestions: { [cityPath]: [{ id: 2100, name: 'Galle', state: 'Galle' }] },
 }
 
 /** The `response` schemas of a route for its error statuses. */
 export const errorResponses = (...statuses: number[]): Record<number, typeof ErrorBody> =>
   Object.fromEntries(statuses.map(status => [status, errorResponse(status)]))
 
-/** One schema for each status, so that its serializer is built once. */
-const responses = new Map<number, typeof ErrorBody>()
-
 const errorResponse = (status: number): typeof ErrorBody => {
-  const example = examples[status] ?? { message: meanings[status] ?? '', code: codeOf(status) ?? 'internal_error' }
-  const response = responses.get(status) ?? {
-    ...ErrorBody,
-    description: meanings[status] ?? '',
-    examples: [example],
-  }
-  responses.set(status, response)
-  return response
+  const [description, message] = documented[status] ?? ['', '']
+  const example = { message, code: codeOf(status), ...(status === 422 && cityErrors) }
+  return { ...ErrorBody, description, examples: [example] }
 }

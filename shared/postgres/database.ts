@@ -43,25 +43,14 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     keepAliveInitialDelayMillis: 5_000,
     pipeline: true,
   } as pg.PoolConfig)
-  watchIdle(pool)
   return withErrorListeners(pool, onIdleError)
-}
-
-const idleClients = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
-
-const watchIdle = (pool: pg.Pool): void => {
-  const idle = new Set<pg.PoolClient>()
-  idleClients.set(pool, idle)
-  pool.on('release', (_error, client) => idle.add(client))
-  pool.on('acquire', client => idle.delete(client))
-  pool.on('remove', client => idle.delete(client))
 }
 
 /** Postgres ends every statement earlier than the client gives up waiting: no response is due to the connection. */
 const closeIfSilent = (pool: pg.Pool, error: Error): void => {
+  const { _idle: idle } = pool as unknown as { _idle: { client: pg.PoolClient }[] }
   if (/query read timeout/i.test(error.message))
-    for (const client of idleClients.get(pool) ?? [])
-      streamOf(client).destroy(new Error('another connection is silent'))
+    for (const { client } of [...idle]) streamOf(client).destroy(new Error('another connection is silent'))
 }
 
 /**
