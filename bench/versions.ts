@@ -5,12 +5,13 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type pg from 'pg'
+import pg from 'pg'
+import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { freePort } from '../dev/ports.ts'
 import { runAdmin } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
+import { teardownOf } from '../dev/tool.ts'
 import { control } from '../trust/courier.ts'
-import { startDatabase } from './database.ts'
 import { accessToken, appSecret, numberOf, type Tenant } from './notifier-messages.ts'
 import { startService, tell } from './service.ts'
 
@@ -101,6 +102,22 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
   const [file, portSetting] = [join(folder, `services/${service}/main.ts`), `${service.toUpperCase()}_PORT`]
   const url = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
   return { url, headers, databaseUrl, superuser }
+}
+
+/** A database of a service in a Postgres of its own, the addresses of its roles, and a connection of its superuser. */
+const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposableStack) => {
+  // Each baseline keeps its connections beside those of the service.
+  const { addressAs } = await startOwnPostgres(teardownOf(cleanUps), name, { max_connections: '400' })
+  const superuser = new pg.Client({ connectionString: addressAs('postgres') })
+  superuser.on('error', error => tell(`the connection to Postgres broke: ${error.message}`))
+  await superuser.connect()
+  cleanUps.defer(() => superuser.end())
+  const setting = name.toUpperCase()
+  const environment = {
+    [`${setting}_DATABASE_URL`]: addressAs(name),
+    [`${setting}_MIGRATE_DATABASE_URL`]: addressAs(`${name}_owner`),
+  }
+  return { databaseUrl: addressAs(name), superuser, environment }
 }
 
 type Admin = (...words: string[]) => Promise<unknown>

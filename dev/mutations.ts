@@ -57,7 +57,7 @@ const ofNode = (code: string, node: AnyNode): Edit[] => {
       if (typeof node.value === 'number') return replaced(node, String(node.value + 1))
       return typeof node.value === 'string' ? replaced(node, node.value === '' ? "'mutant'" : "''") : []
     case 'ReturnStatement':
-      return node.argument ? replaced(node, 'return') : []
+      return /^return( undefined)?;?$/.test(code.slice(node.start, node.end)) ? [] : replaced(node, 'return')
     case 'ExpressionStatement':
     case 'ContinueStatement':
     case 'ThrowStatement':

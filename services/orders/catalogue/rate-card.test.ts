@@ -1,5 +1,5 @@
 import t from 'tap'
-import { charge, type Rate, RateCard } from './rate-card.ts'
+import { charge, type Rate, RateCard, readRateCards } from './rate-card.ts'
 
 const charges: [weightKg: number, hundredths: number][] = [
   [0.001, 45_000],
@@ -103,3 +103,25 @@ t.test('an empty card has no rate; the size of a card counts its cities and rate
   const rates = [{ from: 'metro', to: 'metro', firstKg: 1, eachExtraKg: 1 }]
   t.equal(new RateCard({ name: '', zones, cities, rates }).size, 4)
 })
+
+t.test(
+  'reads cards of a catalogue: prices in hundredths, one object for equal ones, a zone for the other cities',
+  async t => {
+    const cards = readRateCards({
+      cards: ['standard', 'empty'],
+      zones: [
+        ['standard', 1, 'metro', false],
+        ['standard', 2, 'far', true],
+      ],
+      zone_cities: [['standard', 1500, 'metro']],
+      rates: [
+        ['standard', 'metro', 'metro', 450.29, 90.5],
+        ['standard', 'far', 'metro', 450.29, 90.5],
+      ],
+    })
+    const near = cards.get('standard')?.find(1500, 1500)
+    t.strictSame(near, { firstKg: 45_029, eachExtraKg: 9_050 })
+    t.equal(cards.get('standard')?.find(77, 1500), near)
+    t.equal(cards.get('empty')?.find(1500, 1500), undefined)
+  },
+)
