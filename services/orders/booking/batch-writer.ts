@@ -4,7 +4,7 @@ import { batchRequests, countWithin } from '@courier/shared/postgres/request-bat
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { findAlike } from './alike.ts'
+import { findAlike, noneAlike } from './alike.ts'
 import type { NewBatch } from './batch-rows.ts'
 import { insertBatches, storeWarnings } from './insert-batch.ts'
 import { addAlike } from './warnings.ts'
@@ -72,19 +72,14 @@ const writeTogether = async (
   }
 }
 
-/** Looks for similar orders, then writes, in one round trip. undefined: a waybill, a key or an order is taken. */
+/** Writes, then looks for similar orders where there may be any. undefined: a waybill, a key or an order is taken. */
 const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Written[] | undefined> => {
-  const [alike, { is_current, is_free }] = await Promise.all([
-    findAlike(
-      tx,
-      tenant,
-      batches.filter(({ duplicates }) => duplicates !== 'off'),
-    ),
-    insertBatches(tx, tenant, batches),
-  ])
+  const { is_current, is_free, may_be_alike } = await insertBatches(tx, tenant, batches)
   if (!is_current) return batches.map(() => ({ kind: 'stale' }))
+  if (!is_free) return undefined
+  const alike = may_be_alike ? await findAlike(tx, tenant, batches) : noneAlike
   const repeating = batches.filter(({ batch }) => batch.orders.some(order => alike.has(order)))
-  if (!is_free || repeating.some(({ duplicates }) => duplicates === 'refuse')) return undefined
+  if (repeating.some(({ duplicates }) => duplicates === 'refuse')) return undefined
   const written = batches.map(({ warnings, batch: { orders } }) => addAlike(warnings, orders, alike))
   for (const batch of repeating) {
     // A repeated request gets the same response.

@@ -1,6 +1,7 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
+import { mayBeAlikeSql } from './alike.ts'
 import {
   batchColumns,
   entryParameters,
@@ -18,10 +19,12 @@ interface Inserted {
   readonly is_current: boolean
   /** No key is known or in use. */
   readonly is_free: boolean
+  /** True if an order may be similar to an earlier one. */
+  readonly may_be_alike: boolean | null
 }
 
 /**
- * Writes batches of one version with their first timeline events, an entry of the log for each, and their idempotency
+ * Writes batches of one version and treatment of similar orders, with their first timeline events, an entry of the log for each, and their idempotency
  * keys, in one statement. Throws 23505 for an existing waybill, or a key that another request writes at the same time.
  */
 export const insertBatches = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Inserted> => {
@@ -29,6 +32,7 @@ export const insertBatches = async (tx: Tx, tenant: string, batches: readonly Ne
   const parameters: NamedValues = {
     tenant,
     version: batches[0]?.version ?? '',
+    looks_up: String(batches[0]?.duplicates !== 'off'),
     ...orderParameters(batches),
     ...entryParameters(batches),
     ...(isKeyed ? keyParameters(tenant, batches) : {}),
@@ -87,7 +91,7 @@ const statement = (areKeysFree: string, keyInsertion: string): string => `
       as entry (merchant_id, waybills, statuses, traceparent)
     where is_current and is_free returning tenant_id
   )${keyInsertion}
-  select is_current, is_free from now`
+  select is_current, is_free, may_be_alike from now left join ${mayBeAlikeSql} similar_order on true`
 
 /** Replaces each `:name` by the `$n` of that parameter. */
 const prepare = (name: string, statement: string) => {
