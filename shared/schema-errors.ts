@@ -27,18 +27,11 @@ export function* schemaErrors(schema: TSchema, value: unknown): Generator<ValueE
 
 const withoutLong = (schema: TSchema, value: unknown): unknown => {
   if (isTooLong(schema, value)) return new TooLong(schema, value)
-  if (typeof value !== 'object' || value === null || value instanceof TooLong) {
-    const part = schema.allOf?.find((part: TSchema) => isTooLong(part, value))
-    return part ? new TooLong(part, value) : value
-  }
-  if (schema.allOf) return schema.allOf.reduce((rest: unknown, part: TSchema) => withoutLong(part, rest), value)
   if (Array.isArray(value)) return schema.items ? value.map(item => withoutLong(schema.items, item)) : value
+  if (typeof value !== 'object' || value === null || !schema.properties) return value
   const copy: Record<string, unknown> = { ...value }
-  const [ofRecord] = Object.values<TSchema>(schema.patternProperties ?? {})
-  const inner: [string, TSchema][] = ofRecord
-    ? Object.keys(copy).map(name => [name, ofRecord])
-    : Object.entries(schema.properties ?? {})
-  for (const [name, property] of inner) if (Object.hasOwn(copy, name)) copy[name] = withoutLong(property, copy[name])
+  for (const [name, property] of Object.entries<TSchema>(schema.properties))
+    if (Object.hasOwn(copy, name)) copy[name] = withoutLong(property, copy[name])
   return copy
 }
 

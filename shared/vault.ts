@@ -72,17 +72,16 @@ const readPair = (pair: string): Pair => {
   if (!/^[A-Za-z0-9_.-]{1,32}$/.test(id))
     return { problem: 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores' }
   const key = Buffer.from(pair.slice(colon + 1), 'base64')
+  const text = pair
+    .slice(colon + 1)
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/={1,2}$/, '')
   // Buffer.from skips what is not base64: a key is valid only when encoding it again gives the same text.
-  if (plain(key.toString('base64')) !== plain(pair.slice(colon + 1))) return { problem: 'is not base64' }
+  if (key.toString('base64url') !== text) return { problem: 'is not base64' }
   if (key.length !== keyBytes) return { problem: `has ${key.length} bytes instead of ${keyBytes}` }
   return { id, key: createSecretKey(key) }
 }
-
-const plain = (base64: string): string =>
-  base64
-    .replaceAll('-', '+')
-    .replaceAll('_', '/')
-    .replace(/={1,2}$/, '')
 
 /** The kind and the owner of a secret: it opens only with the same reference. */
 type Reference = readonly string[]

@@ -41,16 +41,17 @@ export const countWaiting = (pool: pg.Pool): number =>
   [...(pools.get(pool)?.values() ?? [])].reduce((count, { waiting }) => count + waiting.size, 0)
 
 /** Resolves when a task that ends passes its place on. */
-const place = ({ waiting }: Share, milliseconds: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const start = (): void => {
-      clearTimeout(timer)
-      waiting.delete(start)
-      resolve()
-    }
-    const timer = setTimeout(() => {
-      waiting.delete(start)
-      reject(new Error('timeout exceeded when trying to connect: the tenant holds its share of the connections'))
-    }, milliseconds)
-    waiting.add(start)
-  })
+const place = ({ waiting }: Share, milliseconds: number): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const start = (): void => {
+    clearTimeout(timer)
+    waiting.delete(start)
+    resolve()
+  }
+  const timer = setTimeout(() => {
+    waiting.delete(start)
+    reject(new Error('timeout exceeded when trying to connect: the tenant holds its share of the connections'))
+  }, milliseconds)
+  waiting.add(start)
+  return promise
+}
