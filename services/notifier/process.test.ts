@@ -138,25 +138,3 @@ for (const trouble of ['cut', 'black_hole'] as const)
       t.equal(child.exitCode, null)
     },
   )
-
-t.test('the limits of an address follow the settings', async t => {
-  const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
-  const { child } = launch(t, {
-    NOTIFIER_DATABASE_URL: url,
-    NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
-    NOTIFIER_PORT: '0',
-    CREDENTIALS_KEYS: key,
-    ADDRESS_LIMIT_PER_MINUTE: '4',
-    ADDRESS_REFUSALS_PER_MINUTE: '2',
-    TRUSTED_PROXIES: '127.0.0.0/8',
-  })
-  const address = await listening(child)
-  const statusesOf = async (path: string, from: string) => {
-    const headers = { 'x-tenant': 'demo', authorization: 'Bearer courier_x', 'x-forwarded-for': from }
-    const statuses = []
-    for (let poll = 0; poll < 5; poll++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
-    return statuses
-  }
-  t.strictSame(await statusesOf('/openapi.json', '192.0.2.1'), [200, 200, 200, 200, 429])
-  t.strictSame(await statusesOf('/api/channels', '192.0.2.2'), [401, 401, 429, 429, 429])
-})

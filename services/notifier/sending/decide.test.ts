@@ -1,28 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Refused } from '../messaging-api/responses.ts'
+import { claimedMessage } from '../test/fixture.ts'
 import { decide } from './decide.ts'
-import type { ClaimedMessage } from './message.ts'
-
-const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
-  tenant: 'demo',
-  id: 'msg_1',
-  phoneNumberId: '1',
-  recipient: '94770000101',
-  template: { name: 'order_created', language: { code: 'en_US' }, components: [] },
-  attempts: 0,
-  fence: '1',
-  plan: 'paid',
-  holdsUntilOpen: false,
-  conversation: undefined,
-  templateHold: null,
-  claimedAt: new Date(),
-  isExempt: false,
-  isMarketing: false,
-  hours: null,
-  supersededBy: null,
-  traceparent: null,
-  ...more,
-})
 
 const refused = (code: number | null, more: Partial<Refused> = {}): Refused => ({
   kind: 'refused',
@@ -37,7 +16,7 @@ const refused = (code: number | null, more: Partial<Refused> = {}): Refused => (
 })
 
 const decided = (result: Parameters<typeof decide>[1], attempts = 0) => {
-  const { outcome, effects } = decide(claimed({ attempts }), result, () => 0)
+  const { outcome, effects } = decide(claimedMessage({ attempts }), result, () => 0)
   const { status, isAttempt, code, dueSeconds: seconds, restSeconds: rest } = outcome
   return { status, isAttempt, code, seconds, rest, effects: effects.map(({ kind }) => kind) }
 }
@@ -82,7 +61,7 @@ const because = (meaning: string, code: number | null = null) => ({ code, meanin
 
 /** Returns the whole decision about one message, including its outcome. */
 const whole = (t: Test, result: Parameters<typeof decide>[1], random = 0, attempts = 0) => {
-  const message = claimed({ attempts })
+  const message = claimedMessage({ attempts })
   const { outcome, effects } = decide(message, result, () => random)
   const { message: about, ...rest } = outcome
   t.equal(about, message)
@@ -237,6 +216,6 @@ t.test('a denial counts with its code', async t => {
 })
 
 t.test('a missing permission names its scope', async t => {
-  const { effects } = decide(claimed(), refused(10), () => 0)
+  const { effects } = decide(claimedMessage(), refused(10), () => 0)
   t.match(effects, [{ kind: 'pause_channel', reason: /It needs the scope whatsapp_business_messaging\.$/ }])
 })

@@ -1,30 +1,12 @@
 import t from 'tap'
-import { messageTo } from '../test/fixture.ts'
+import { claimedMessage } from '../test/fixture.ts'
 import type { ClaimedMessage } from './message.ts'
 import { blockReasonOf } from './pre-send-check.ts'
 
 const now = new Date('2026-11-21T12:00:00Z')
 const hoursAgo = (hours: number): Date => new Date(now.getTime() - hours * 3_600_000)
 
-const message: ClaimedMessage = {
-  tenant: 'demo',
-  id: 'msg_1',
-  phoneNumberId: '1',
-  recipient: '94770000101',
-  template: messageTo('').template,
-  attempts: 0,
-  fence: '1',
-  plan: 'free',
-  holdsUntilOpen: false,
-  conversation: undefined,
-  templateHold: null,
-  claimedAt: new Date(),
-  isExempt: false,
-  isMarketing: false,
-  hours: null,
-  supersededBy: null,
-  traceparent: null,
-}
+const message = claimedMessage({ plan: 'free' })
 const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null, marketingOutAt: null })
 const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1), marketingOutAt: null }
 const noMarketing = { ...wrote(1), marketingOutAt: hoursAgo(1) }

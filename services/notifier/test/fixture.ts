@@ -15,6 +15,7 @@ import type { MessageRequest } from '../messages/schema.ts'
 import { createMessagingApi } from '../messaging-api/client.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import { createEffects } from '../sending/effects.ts'
+import type { ClaimedMessage } from '../sending/message.ts'
 import { Queue, type QueueOptions } from '../sending/queue.ts'
 import { createSender } from '../sending/sender.ts'
 
@@ -33,6 +34,28 @@ export const messageTo = (to: string, more: Partial<TemplateRequest> = {}): Temp
       { type: 'body', parameters: ['Nimali', 'Lanka Shoes', '4500'].map(text => ({ type: 'text' as const, text })) },
     ],
   },
+  ...more,
+})
+
+/** A message of the demo tenant that the queue has claimed. */
+export const claimedMessage = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
+  tenant: 'demo',
+  id: 'msg_1',
+  phoneNumberId: '1',
+  recipient: '94770000101',
+  template: messageTo('').template,
+  attempts: 0,
+  fence: '1',
+  plan: 'paid',
+  holdsUntilOpen: false,
+  conversation: undefined,
+  templateHold: null,
+  claimedAt: new Date(),
+  isExempt: false,
+  isMarketing: false,
+  hours: null,
+  supersededBy: null,
+  traceparent: null,
   ...more,
 })
 

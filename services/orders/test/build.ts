@@ -10,7 +10,7 @@ import type { OrdersOptions } from '../dependencies.ts'
 import type { WebhookSender } from '../merchant-webhooks/sender.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
-import { tenantFile } from './tenant.ts'
+import { batch, order, tenantFile } from './tenant.ts'
 
 export interface ApiResponse {
   status: number
@@ -24,7 +24,10 @@ export interface RequestOptions {
   tenant?: string
   query?: string
   headers?: Record<string, string>
+  remoteAddress?: string
 }
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export const serviceToken = 'a-service-token-of-tests'
 export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 5).toString('base64')}`)
@@ -72,38 +75,36 @@ export const build = async (
   await apply(file)
   const ownToken = await tokenOf(file.merchants[0]?.email ?? '')
 
-  /** Posts a batch, or any other body. */
-  const bulk = async (body: unknown, options: RequestOptions = {}): Promise<ApiResponse> => {
-    const response = await app.inject({
-      method: 'POST',
-      url: `/api/public/merchant/order/bulk${options.query ?? ''}`,
-      headers: {
-        authorization: `Bearer ${options.token ?? ownToken}`,
-        'x-tenant': options.tenant ?? file.tenant.id,
-        'content-type': 'application/json',
-        ...options.headers,
-      },
-      payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
-    })
-    return { status: response.statusCode, headers: response.headers, body: response.json() }
-  }
-
-  /** Sends any request of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
-  const request = async (path: string, body?: unknown, options: RequestOptions & { remoteAddress?: string } = {}) => {
+  /** Sends any request. */
+  const send = async (method: Method, url: string, body?: unknown, options: RequestOptions = {}) => {
     const { tenant = file.tenant.id, token = ownToken, headers, remoteAddress } = options
     const response = await app.inject({
-      method: body === undefined ? 'GET' : 'POST',
-      url: `/api/public/merchant${path}`,
+      method,
+      url,
       headers: {
         'x-tenant': tenant,
         ...(token && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && {
+        payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
       ...(remoteAddress && { remoteAddress }),
     })
     return { status: response.statusCode, headers: response.headers, body: response.json() } as ApiResponse
+  }
+  /** Posts a batch, or any other body. */
+  const bulk = (body: unknown, options: RequestOptions = {}) =>
+    send('POST', `/api/public/merchant/order/bulk${options.query ?? ''}`, body, options)
+  /** Sends a request of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
+  const request = (path: string, body?: unknown, options: RequestOptions = {}) =>
+    send(body === undefined ? 'GET' : 'POST', `/api/public/merchant${path}`, body, options)
+  /** Books a batch of so many orders. */
+  const book = async (orders: number, options: RequestOptions = {}): Promise<string[]> => {
+    const response = await bulk(batch(Array.from({ length: orders }, () => order())), options)
+    if (response.status !== 200) throw new Error(JSON.stringify(response.body))
+    return response.body.data
   }
 
   /** Returns rows as the superuser sees them: of all tenants. */
@@ -111,10 +112,7 @@ export const build = async (
     const superuser = createPool({ url: database.superuserUrl, name: 'test superuser', connections: 1 })
     return superuser
       .query(text, values)
-      .then(
-        result => result.rows,
-        error => Promise.reject(error),
-      )
+      .then(result => result.rows)
       .finally(() => superuser.end())
   }
 
@@ -128,8 +126,10 @@ export const build = async (
     token: ownToken,
     tokenOf,
     apply,
+    send,
     bulk,
     request,
+    book,
     rows,
   }
 }

@@ -12,32 +12,11 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
   const file = options.file ?? tenantFile()
   for (const merchant of file.merchants) merchant.rate_card = 'standard'
   const built = await build(t, { ...options, file })
-  const { app, bulk, pool, token, tokenOf } = built
+  const { bulk, pool, send: request, tokenOf } = built
   const staffOf = async (staff = 'Kamal Perera', tenant = file.tenant.id) =>
     (await createTokenFor(pool, { tenant, staff })).token
   const staffToken = await staffOf()
   const booksToken = await tokenOf('books@example.com')
-
-  const request = async (
-    method: 'GET' | 'POST' | 'PATCH',
-    url: string,
-    body?: unknown,
-    options: RequestOptions = {},
-  ): Promise<ApiResponse> => {
-    const given = options.token ?? token
-    const response = await app.inject({
-      method,
-      url,
-      headers: {
-        ...(given && { authorization: `Bearer ${given}` }),
-        'x-tenant': options.tenant ?? file.tenant.id,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...options.headers,
-      },
-      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    return { status: response.statusCode, headers: response.headers, body: response.json() }
-  }
 
   const made = (response: ApiResponse): string[] => {
     if (response.status !== 200) throw new Error(JSON.stringify(response.body))

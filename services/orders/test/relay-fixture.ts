@@ -9,7 +9,7 @@ import { createRelay, type RelayOptions } from '../relay/relay.ts'
 import { createSnapshotReader } from '../tracking/order-snapshot.ts'
 import { build, serviceToken } from './build.ts'
 import { startReceiver } from './receiver.ts'
-import { batch, order, tenantFile } from './tenant.ts'
+import { tenantFile } from './tenant.ts'
 
 /** A client with short deadlines. Ends with the test. */
 export const clientOf = (t: Test, baseUrl: string) => {
@@ -22,14 +22,8 @@ export const clientOf = (t: Test, baseUrl: string) => {
 export const relayFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const receiver = await startReceiver(t)
   const app = await build(t, { notifier: clientOf(t, receiver.url), ...options })
-  const { bulk, rows, tokenOf, apply, database } = app
+  const { rows, tokenOf, apply, database } = app
 
-  /** Books a batch of so many orders. */
-  const book = async (orders: number, options: Parameters<typeof bulk>[1] = {}): Promise<string[]> => {
-    const response = await bulk(batch(Array.from({ length: orders }, () => order())), options)
-    if (response.status !== 200) throw new Error(JSON.stringify(response.body))
-    return response.body.data
-  }
   /** A further tenant, booked for with these options. */
   const addTenant = async (id: string) => {
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
@@ -57,5 +51,5 @@ export const relayFixture = async (t: Test, options: Partial<OrdersOptions> = {}
     })
     return relay
   }
-  return { ...app, receiver, book, addTenant, move, depth, addRelay }
+  return { ...app, receiver, addTenant, move, depth, addRelay }
 }
