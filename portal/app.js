@@ -15,6 +15,7 @@ import { SignIn } from './screens/sign-in.js'
 import { Templates } from './screens/templates.js'
 import { Today } from './screens/today.js'
 import { changeSession, may, useSession } from './session.js'
+import { instead } from './ui.js'
 
 /**
  * Screens by the first part of the address after `#/`. `needs` names the operation without which it is not shown;
@@ -61,13 +62,10 @@ const useHash = () => {
   return readHash(hash)
 }
 
-/** @param {SubmitEvent} event */
-const find = event => {
-  event.preventDefault()
-  const form = /** @type {HTMLFormElement} */ (event.currentTarget)
-  const text = String(new FormData(form).get('q')).trim()
+const find = instead(event => {
+  const text = String(new FormData(event.currentTarget).get('q')).trim()
   if (text) location.hash = `#/find?${new URLSearchParams({ q: waybillIn(text) ?? text })}`
-}
+})
 
 const signOut = () => {
   orders('/api/staff/logout', { method: 'POST', body: {} }).catch(() => {})
@@ -80,10 +78,7 @@ const Language = ({ onChange }) =>
   </select>`
 
 const Top = ({ me, route, onLanguage }) => html`
-  <a class="skip" href="#main" onClick=${event => {
-    event.preventDefault()
-    document.getElementById('main')?.focus()
-  }}>${t('skip')}</a>
+  <a class="skip" href="#main" onClick=${instead(() => document.getElementById('main')?.focus())}>${t('skip')}</a>
   <header class="top">
     <strong class="brand">${me.tenant.name}</strong>
     <form role="search" onSubmit=${find}>

@@ -1,7 +1,7 @@
 // Forms: fields with their errors under them.
 import { t } from './i18n.js'
 import { html, useEffect, useState } from './preact.js'
-import { Button, ErrorText, Field, useAction, useLive } from './ui.js'
+import { Button, ErrorText, Field, instead, useAction, useLive } from './ui.js'
 
 /** @typedef {{ id: string, label: string }} Option */
 
@@ -71,11 +71,7 @@ export const Form = ({ id, fields, start = {}, submit, send, children = undefine
     setEntered({})
   })
   const enter = name => (/** @type {string} */ value) => setEntered(last => ({ ...last, [name]: value }))
-  const onSubmit = event => {
-    event.preventDefault()
-    action.run()
-  }
-  return html`<form class="stack" onSubmit=${onSubmit}>
+  return html`<form class="stack" onSubmit=${instead(() => action.run())}>
     <div class="fields">${fields.map(
       ({ name, ...field }) => html`<${Control} key=${name} ...${field} id=${`${id}-${name}`}
         value=${entered[name] ?? start[name] ?? ''} errors=${action.error?.errors[name]} onValue=${enter(name)} />`,

@@ -7,7 +7,7 @@ const tones = {
   bad: /** @type {const} */ ({ type: 'square', frequency: 165, seconds: 0.4, volume: 0.2 }),
 }
 
-/** Starts audio: browsers allow it only after a key or a click. */
+/** Starts audio: browsers allow it only after a key or a click. Does nothing where the browser has no sound. */
 export const wakeSound = () => {
   try {
     audio ??= new AudioContext()
@@ -17,21 +17,13 @@ export const wakeSound = () => {
   }
 }
 
-/** Plays a tone; silent where the browser has no sound. @param {keyof typeof tones} name */
+/** Plays a tone. @param {keyof typeof tones} name */
 export const play = name => {
   const { type, frequency, seconds, volume } = tones[name]
   wakeSound()
   if (!audio) return
-  try {
-    const tone = audio.createOscillator()
-    const gain = audio.createGain()
-    Object.assign(tone, { type })
-    tone.frequency.value = frequency
-    gain.gain.value = volume
-    tone.connect(gain).connect(audio.destination)
-    tone.start()
-    tone.stop(audio.currentTime + seconds)
-  } catch {
-    audio = undefined
-  }
+  const tone = new OscillatorNode(audio, { type, frequency })
+  tone.connect(new GainNode(audio, { gain: volume })).connect(audio.destination)
+  tone.start()
+  tone.stop(audio.currentTime + seconds)
 }

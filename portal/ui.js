@@ -78,6 +78,12 @@ export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ 
   return { ...state, run }
 }
 
+/** Returns a handler that acts in place of the browser. @param {(event: any) => unknown} act */
+export const instead = act => event => {
+  event.preventDefault()
+  act(event)
+}
+
 /** Announces a sentence to screen readers. @param {string} sentence */
 export const announce = sentence => {
   const live = document.getElementById('live')
@@ -87,6 +93,13 @@ export const announce = sentence => {
   setTimeout(() => {
     live.textContent = sentence
   }, 50)
+}
+
+/** Announces what a service says that it did. @template {{ message: string }} Response @param {Promise<Response>} response */
+export const announced = async response => {
+  const content = await response
+  announce(content.message)
+  return content
 }
 
 /** Saves a PDF: a viewer inside the page would need a wider content policy. @param {Blob} blob @param {string} name */
@@ -126,31 +139,40 @@ export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
 
 export const Time = ({ at }) => html`<time datetime=${at}>${dateTime(at)}</time>`
 
-/** Rows of objects with an `id`; on a phone each row is a card. `columns`: `{ name, label, show?, align? }`. */
+export const ParcelLink = ({ waybill, ...more }) =>
+  html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`} ...${more}>${waybill}</a>`
+
+/** A value with another one below it. */
+export const Two = ({ first, second }) => html`<span>${first}<br /><span class="soft">${second}</span></span>`
+
+/** A column of a table: its heading, and what it shows of a row. @param {string} label @param {(row: any) => unknown} show */
+export const column = (label, show, align = '') => ({ label, show, align })
+
+/** Rows of objects with an `id`; on a phone each row is a card. */
 export const Table = ({ caption, columns, rows, empty }) =>
   rows.length === 0
     ? html`<p class="empty">${empty}</p>`
     : html`<table role="table">
         <caption class="hidden">${caption}</caption>
         <thead role="rowgroup"><tr role="row">
-          ${columns.map(({ name, label, align }) => html`<th key=${name} role="columnheader" scope="col" class=${align}>${label}</th>`)}
+          ${columns.map(({ label, align }) => html`<th key=${label} role="columnheader" scope="col" class=${align}>${label}</th>`)}
         </tr></thead>
         <tbody role="rowgroup">
           ${rows.map(
             row => html`<tr key=${row.id} role="row">
             ${columns.map(
-              ({ name, label, show, align }) =>
-                html`<td key=${name} role="cell" data-label=${label} class=${align}>${show ? show(row) : row[name]}</td>`,
+              ({ label, show, align }) =>
+                html`<td key=${label} role="cell" data-label=${label} class=${align}>${show(row)}</td>`,
             )}
           </tr>`,
           )}
         </tbody>
       </table>`
 
-/** A section with its heading. */
-export const Panel = ({ title, aside = null, children }) =>
-  html`<section class="panel" aria-label=${title}>
-    <header><h2>${title}</h2>${aside}</header>${children}
+/** A section with its heading, which can get the focus if it has an `id`. */
+export const Panel = ({ title, id = undefined, kind = '', aside = null, children }) =>
+  html`<section class=${`panel ${kind}`} aria-label=${id ? undefined : title} aria-labelledby=${id}>
+    <header><h2 id=${id} tabindex=${id && '-1'}>${title}</h2>${aside}</header>${children}
   </section>`
 
 /** A placeholder until the first value arrives, as high as the content to come. */

@@ -2,7 +2,7 @@ import { ApiError, notifier } from '../api.js'
 import { Form } from '../form.js'
 import { t } from '../i18n.js'
 import { html } from '../preact.js'
-import { announce } from '../ui.js'
+import { announced } from '../ui.js'
 
 /** A secret is sent and never shown again. */
 const secret = (/** @type {string} */ name, /** @type {object} */ more = {}) => ({
@@ -33,8 +33,7 @@ export const NewChannel = ({ known, onDone }) => {
     const given = Object.entries(entered).map(([name, value]) => [name, value.trim()])
     const { phone_number_id: id, ...body } = Object.fromEntries(given.filter(([, value]) => value !== ''))
     if (known.includes(id)) throw new ApiError(t('channels.known'))
-    const { message } = await notifier(pathOf(id), { method: 'PUT', body })
-    announce(message)
+    await announced(notifier(pathOf(id), { method: 'PUT', body }))
     onDone()
   }
   return html`<details class="panel"><summary>${t('channels.add')}</summary>
@@ -43,11 +42,8 @@ export const NewChannel = ({ known, onDone }) => {
 
 export const NewToken = ({ id, onDone }) => {
   const send = async entered => {
-    const { message } = await notifier(pathOf(id), {
-      method: 'PUT',
-      body: { access_token: entered.access_token.trim() },
-    })
-    announce(message)
+    const body = { access_token: entered.access_token.trim() }
+    await announced(notifier(pathOf(id), { method: 'PUT', body }))
     onDone()
   }
   const hint = t('channels.token_hint')
@@ -58,8 +54,7 @@ export const NewToken = ({ id, onDone }) => {
 export const Register = ({ id, onDone }) => {
   const send = async ({ pin, certificate }) => {
     const body = { pin: pin.trim(), certificate: certificate.trim() }
-    const { message } = await notifier(`${pathOf(id)}/register`, { method: 'POST', body })
-    announce(message)
+    await announced(notifier(`${pathOf(id)}/register`, { method: 'POST', body }))
     onDone()
   }
   const fields = [

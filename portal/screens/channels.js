@@ -2,7 +2,7 @@ import { notifier } from '../api.js'
 import { t } from '../i18n.js'
 import { html, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Badge, Button, ErrorText, Live, Time, useAction, useLive } from '../ui.js'
+import { announce, announced, Badge, Button, ErrorText, Live, Time, useAction, useLive } from '../ui.js'
 import { NewChannel, NewToken, Register } from './channel-forms.js'
 
 /** The result of a check: the number can send, or the problems that prevent it. */
@@ -28,8 +28,7 @@ const Channel = ({ channel, onChanged }) => {
     onChanged()
   })
   const resume = useAction(async () => {
-    const { message } = await notifier(`${path}/resume`, { method: 'POST', body: {} })
-    announce(message)
+    await announced(notifier(`${path}/resume`, { method: 'POST', body: {} }))
     onChanged()
   })
   const facts = {

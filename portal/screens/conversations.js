@@ -3,7 +3,21 @@ import { dateTime, named, number, t } from '../i18n.js'
 import { Filters, Pages, usePages } from '../lists.js'
 import { html, useEffect, useRef, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Badge, Button, ErrorText, Live, Panel, Table, Time, useAction, useLive } from '../ui.js'
+import {
+  announced,
+  Badge,
+  Button,
+  column,
+  ErrorText,
+  instead,
+  Live,
+  Panel,
+  ParcelLink,
+  Table,
+  Time,
+  useAction,
+  useLive,
+} from '../ui.js'
 import { MessageStatus } from './messages.js'
 
 /** @param {{ phone: string, channel: string }} of */
@@ -15,33 +29,25 @@ export const Written = ({ of: { type, text } }) =>
   html`${type !== 'text' && html`<span class="soft">${named('media', type)} </span>`}${text}`
 
 const columns = () => [
-  { name: 'at', label: t('requests.at'), show: row => html`<${Time} at=${row.last_message.at} />` },
-  {
-    name: 'phone',
-    label: t('find.phone'),
-    show: row =>
+  column(t('requests.at'), row => html`<${Time} at=${row.last_message.at} />`),
+  column(
+    t('find.phone'),
+    row =>
       html`<a href=${conversationLink(row)}>+${row.phone}</a> ${row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`}`,
-  },
-  {
-    name: 'text',
-    label: t('conversations.last'),
-    show: row => html`<p class="lines"><${Written} of=${row.last_message} /></p>`,
-  },
-  {
-    name: 'open',
-    label: t('conversations.window'),
-    show: ({ open, expires_at }) =>
-      open ? t('conversations.until', { at: dateTime(expires_at) }) : t('conversations.over'),
-  },
+  ),
+  column(t('conversations.last'), row => html`<p class="lines"><${Written} of=${row.last_message} /></p>`),
+  column(t('conversations.window'), ({ open, expires_at }) =>
+    open ? t('conversations.until', { at: dateTime(expires_at) }) : t('conversations.over'),
+  ),
 ]
 
 /** The unread messages of customers. */
 export const Unread = () => {
   const list = useLive(signal => notifier('/api/conversations?unread=true&limit=10', { signal }), 15)
-  return html`<section class="panel wide" aria-labelledby="unread">
-    <header><h2 id="unread">${t('conversations.unread')}</h2><a href="#/conversations">${t('menu.conversations')}</a></header>
+  const aside = html`<a href="#/conversations">${t('menu.conversations')}</a>`
+  return html`<${Panel} id="unread" kind="wide" title=${t('conversations.unread')} aside=${aside}>
     <${Live} of=${list} lines=${1}>${({ data }) => html`<${Table} caption=${t('conversations.unread')} columns=${columns()} rows=${data} empty=${t('conversations.none')} />`}<//>
-  </section>`
+  <//>`
 }
 
 const List = ({ query }) => {
@@ -66,19 +72,15 @@ const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
   const send = useAction(async () => {
     if (text.trim() === '') return
     const body = { text: text.trim(), channel }
-    const { message } = await notifier(`${path}/reply`, { method: 'POST', body, key: keys.current.of(body) })
+    await announced(notifier(`${path}/reply`, { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setText('')
-    announce(message)
     document.getElementById('reply')?.focus()
     onSent()
   })
   if (!open)
     return html`<p class="notice">${expires_at ? t('conversations.closed', { at: dateTime(expires_at) }) : t('conversations.never')}</p>`
-  return html`<form class="stack" onSubmit=${event => {
-    event.preventDefault()
-    send.run()
-  }}>
+  return html`<form class="stack" onSubmit=${instead(() => send.run())}>
     <div class="field"><label for="reply">${t('conversations.reply')}</label>
       <textarea id="reply" rows="3" maxlength="4096" value=${text} onInput=${event => setText(event.target.value)}></textarea>
       <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p></div>
@@ -94,7 +96,7 @@ const Message = ({ of }) => {
     <p class="lines">${content}</p>
     <p class="soft">${direction === 'in' ? t('customer') : html`<${MessageStatus} status=${status} />`} · <${Time} at=${at} />
       ${unread && html` <${Badge} kind="warn">${t('conversations.new')}<//>`}
-      ${waybill && html` · <a href=${`#/parcel/${encodeURIComponent(waybill)}`}>${waybill}</a>`}</p>
+      ${waybill && html` · <${ParcelLink} waybill=${waybill} />`}</p>
     ${error && html`<p class="hint">${error}</p>`}
   </div></li>`
 }

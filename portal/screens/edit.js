@@ -3,7 +3,7 @@ import { Form } from '../form.js'
 import { t } from '../i18n.js'
 import { findCities } from '../lists.js'
 import { html, useEffect, useState } from '../preact.js'
-import { announce, Button } from '../ui.js'
+import { announced, Button } from '../ui.js'
 
 const customerFields = ({ customer_secondary_phone }) => [
   { name: 'customer_name', label: t('customer'), maxlength: 255 },
@@ -32,8 +32,7 @@ export const Edit = ({ order, onDone, onClose }) => {
   const path = `/api/staff/order/${encodeURIComponent(waybill_number)}`
   const send = async body => {
     try {
-      const { message, warnings = {} } = await orders(path, { method: 'PATCH', body, ifMatch: base.etag })
-      announce(message)
+      const { warnings = {} } = await announced(orders(path, { method: 'PATCH', body, ifMatch: base.etag }))
       onDone(Object.values(warnings).flat())
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 412) throw error

@@ -2,7 +2,7 @@ import { orders, withQuery } from '../api.js'
 import { money, number, statusName, t } from '../i18n.js'
 import { html, useEffect } from '../preact.js'
 import { may } from '../session.js'
-import { Badge, Live, Panel, Table, Time, useLive } from '../ui.js'
+import { Badge, column, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../ui.js'
 
 /** The colours of statuses by their kind of badge. */
 const kinds = { success: 'good', danger: 'bad', warning: 'warn' }
@@ -11,25 +11,13 @@ export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${statu
 const perPage = 50
 
 export const parcelColumns = () => [
-  {
-    name: 'waybill_number',
-    label: t('parcel'),
-    show: row => html`<a href=${`#/parcel/${encodeURIComponent(row.waybill_number)}`}>${row.waybill_number}</a>`,
-  },
-  { name: 'status', label: t('status'), show: row => html`<${Status} of=${row.status} />` },
-  {
-    name: 'customer',
-    label: t('customer'),
-    show: row => html`<span>${row.customer_name}<br /><span class="soft">${row.customer_phone}</span></span>`,
-  },
-  { name: 'to', label: t('to'), show: row => row.destination_city_name },
-  {
-    name: 'merchant',
-    label: t('merchant'),
-    show: row => html`<span>${row.merchant_business_name}<br /><span class="soft">${row.order_no}</span></span>`,
-  },
-  { name: 'cod', label: t('cod'), align: 'number', show: row => money(row.cod, row.currency) },
-  { name: 'at', label: t('created'), show: row => html`<${Time} at=${row.created_at} />` },
+  column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`),
+  column(t('status'), row => html`<${Status} of=${row.status} />`),
+  column(t('customer'), row => html`<${Two} first=${row.customer_name} second=${row.customer_phone} />`),
+  column(t('to'), row => row.destination_city_name),
+  column(t('merchant'), row => html`<${Two} first=${row.merchant_business_name} second=${row.order_no} />`),
+  column(t('cod'), row => money(row.cod, row.currency), 'number'),
+  column(t('created'), row => html`<${Time} at=${row.created_at} />`),
 ]
 
 /** Returns the lists that may hold the typed text. @param {string} text @param {AbortSignal} signal */

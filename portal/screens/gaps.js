@@ -1,24 +1,23 @@
 import { orders, withQuery } from '../api.js'
 import { number, t } from '../i18n.js'
 import { html, useState } from '../preact.js'
-import { Field, Live, Panel, Table, Time, useLive } from '../ui.js'
+import { column, Field, Live, Panel, Table, Time, Two, useLive } from '../ui.js'
 
 const periods = [7, 30, 90]
 
-const placeOf = ({ name, state }) => html`<span>${name}<br /><span class="soft">${state}</span></span>`
+const placeOf = ({ name, state }) => html`<${Two} first=${name} second=${state} />`
 
 const columns = () => [
-  { name: 'origin', label: t('from'), show: row => placeOf(row.origin) },
-  { name: 'destination', label: t('to'), show: row => placeOf(row.destination) },
-  { name: 'asked_for', label: t('gaps.asked'), align: 'number', show: row => number(row.asked_for) },
-  { name: 'orders', label: t('gaps.orders'), align: 'number', show: row => number(row.orders) },
-  {
-    name: 'merchants',
-    label: t('gaps.merchants'),
-    show: row => html`<ul class="plain">${row.merchants.map(({ id, name, rate_card }) => html`<li key=${id}>${name} <span class="soft">${rate_card}</span></li>`)}
+  column(t('from'), row => placeOf(row.origin)),
+  column(t('to'), row => placeOf(row.destination)),
+  column(t('gaps.asked'), row => number(row.asked_for), 'number'),
+  column(t('gaps.orders'), row => number(row.orders), 'number'),
+  column(
+    t('gaps.merchants'),
+    row => html`<ul class="plain">${row.merchants.map(({ id, name, rate_card }) => html`<li key=${id}>${name} <span class="soft">${rate_card}</span></li>`)}
       ${row.more_merchants > 0 && html`<li class="soft">${t('gaps.more', { count: number(row.more_merchants) })}</li>`}</ul>`,
-  },
-  { name: 'last_at', label: t('gaps.last'), show: row => html`<${Time} at=${row.last_at} />` },
+  ),
+  column(t('gaps.last'), row => html`<${Time} at=${row.last_at} />`),
 ]
 
 /** City pairs that merchants want to ship and have no rate for. */

@@ -2,37 +2,19 @@ import { orders, withQuery } from '../api.js'
 import { number, t } from '../i18n.js'
 import { Pages, usePages } from '../lists.js'
 import { html, useState } from '../preact.js'
-import { Badge, Field, Live, Panel, Table } from '../ui.js'
+import { Badge, column, Field, Live, Panel, Table, Two } from '../ui.js'
 
 const columns = () => [
-  {
-    name: 'name',
-    label: t('merchant'),
-    show: row =>
-      html`<span><a href=${`#/orders?merchant_id=${row.id}`}>${row.name}</a><br /><span class="soft">${row.email}</span></span>`,
-  },
-  {
-    name: 'businesses',
-    label: t('merchants.businesses'),
-    show: row => row.businesses.map(({ name }) => name).join(', '),
-  },
-  {
-    name: 'rate_card',
-    label: t('merchants.rate_card'),
-    show: row => row.rate_card ?? html`<${Badge} kind="bad">${t('merchants.no_card')}<//>`,
-  },
-  {
-    name: 'state',
-    label: t('merchants.state'),
-    show: row =>
-      html`<${Badge} kind=${row.is_active ? 'good' : 'neutral'}>${t(row.is_active ? 'merchants.active' : 'merchants.inactive')}<//>`,
-  },
-  {
-    name: 'recent_orders',
-    label: t('merchants.orders'),
-    align: 'number',
-    show: row => `${number(row.recent_orders)}${row.recent_orders === 10_000 ? '+' : ''}`,
-  },
+  column(t('merchant'), ({ id, name, email }) => {
+    return html`<${Two} first=${html`<a href=${`#/orders?merchant_id=${id}`}>${name}</a>`} second=${email} />`
+  }),
+  column(t('merchants.businesses'), row => row.businesses.map(({ name }) => name).join(', ')),
+  column(t('merchants.rate_card'), row => row.rate_card ?? html`<${Badge} kind="bad">${t('merchants.no_card')}<//>`),
+  column(t('merchants.state'), ({ is_active: isActive }) => {
+    const state = isActive ? 'active' : 'inactive'
+    return html`<${Badge} kind=${isActive ? 'good' : 'neutral'}>${t(`merchants.${state}`)}<//>`
+  }),
+  column(t('merchants.orders'), ({ recent_orders: count }) => number(count) + (count === 10_000 ? '+' : ''), 'number'),
 ]
 
 /** The merchants of the company. */

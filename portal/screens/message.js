@@ -3,7 +3,7 @@ import { pause } from '../form.js'
 import { dateTime, money, named, t } from '../i18n.js'
 import { html, useMemo, useRef, useState } from '../preact.js'
 import { componentsOf, orderFields, parametersOf } from '../template-parameters.js'
-import { announce, Button, ErrorText, Field, Live, useAction, useLive } from '../ui.js'
+import { announced, Button, ErrorText, Field, instead, Live, Panel, useAction, useLive } from '../ui.js'
 
 /** The message as the customer's phone shows it. */
 const Phone = ({ text }) =>
@@ -55,15 +55,11 @@ const Draft = ({ waybill, template, keys, onSent }) => {
   const isReady = isFilled && preflight.data && preflight.data.status !== 'refused'
   const send = useAction(async () => {
     if (!isReady) return
-    const { message } = await notifier('/api/messages', { method: 'POST', body, key: keys.of(body) })
+    await announced(notifier('/api/messages', { method: 'POST', body, key: keys.of(body) }))
     keys.done()
-    announce(message)
     onSent()
   })
-  return html`<form class="stack" onSubmit=${event => {
-    event.preventDefault()
-    send.run()
-  }}>
+  return html`<form class="stack" onSubmit=${instead(() => send.run())}>
     <p class="soft lines">${template.components.find(({ type }) => type === 'BODY')?.text}</p>
     ${parameters.map(
       ({
@@ -113,8 +109,7 @@ export const Composer = ({ waybill, onSent }) => {
     document.getElementById('message')?.focus()
     onSent()
   }
-  return html`<section class="panel" aria-labelledby="message">
-    <header><h2 id="message" tabindex="-1">${t('message.title')}</h2></header>
+  return html`<${Panel} id="message" title=${t('message.title')}>
     ${isSent && html`<p class="notice good">${t('message.sent')}</p>`}
     <${Live} of=${catalogue} lines=${1}>${() =>
       templates.length === 0
@@ -128,5 +123,5 @@ export const Composer = ({ waybill, onSent }) => {
         ${templates.map(each => html`<option key=${idOf(each)} value=${idOf(each)}>${each.name} · ${each.language}</option>`)}
       <//>`}<//>
     ${template && html`<${Draft} key=${chosen} waybill=${waybill} template=${template} keys=${keys.current} onSent=${sent} />`}
-  </section>`
+  <//>`
 }

@@ -3,7 +3,7 @@ import { named, t } from '../i18n.js'
 import { Filters, Pages, usePages } from '../lists.js'
 import { html } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Badge, Button, ErrorText, Live, Panel, Table, Time, useAction } from '../ui.js'
+import { announce, Badge, Button, column, ErrorText, Live, Panel, ParcelLink, Table, Time, useAction } from '../ui.js'
 
 const kinds = {
   delivered: 'good',
@@ -34,30 +34,16 @@ export const MessageActions = ({ id, status, onDone }) => {
 
 /** @param {() => void} onDone */
 const columns = onDone => [
-  { name: 'at', label: t('requests.at'), show: row => html`<${Time} at=${row.created_at} />` },
-  {
-    name: 'waybill_number',
-    label: t('parcel'),
-    show: ({ waybill_number: waybill }) =>
-      waybill && html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`}>${waybill}</a>`,
-  },
-  { name: 'to', label: t('find.phone') },
-  {
-    name: 'template',
-    label: t('message.template'),
-    show: ({ template, text }) => (template ? html`<code>${template.name}</code>` : html`<p class="lines">${text}</p>`),
-  },
-  {
-    name: 'status',
-    label: t('status'),
-    show: ({ status, error }) =>
-      html`<div><${MessageStatus} status=${status} />${error && html`<p class="hint">${error.meaning}</p>`}</div>`,
-  },
-  {
-    name: 'act',
-    label: t('messages.act'),
-    show: ({ id, status }) => html`<${MessageActions} id=${id} status=${status} onDone=${onDone} />`,
-  },
+  column(t('requests.at'), row => html`<${Time} at=${row.created_at} />`),
+  column(t('parcel'), row => row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`),
+  column(t('find.phone'), row => row.to),
+  column(t('message.template'), ({ template, text }) =>
+    template ? html`<code>${template.name}</code>` : html`<p class="lines">${text}</p>`,
+  ),
+  column(t('status'), ({ status, error }) => {
+    return html`<div><${MessageStatus} status=${status} />${error && html`<p class="hint">${error.meaning}</p>`}</div>`
+  }),
+  column(t('messages.act'), ({ id, status }) => html`<${MessageActions} id=${id} status=${status} onDone=${onDone} />`),
 ]
 
 const statuses = ['queued', 'held', 'sending', 'unknown', 'accepted', 'sent', 'delivered', 'read', 'failed']

@@ -3,7 +3,7 @@ import { number, statusName, t } from '../i18n.js'
 import { html, useRef, useState } from '../preact.js'
 import { movesOf, refusalOf } from '../scan-list.js'
 import { play } from '../sound.js'
-import { announce, Button, ErrorText, Field, Panel, useAction } from '../ui.js'
+import { announced, Button, ErrorText, Field, Panel, useAction } from '../ui.js'
 
 /** A form that moves all items to one status; it names the refused ones and can leave them out. */
 export const Move = ({ list, field }) => {
@@ -58,9 +58,8 @@ const moveAll = async (list, { status_key, note }, keys) => {
   const waybill_numbers = list.items.map(({ waybill }) => waybill)
   const body = { waybill_numbers, status_key, ...(note && { note }) }
   try {
-    const { message } = await orders('/api/staff/order/status', { method: 'POST', body, key: keys.of(body) })
+    await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.of(body) }))
     keys.done()
-    announce(message)
     play('good')
     const { order } = (await list.check(waybill_numbers[0])) ?? {}
     if (!order) return list.checkAll(waybill_numbers)

@@ -2,7 +2,7 @@ import { newKeys, notifier, orders } from '../api.js'
 import { money, named, number, statusName, t, time } from '../i18n.js'
 import { html, useRef, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
+import { announced, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
 import { conversationLink, Written } from './conversations.js'
 import { Edit } from './edit.js'
 import { Status } from './find.js'
@@ -59,15 +59,13 @@ const Moves = ({ order, onMoved }) => {
   const keys = useRef(newKeys())
   const move = useAction(async status_key => {
     const body = { waybill_numbers: [order.waybill_number], status_key, ...(note.trim() && { note: note.trim() }) }
-    const { message } = await orders('/api/staff/order/status', { method: 'POST', body, key: keys.current.of(body) })
+    await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setNote('')
-    announce(message)
     document.getElementById('moves')?.focus()
     onMoved()
   })
-  return html`<section class="panel" aria-labelledby="moves">
-    <header><h2 id="moves" tabindex="-1">${t('moves.title')}</h2></header>
+  return html`<${Panel} id="moves" title=${t('moves.title')}>
     ${
       order.moves.length === 0
         ? html`<p class="soft">${t('moves.none')}</p>`
@@ -79,7 +77,7 @@ const Moves = ({ order, onMoved }) => {
       )}</div>`
     }
     <${ErrorText} error=${move.error} />
-  </section>`
+  <//>`
 }
 
 const Cost = ({ cost }) =>

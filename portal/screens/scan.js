@@ -4,7 +4,7 @@ import { html, useEffect, useRef, useState } from '../preact.js'
 import { maxScanned, refusalOf, useScanList, waybillIn } from '../scan-list.js'
 import { may } from '../session.js'
 import { play, wakeSound } from '../sound.js'
-import { Button, ErrorText, Field, Panel, saveFile, Table, useAction } from '../ui.js'
+import { Button, column, ErrorText, Field, instead, Panel, ParcelLink, saveFile, Table, Two, useAction } from '../ui.js'
 import { Status } from './find.js'
 import { Move } from './move-all.js'
 
@@ -53,15 +53,14 @@ const Scanner = ({ list, form }) => {
     const refusal = item && refusalOf(item, '')
     if (item) tell(refusal ? 'bad' : 'good', waybill, refusal ?? statusName(item.order.status.name))
   }
-  const onSubmit = event => {
-    event.preventDefault()
+  const onSubmit = instead(event => {
     const field = event.currentTarget.elements.namedItem('scan')
     const text = field.value
     field.value = ''
     field.focus()
     wakeSound()
     if (text.trim()) scan(text)
-  }
+  })
   return html`<form class="panel" ref=${form} onSubmit=${onSubmit}>
     <${Field} id="scan" name="scan" label=${t('scan.field')} hint=${t('scan.hint')} autocomplete="off" autocapitalize="characters"
       spellcheck=${false} maxlength="300" enterkeyhint="done" />
@@ -99,35 +98,23 @@ const Scanned = ({ list, field }) => {
     field.current?.querySelector('input').focus()
   }
   const columns = [
-    {
-      name: 'waybill',
-      label: t('parcel'),
-      show: ({ waybill, order }) =>
-        order
-          ? html`<a class="whole" href=${`#/parcel/${encodeURIComponent(waybill)}`}>${waybill}</a>`
-          : html`<code>${waybill}</code>`,
-    },
-    {
-      name: 'status',
-      label: t('status'),
-      show: item =>
-        item.order
-          ? html`<${Status} of=${item.order.status} />`
-          : html`<span class="wrong">${refusalOf(item, '')}</span>`,
-    },
-    {
-      name: 'customer',
-      label: t('customer'),
-      show: ({ order }) =>
-        order &&
-        html`<span>${order.customer_name}<br /><span class="soft">${order.destination_city_name}</span></span>`,
-    },
-    {
-      name: 'drop',
-      label: t('scan.drop'),
-      show: ({ waybill }) =>
+    column(t('parcel'), ({ waybill, order }) =>
+      order ? html`<${ParcelLink} waybill=${waybill} class="whole" />` : html`<code>${waybill}</code>`,
+    ),
+    column(t('status'), item =>
+      item.order
+        ? html`<${Status} of=${item.order.status} />`
+        : html`<span class="wrong">${refusalOf(item, '')}</span>`,
+    ),
+    column(
+      t('customer'),
+      ({ order }) => order && html`<${Two} first=${order.customer_name} second=${order.destination_city_name} />`,
+    ),
+    column(
+      t('scan.drop'),
+      ({ waybill }) =>
         html`<${Button} kind="quiet" aria-label=${t('scan.drop_one', { waybill })} onClick=${() => drop([waybill])}>✕<//>`,
-    },
+    ),
   ]
   const waybills = items.filter(({ order }) => order).map(({ waybill }) => waybill)
   return html`<${Panel} title=${t('scan.list', { count: number(items.length) })}

@@ -2,7 +2,7 @@ import { ApiError, orders } from '../api.js'
 import { t } from '../i18n.js'
 import { html, useEffect, useRef, useState } from '../preact.js'
 import { changeSession, getSession } from '../session.js'
-import { Button, ErrorText, Field, Loading, useAction } from '../ui.js'
+import { Button, ErrorText, Field, instead, Loading, useAction } from '../ui.js'
 
 /** @param {{ tenant: string, email: string, password: string }} entered */
 const signIn = async ({ tenant, email, password }) => {
@@ -41,10 +41,7 @@ export const SignIn = ({ error = undefined, isExpired = false, isOpening = false
   })
   if (isOpening) return html`<main class="sign-in"><${Loading} lines=${4} /></main>`
   return html`<main class="sign-in">
-    <form ref=${form} onSubmit=${event => {
-      event.preventDefault()
-      action.run()
-    }}>
+    <form ref=${form} onSubmit=${instead(() => action.run())}>
       <h1>${t('sign_in.title')}</h1>
       ${isExpired && html`<p>${t('sign_in.expired')}</p>`}
       <${Field} ...${bind('tenant')} autocomplete="organization" autocapitalize="none" spellcheck=${false} hint=${t('sign_in.tenant_hint')} />

@@ -3,7 +3,7 @@ import { number, t } from '../i18n.js'
 import { Pages, usePages } from '../lists.js'
 import { html, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Badge, Button, ErrorText, Field, Live, Panel, Table, useAction } from '../ui.js'
+import { announced, Badge, Button, column, ErrorText, Field, Live, Panel, Table, useAction } from '../ui.js'
 
 const kinds = { APPROVED: 'good', REJECTED: 'bad', DISABLED: 'bad', PAUSED: 'warn' }
 
@@ -15,17 +15,16 @@ const previewOf = ({ components }) =>
     .join('\n')
 
 const columns = () => [
-  { name: 'name', label: t('templates.name'), show: row => html`<code>${row.name}</code>` },
-  { name: 'language', label: t('language') },
-  { name: 'category', label: t('templates.category') },
-  {
-    name: 'status',
-    label: t('status'),
-    show: row => html`<${Badge} kind=${kinds[row.status] ?? 'neutral'}>${row.status}<//>
+  column(t('templates.name'), row => html`<code>${row.name}</code>`),
+  column(t('language'), row => row.language),
+  column(t('templates.category'), row => row.category),
+  column(
+    t('status'),
+    row => html`<${Badge} kind=${kinds[row.status] ?? 'neutral'}>${row.status}<//>
       ${row.held && html` <${Badge} kind="bad">${t('templates.held')}<//>`}
       ${row.budget_paused_at && html` <${Badge} kind="warn">${t('templates.budget')}<//>`}`,
-  },
-  { name: 'preview', label: t('templates.preview'), show: row => html`<p class="lines">${previewOf(row)}</p>` },
+  ),
+  column(t('templates.preview'), row => html`<p class="lines">${previewOf(row)}</p>`),
 ]
 
 /** The catalogue of the account, as last synced. */
@@ -37,9 +36,8 @@ export const Templates = () => {
   )
   const [synced, setSynced] = useState(/** @type {any} */ (null))
   const sync = useAction(async () => {
-    const { message, data } = await notifier('/api/templates/sync', { method: 'POST', body: {} })
+    const { data } = await announced(notifier('/api/templates/sync', { method: 'POST', body: {} }))
     setSynced(data)
-    announce(message)
     list.reload()
   })
   const rows = list.data?.data.map(row => ({ ...row, id: `${row.waba_id} ${row.name} ${row.language}` })) ?? []

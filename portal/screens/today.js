@@ -3,7 +3,19 @@ import { DaysChart, MinutesChart } from '../charts.js'
 import { named, number, t } from '../i18n.js'
 import { html, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Button, ErrorText, Live, Panel, Table, Time, useAction, useLive } from '../ui.js'
+import {
+  announced,
+  Button,
+  column,
+  ErrorText,
+  Live,
+  Panel,
+  ParcelLink,
+  Table,
+  Time,
+  useAction,
+  useLive,
+} from '../ui.js'
 import { Unread } from './conversations.js'
 
 /** Counts, each with a link to its list. */
@@ -57,11 +69,8 @@ const Decision = ({ request, onDecided }) => {
   const [note, setNote] = useState('')
   const decide = useAction(async decision => {
     const path = `/api/staff/order/requests/${encodeURIComponent(request.id)}/decision`
-    const { message } = await orders(path, {
-      method: 'POST',
-      body: { decision, ...(note.trim() && { note: note.trim() }) },
-    })
-    announce(message)
+    const body = { decision, ...(note.trim() && { note: note.trim() }) }
+    await announced(orders(path, { method: 'POST', body }))
     onDecided()
   })
   return html`<div class="decision">
@@ -84,28 +93,17 @@ export const Requests = ({ waybill = undefined }) => {
   const query = waybill ? `&waybill_number=${encodeURIComponent(waybill)}` : ''
   const list = useLive(signal => orders(`/api/staff/order/requests?status=open${query}`, { signal }), 15)
   const columns = [
-    { name: 'request', label: t('requests.asks'), show: row => named('request', row.request) },
-    { name: 'at', label: t('requests.at'), show: row => html`<${Time} at=${row.requested_at} />` },
+    ...(waybill ? [] : [column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`)]),
+    column(t('requests.asks'), row => named('request', row.request)),
+    column(t('requests.at'), row => html`<${Time} at=${row.requested_at} />`),
     ...(may('decideCustomerRequest')
-      ? [
-          {
-            name: 'decide',
-            label: t('requests.decision'),
-            show: row => html`<${Decision} request=${row} onDecided=${onDecided} />`,
-          },
-        ]
+      ? [column(t('requests.decision'), row => html`<${Decision} request=${row} onDecided=${onDecided} />`)]
       : []),
   ]
-  const parcel = {
-    name: 'waybill_number',
-    label: t('parcel'),
-    show: row => html`<a href=${`#/parcel/${encodeURIComponent(row.waybill_number)}`}>${row.waybill_number}</a>`,
-  }
   if (waybill && !list.data?.data.length) return html`<${ErrorText} error=${list.error} />`
-  return html`<section class="panel wide" aria-labelledby="requests">
-    <header><h2 id="requests" tabindex="-1">${t('requests.title')}</h2></header>
-    <${Live} of=${list} lines=${1}>${({ data }) => html`<${Table} caption=${t('requests.title')} rows=${data} empty=${t('requests.none')} columns=${waybill ? columns : [parcel, ...columns]} />`}<//>
-  </section>`
+  return html`<${Panel} id="requests" kind="wide" title=${t('requests.title')}>
+    <${Live} of=${list} lines=${1}>${({ data }) => html`<${Table} caption=${t('requests.title')} rows=${data} empty=${t('requests.none')} columns=${columns} />`}<//>
+  <//>`
 }
 
 /** The day at a glance. */

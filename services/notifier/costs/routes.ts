@@ -5,6 +5,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { oneOf } from '../messaging-api/message-template.ts'
 import { Budget, findBudget } from './budget.ts'
 import { findTariffs, findToday } from './queries.ts'
 import { CostReport, costGroups, type Period, reportCosts } from './report.ts'
@@ -15,12 +16,7 @@ const Day = (description: string) =>
 const CostsQuery = Type.Object({
   from: Type.Optional(Day("The first day, by the tenant's clocks; the first of the month without it.")),
   to: Type.Optional(Day('The last day; today without it.')),
-  group: Type.Optional(
-    Type.Union(
-      costGroups.map(group => Type.Literal(group)),
-      { must: `be one of ${costGroups.join(', ')}`, description: 'Without it by day.' },
-    ),
-  ),
+  group: Type.Optional(oneOf(costGroups, { description: 'Without it by day.' })),
 })
 
 const Costs = Type.Object(

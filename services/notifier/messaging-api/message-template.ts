@@ -20,6 +20,13 @@ export const ParameterText = Type.String({
 export const closed = <Properties extends TProperties>(properties: Properties, options: object = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
+/** A schema of one of some words. */
+export const oneOf = <Word extends string>(words: readonly Word[], options: object = {}) =>
+  Type.Union(
+    words.map(word => Type.Literal(word)),
+    { must: `be one of ${words.join(', ')}`, ...options },
+  )
+
 const shortText = (maxLength: number) =>
   Type.String({
     minLength: 1,
@@ -80,10 +87,7 @@ const optionalValues = Object.fromEntries(parameterTypes.map(type => [type, Type
 
 export const Parameter = closed(
   {
-    type: Type.Union(
-      parameterTypes.map(type => Type.Literal(type)),
-      { must: `be one of ${parameterTypes.join(', ')}` },
-    ),
+    type: oneOf(parameterTypes),
     ...optionalValues,
     parameter_name: Type.Optional(ParameterName),
   },
@@ -98,12 +102,7 @@ export const Component = closed({
   type: Type.Union([Type.Literal('header'), Type.Literal('body'), Type.Literal('button')], {
     must: 'be "header", "body" or "button"',
   }),
-  sub_type: Type.Optional(
-    Type.Union(
-      buttonKinds.map(kind => Type.Literal(kind)),
-      { must: `be one of ${buttonKinds.join(', ')}`, description: 'Of a button.' },
-    ),
-  ),
+  sub_type: Type.Optional(oneOf(buttonKinds, { description: 'Of a button.' })),
   index: Type.Optional(
     Type.Union([Type.String({ maxLength: 1, pattern: '^[0-9]$' }), Type.Integer({ minimum: 0, maximum: 9 })], {
       must: 'be the place of the button, 0 to 9',

@@ -8,6 +8,7 @@ import {
   LanguageCode,
   Location,
   MediaLink,
+  oneOf,
   ParameterName,
   ParameterText,
   Payload,
@@ -115,10 +116,7 @@ const Decimal = Type.String({
 })
 
 const Tariff = closed({
-  category: Type.Union(
-    pricedCategories.map(category => Type.Literal(category)),
-    { must: `be one of ${pricedCategories.join(', ')}` },
-  ),
+  category: oneOf(pricedCategories),
   country: Type.Optional(
     Type.String({
       maxLength: 2,
