@@ -2,16 +2,70 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
 import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { Findings } from '../catalogue/findings.ts'
-import { rateOf } from '../catalogue/place-schema.ts'
+import { PlaceRate, rateOf } from '../catalogue/place-schema.ts'
 import { type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
 import { charge } from '../catalogue/rate-card.ts'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
 import { batchPaths } from './check-batch.ts'
-import { Quotes, quoteBody, quoteReader } from './quote.ts'
+import { cityReference, partsReader } from './read-batch.ts'
+import { GeneralData, OrderData } from './schema.ts'
 
+const Origin = Type.Pick(GeneralData, ['origin_city_id', 'origin_city_name', 'origin_state_name'], {
+  title: 'QuoteOrigin',
+})
+const Parcel = Type.Pick(
+  OrderData,
+  ['destination_city_id', 'destination_city_name', 'destination_state_name', 'weight'],
+  { title: 'QuoteParcel' },
+)
+
+/** The places and weights of a bulk body; its other fields are ignored. */
+const quoteBody = (maxOrders: number) =>
+  Type.Object(
+    { general_data: Origin, order_data: Type.Array(Parcel, { minItems: 1, maxItems: maxOrders }) },
+    {
+      title: 'Quote',
+      examples: [
+        { general_data: { origin_city_id: '1500' }, order_data: [{ destination_city_id: '2100', weight: 1.2 }] },
+      ],
+    },
+  )
+
+const Quotes = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        destination_city_id: Type.Integer(),
+        destination_city: Type.String(),
+        destination_state: Type.String(),
+        delivery_charge: Type.Number({ description: "In the company's currency." }),
+        currency: Type.String(),
+        rate: PlaceRate,
+      }),
+      { description: 'In the order of order_data.' },
+    ),
+  },
+  {
+    title: 'Quotes',
+    examples: [
+      {
+        data: [
+          {
+            destination_city_id: 2100,
+            destination_city: 'Galle',
+            destination_state: 'Galle',
+            delivery_charge: 540,
+            currency: 'LKR',
+            rate: { first_kg: 450, each_extra_kg: 90, currency: 'LKR' },
+          },
+        ],
+      },
+    ],
+  },
+)
 interface QuotingOptions {
   catalogues: Catalogues
   maxOrdersPerBatch: number
@@ -24,10 +78,11 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   app,
   { catalogues, maxOrdersPerBatch, maxBodyBytes, gaps },
 ) => {
-  // quoteReader checks the body: it adds rules that a schema cannot express.
+  // partsReader checks the body: it adds rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
   acceptJson(app)
-  const readQuote = quoteReader(maxOrdersPerBatch)
+  const body = quoteBody(maxOrdersPerBatch)
+  const readParts = partsReader(body, Origin, Parcel, maxOrdersPerBatch)
   app.post(
     '/order/quote',
     {
@@ -39,21 +94,29 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
         description:
           'By origin, destination and weight, the same as in a dry run, without recipients. Accepts a complete bulk body.',
         security: [{ token: [] }],
-        body: quoteBody(maxOrdersPerBatch),
+        body,
         response: { 200: Quotes, ...errorResponses(400, 401, 405, 413, 415, 422, 429, 503) },
       },
       serializerCompiler: () => JSON.stringify,
     },
     async request => {
       const { tenant, merchantId } = request.merchant
-      const { parcels, weights, errors } = readQuote(request.body)
+      const { general, orders, errors } = readParts(request.body, false)
+      const parcels = {
+        origin: general && cityReference(general.origin_city_id, general.origin_city_name, general.origin_state_name),
+        destinations: orders.map(
+          order =>
+            order &&
+            cityReference(order.destination_city_id, order.destination_city_name, order.destination_state_name),
+        ),
+      }
       const catalogue = await catalogues.fresh(tenant)
       const findings = new Findings(catalogue.cities, errors)
       const found = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
       const { suggestions, missingRates } = findings.refusal()
       gaps.record(request.merchant, missingRates)
       if (errors.count > 0) throw invalid(errors.errors, { suggestions, more: errors.more })
-      return { data: weights.map((weight, index) => quoteOf(found, index, weight, catalogue)) }
+      return { data: orders.map((order, index) => quoteOf(found, index, Number(order?.weight), catalogue)) }
     },
   )
 }

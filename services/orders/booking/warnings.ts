@@ -67,8 +67,8 @@ const suspectPhones = (orders: readonly PricedOrder[], country: string, list: Er
 const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
   if (orders.length < 2) return
   const all = [...orders.keys()]
-  for (const samePhone of findRepeats(all, index => orders[index]?.order.customerPhone).values())
-    for (const [first, second, ...more] of findRepeats(samePhone, index => parcelOf(orders[index])).values())
+  for (const [, samePhone] of findRepeats(all, index => orders[index]?.order.customerPhone))
+    for (const [, [first, second, ...more]] of findRepeats(samePhone, index => parcelOf(orders[index])))
       list.add(
         `order_data.${second}`,
         `The order looks like order_data.${first}${andMore(more)}: same phone, COD and city.`,
@@ -83,26 +83,11 @@ const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void =
 const parcelOf = (priced: PricedOrder | undefined): string =>
   `${priced?.order.cod} ${priced?.destination.id} ${priced?.order.orderNo ?? ''}`
 
-/**
- * Groups each index with the earlier one that shares a key with it, by key. Makes no list for a single
- * index.
- */
-const findRepeats = (
-  indexes: readonly number[],
-  keyOf: (index: number) => string | undefined,
-): Map<string, number[]> => {
-  const first = new Map<string, number>()
-  const repeats = new Map<string, number[]>()
-  for (const index of indexes) {
-    const key = keyOf(index)
-    if (key === undefined) continue
-    const earlier = first.get(key)
-    if (earlier === undefined) first.set(key, index)
-    else if (repeats.has(key)) repeats.get(key)?.push(index)
-    else repeats.set(key, [earlier, index])
-  }
-  return repeats
-}
+/** Groups the indexes that share a key with others, by key. */
+const findRepeats = <Key>(indexes: readonly number[], keyOf: (index: number) => Key | undefined): [Key, number[]][] =>
+  [...Map.groupBy(indexes, keyOf)].filter(
+    (group): group is [Key, number[]] => group[0] !== undefined && group[1].length > 1,
+  )
 
 const andMore = ({ length }: readonly number[]): string => (length > 0 ? ` and ${length} more of the batch` : '')
 

@@ -1,13 +1,46 @@
 import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { pageLimit } from '@courier/shared/lists/cursor.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import type { Catalogues } from '../catalogue/catalogue.ts'
-import { keptDays } from './queries.ts'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import type { Tx } from '../database/tables.ts'
+import { findWanted, keptDays, maxOrders, type Wanted } from './queries.ts'
 import type { RateGaps } from './recorder.ts'
-import { exampleGap, RateGap, reportGaps } from './report.ts'
+
+const City = Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })
+const maxMerchants = 5
+
+const RateGap = Type.Object(
+  {
+    origin: City,
+    destination: City,
+    asked_for: Type.Integer({ description: 'Parcels of refused batches, dry runs and quotes; each try counts.' }),
+    orders: Type.Integer({
+      description: `Orders booked when there was a rate, of the newest ${maxOrders} of the period.`,
+    }),
+    merchants: Type.Array(
+      Type.Object({ id: Type.Integer(), name: Type.String(), rate_card: Type.Union([Type.String(), Type.Null()]) }),
+      { description: `Those that want it most, at most ${maxMerchants}.` },
+    ),
+    more_merchants: Type.Integer({ description: 'How many others.' }),
+    last_at: Type.String({ description: 'ISO 8601, UTC.' }),
+  },
+  { title: 'RateGap' },
+)
+type RateGap = Static<typeof RateGap>
+
+const example: RateGap = {
+  origin: { id: 1500, name: 'Kotte', state: 'Colombo' },
+  destination: { id: 3000, name: 'Jaffna', state: 'Jaffna' },
+  asked_for: 42,
+  orders: 0,
+  merchants: [{ id: 1, name: 'Lanka Shoes', rate_card: 'standard' }],
+  more_merchants: 0,
+  last_at: '2026-02-19T19:06:23.000Z',
+}
 
 interface RateGapOptions {
   pool: pg.Pool
@@ -53,7 +86,7 @@ export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (a
         security: [{ token: [] }],
         querystring: Query,
         response: {
-          200: Type.Object({ data: Type.Array(RateGap) }, { title: 'RateGaps', examples: [{ data: [exampleGap] }] }),
+          200: Type.Object({ data: Type.Array(RateGap) }, { title: 'RateGaps', examples: [{ data: [example] }] }),
           ...errorResponses(400, 401, 405, 422, 429, 503),
         },
       },
@@ -63,4 +96,47 @@ export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (a
       return { data: report.slice(0, Number(limit)) }
     },
   )
+}
+
+/** The most lines that a report has. */
+const maxGaps = 200
+
+/** Lists the combinations of active cities that merchants want and their cards lack now, most wanted first. */
+const reportGaps = async (pool: pg.Pool, catalogue: Catalogue, days: number): Promise<RateGap[]> => {
+  const { tenant, rateCards } = catalogue
+  const wanted = await inTenant(pool, tenant, (tx: Tx) => findWanted(tx, tenant, days))
+  const lacking = wanted.filter(({ merchant_id, origin, destination }) => {
+    const card = rateCards.get(merchant_id)
+    return card && !card.find(origin, destination) && findCity(catalogue, origin) && findCity(catalogue, destination)
+  })
+  const byCities = Map.groupBy(lacking, ({ origin, destination }) => `${origin} ${destination}`)
+  return mostWanted([...byCities.values()], maxGaps).map(ofCities => describe(ofCities, catalogue))
+}
+
+const mostWanted = (lists: readonly Wanted[][], count: number): Wanted[][] =>
+  lists.toSorted((a, b) => sum(b, 'asked_for', 'orders') - sum(a, 'asked_for', 'orders')).slice(0, count)
+
+const sum = (wanted: readonly Wanted[], ...fields: ('asked_for' | 'orders')[]): number =>
+  wanted.reduce((total, each) => fields.reduce((total, field) => total + each[field], total), 0)
+
+const findCity = ({ cities }: Catalogue, id: number): Static<typeof City> | undefined => {
+  const found = cities.find({ cityId: String(id) })
+  return found.kind === 'found' ? { id, name: found.city.name, state: found.city.state.name } : undefined
+}
+
+const describe = (wanted: readonly Wanted[], catalogue: Catalogue): RateGap => {
+  const { origin = 0, destination = 0 } = wanted[0] ?? {}
+  const merchants = mostWanted(
+    wanted.map(each => [each]),
+    maxMerchants,
+  ).flat()
+  return {
+    origin: findCity(catalogue, origin) as Static<typeof City>,
+    destination: findCity(catalogue, destination) as Static<typeof City>,
+    asked_for: sum(wanted, 'asked_for'),
+    orders: sum(wanted, 'orders'),
+    merchants: merchants.map(({ merchant_id, name, rate_card }) => ({ id: Number(merchant_id), name, rate_card })),
+    more_merchants: wanted.length - merchants.length,
+    last_at: new Date(Math.max(...wanted.map(({ last_at }) => last_at.getTime()))).toISOString(),
+  }
 }
