@@ -14,13 +14,10 @@ export interface Press extends Person, ActionButton {
 /** Returns the presses as JSON for `jsonb_to_recordset`. */
 const toJson = (presses: readonly Press[]): string =>
   JSON.stringify(
-    presses.map(({ messageId, index, phoneNumberId, inboundId, ...press }, place) => ({
+    presses.map((press, place) => ({
       ...press,
       recipient: personOf(press.recipient),
-      action_id: `${messageId} ${index}`,
-      message_id: messageId,
-      number: phoneNumberId,
-      inbound_id: inboundId,
+      id: `${press.messageId} ${press.index}`,
       place,
     })),
   )
@@ -34,15 +31,14 @@ export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<
   const { rows } = await sql`
     insert into customer_actions
       (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id, happened_at)
-    select tenant, action_id, message_id, number, recipient, waybill, action, inbound_id, at
+    select tenant, id, "messageId", "phoneNumberId", recipient, waybill, action, "inboundId", at
     from (
-      select distinct on (tenant, action_id) *
-      from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, action_id text, message_id text,
-        number text, recipient text, waybill text, action text, inbound_id text, at timestamptz, place integer)
-      order by tenant, action_id, at, place
+      select distinct on (tenant, id) *
+      from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, id text, "messageId" text,
+        "phoneNumberId" text, recipient text, waybill text, action text, "inboundId" text, at timestamptz, place integer)
+      order by tenant, id, at, place
     ) given
-    where not exists (
-      select from customer_actions a where a.tenant_id = given.tenant and a.action_id = given.action_id)
+    where not exists (select from customer_actions a where a.tenant_id = given.tenant and a.action_id = given.id)
     order by at, place
     on conflict do nothing
     returning 1`.execute(tx)
@@ -56,11 +52,11 @@ export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<v
   await sql`
     update customer_actions a set happened_at = given.at, asked_at = greatest(a.asked_at, given.at)
     from (
-      select tenant, action_id, max(at) as at
-      from jsonb_to_recordset(${toJson(renewed)}::jsonb) as given (tenant text, action_id text, at timestamptz)
-      group by tenant, action_id
+      select tenant, id, max(at) as at
+      from jsonb_to_recordset(${toJson(renewed)}::jsonb) as given (tenant text, id text, at timestamptz)
+      group by tenant, id
     ) given
-    where a.tenant_id = given.tenant and a.action_id = given.action_id and a.outcome = 'asked'
+    where a.tenant_id = given.tenant and a.action_id = given.id and a.outcome = 'asked'
       and a.happened_at < given.at`.execute(tx)
 }
 
@@ -97,19 +93,20 @@ export interface Address extends Person {
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
   if (written.length === 0) return []
-  const given = written.map(({ tenant, phoneNumberId: number, recipient, at, inboundId, questionId, text }) => ({
-    ...{ tenant, number, recipient: personOf(recipient), at },
-    ...{ inbound_id: inboundId, question: questionId, is_long: text.length > maxLength },
+  const given = written.map(each => ({
+    ...each,
+    recipient: personOf(each.recipient),
+    isLong: each.text.length > maxLength,
   }))
   const { rows } = await sql<Address>`
     with given as (
-      select distinct on (given.tenant, given.number, given.inbound_id) given.*, press.waybill_number as waybill,
+      select distinct on (given.tenant, given."phoneNumberId", given."inboundId") given.*, press.waybill_number as waybill,
         press.message_id as pressed
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text,
-        number text, recipient text, inbound_id text, question text, is_long boolean, at timestamptz)
+        "phoneNumberId" text, recipient text, "inboundId" text, "questionId" text, "isLong" boolean, at timestamptz)
       cross join lateral (
         select p.* from customer_actions p
-        where p.tenant_id = given.tenant and p.phone_number_id = given.number and p.recipient = given.recipient
+        where p.tenant_id = given.tenant and p.phone_number_id = given."phoneNumberId" and p.recipient = given.recipient
           and p.action = 'change_address' and p.action_id not like '% address' and coalesce(p.outcome, 'asked') = 'asked'
           and given.at between p.happened_at
             and coalesce(p.asked_at, p.happened_at) + make_interval(mins => ${addressMinutes}::integer)
@@ -118,20 +115,20 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
       ) press
       where not exists (
         select from customer_actions a
-        where a.tenant_id = given.tenant and a.phone_number_id = given.number and a.recipient = given.recipient
-          and a.action = 'change_address' and a.inbound_id = given.inbound_id)
+        where a.tenant_id = given.tenant and a.phone_number_id = given."phoneNumberId" and a.recipient = given.recipient
+          and a.action = 'change_address' and a.inbound_id = given."inboundId")
     ), stored as (
       insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id,
         outcome, detail, happened_at)
-      select tenant, question || ' 0 address', case when is_long then pressed else question end, number, recipient, waybill,
-        'change_address', inbound_id, case when not is_long then 'unconfirmed' end,
-        case when is_long then ${addressTooLong} end, at
+      select tenant, "questionId" || ' 0 address', case when "isLong" then pressed else "questionId" end, "phoneNumberId",
+        recipient, waybill, 'change_address', "inboundId", case when not "isLong" then 'unconfirmed' end,
+        case when "isLong" then ${addressTooLong} end, at
       from given order by at
       returning action_id
     )
-    select given.tenant, number as "phoneNumberId", given.recipient, question as "questionId", waybill, is_long as "isLong",
+    select given.tenant, "phoneNumberId", given.recipient, "questionId", waybill, "isLong",
       m.template -> 'language' ->> 'code' as language, coalesce(at < t.in_doubt_before, false) as "isInDoubt"
-    from given join stored on action_id = question || ' 0 address' join tenants t on t.tenant_id = tenant
+    from given join stored on action_id = "questionId" || ' 0 address' join tenants t on t.tenant_id = tenant
       left join messages m on m.tenant_id = tenant and m.message_id = pressed`.execute(tx)
   return rows
 }
@@ -145,9 +142,9 @@ export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promi
   const { rows } = await sql`
     update customer_actions a set outcome = null, due_at = now(), created_at = now(), happened_at = given.at, address = i.text,
       detail = case when given.at > a.created_at + make_interval(mins => ${addressMinutes}::integer) then ${confirmedLate} end
-    from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, action_id text, at timestamptz),
+    from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, id text, at timestamptz),
       inbound_messages i
-    where a.tenant_id = given.tenant and a.action_id = given.action_id || ' address' and a.outcome = 'unconfirmed'
+    where a.tenant_id = given.tenant and a.action_id = given.id || ' address' and a.outcome = 'unconfirmed'
       and i.tenant_id = a.tenant_id and i.phone_number_id = a.phone_number_id and i.inbound_id = a.inbound_id
       and not exists (
         select from customer_actions later

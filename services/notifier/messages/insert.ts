@@ -33,47 +33,37 @@ const statusOf = (message: CheckedMessage, failure: string | undefined, isInDoub
 
 /** Stores messages with their first timeline events, in one statement. */
 export const insertMessages = async (tx: Tx, tenant: string, messages: readonly NewMessage[]): Promise<void> => {
-  const rows = messages.map(({ id, message, failure, isInDoubt = false, traceparent, rule, merchant }) => ({
-    message_id: id,
-    phone_number_id: message.phoneNumberId,
-    recipient: message.recipient,
-    template: message.template,
-    waybill_number: message.waybillNumber,
+  const rows = messages.map(({ message, failure, isInDoubt = false, rule, ...given }) => ({
+    ...message,
+    ...given,
     status: statusOf(message, failure, isInDoubt),
-    failure: failure ?? null,
+    failure,
     detail: failure ?? (isInDoubt ? restoredDetail : message.waitsFor),
-    send_at: message.sendAt,
-    holds_until_open: message.holdsUntilOpen,
-    is_exempt: message.isExempt,
-    hours: message.hours,
-    rule_event: rule?.event,
-    expires_after_hours: rule?.expires_after_hours,
-    traceparent,
-    merchant,
-    source: message.source,
+    rule: rule?.event,
+    expiry: rule?.expires_after_hours,
   }))
   await tx.client.query({
     name: 'insert_messages',
     text: `
       with given as (
-        select * from jsonb_to_recordset($2::jsonb) as given (message_id text, phone_number_id text, recipient text,
-          template jsonb, waybill_number text, status text, failure text, detail text, send_at timestamptz,
-          holds_until_open boolean, is_exempt boolean, hours jsonb, rule_event text,
-          expires_after_hours integer, traceparent text, merchant text, source jsonb)
+        select * from jsonb_to_recordset($2::jsonb) as given (id text, "phoneNumberId" text, recipient text,
+          template jsonb, "waybillNumber" text, status text, failure text, detail text, "sendAt" timestamptz,
+          "holdsUntilOpen" boolean, "isExempt" boolean, hours jsonb, rule text, expiry integer, traceparent text,
+          merchant text, source jsonb)
       ), queued as (
         insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
           error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent,
           merchant, source)
-        select $1, message_id, phone_number_id, recipient, template, waybill_number, status, failure, send_at, holds_until_open, is_exempt,
-          hours, rule_event,
-          case status when 'unknown' then 'infinity' else coalesce(send_at, now()) end,
+        select $1, id, "phoneNumberId", recipient, template, "waybillNumber", status, failure, "sendAt",
+          "holdsUntilOpen", "isExempt", hours, rule,
+          case status when 'unknown' then 'infinity' else coalesce("sendAt", now()) end,
           -- Hours that begin late do not extend the limit of a rule.
-          coalesce(case when rule_event is null then send_at end, now())
-            + make_interval(hours => coalesce(expires_after_hours, $3::integer)), traceparent, merchant, source
+          coalesce(case when rule is null then "sendAt" end, now())
+            + make_interval(hours => coalesce(expiry, $3::integer)), traceparent, merchant, source
         from given
       )
       insert into message_events (tenant_id, message_id, status, detail)
-      select $1, message_id, status, detail from given`,
+      select $1, id, status, detail from given`,
     values: [tenant, JSON.stringify(rows), expiryHours],
   })
 }

@@ -44,23 +44,23 @@ const fieldOf = (order: OrderSnapshot, placed: string): string => {
  */
 export const fillText = (text: string, order: OrderSnapshot): string => {
   const filled = text.replace(placeholder, (_whole, placed: string) => fieldOf(order, placed))
-  return (
-    plain(filled)
-      .slice(0, maxLength)
-      .replace(/[\ud800-\udbff]$/, '')
-      .trim() || nothing
-  )
+  return clip(plain(filled)) || nothing
 }
 
-/** Does the same for a message without a template: it keeps its own line breaks. */
-export const fillLines = (text: string, order: OrderSnapshot): string =>
+const clip = (text: string): string =>
   text
-    .split('\n')
-    .map(line => (line.trim() === '' ? '' : fillText(line, order)))
-    .join('\n')
     .slice(0, maxLength)
     .replace(/[\ud800-\udbff]$/, '')
     .trim()
+
+/** Does the same for a message without a template: it keeps its own line breaks. */
+export const fillLines = (text: string, order: OrderSnapshot): string =>
+  clip(
+    text
+      .split('\n')
+      .map(line => (line.trim() === '' ? '' : fillText(line, order)))
+      .join('\n'),
+  )
 
 /** Does the same for a text that must stay whole, such as an address: cuts the order's longest values until it fits. */
 const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: OrderSnapshot): string => {

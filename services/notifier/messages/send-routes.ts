@@ -10,7 +10,7 @@ import { errorResponses, type HttpError, httpError, invalid } from '@courier/sha
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { maxMessageBytes } from '../messaging-api/message-template.ts'
@@ -18,8 +18,7 @@ import { ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import type { Acceptance } from './accept.ts'
 import { type Batch, batchOf, createBatchReader } from './batch.ts'
-import { cancelMessage, resendMessage } from './change.ts'
-import { fillAgain } from './fill-again.ts'
+import { cancelMessage, fillAgain, resendMessage } from './change.ts'
 import { ById, OneMessage, readMessage } from './list-routes.ts'
 import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
 import { exampleMessage } from './view.ts'
@@ -33,24 +32,20 @@ interface SendOptions extends WaybillDependencies {
   maxBodyBytes?: number | undefined
 }
 
-const committed = 'Committed: it will be sent.'
 const exampleAccepted: AcceptedMessage = { id: exampleMessage.id, status: 'queued' }
-export const OneAccepted = Type.Object(
-  { message: Type.String(), data: AcceptedMessage },
-  {
-    title: 'MessageAccepted',
-    description: committed,
-    examples: [{ message: 'The message is queued.', data: exampleAccepted }],
-  },
-)
-const AllAccepted = Type.Object(
-  { message: Type.String(), data: Type.Array(AcceptedMessage) },
-  {
-    title: 'MessagesAccepted',
-    description: committed,
-    examples: [{ message: '1 messages are queued.', data: [exampleAccepted] }],
-  },
-)
+const AcceptedOf = <S extends TSchema>(data: S, title: string, example: { message: string; data: Static<S> }) =>
+  Type.Object(
+    { message: Type.String(), data },
+    { title, description: 'Committed: it will be sent.', examples: [example] },
+  )
+export const OneAccepted = AcceptedOf(AcceptedMessage, 'MessageAccepted', {
+  message: 'The message is queued.',
+  data: exampleAccepted,
+})
+const AllAccepted = AcceptedOf(Type.Array(AcceptedMessage), 'MessagesAccepted', {
+  message: '1 messages are queued.',
+  data: [exampleAccepted],
+})
 
 const route = { tags: ['messages'], security: [{ token: [] }] }
 

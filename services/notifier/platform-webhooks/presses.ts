@@ -1,8 +1,24 @@
+import { maxAddressLength } from '@courier/shared/contract/customer-actions.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
+import type { Wish } from '../conversations/keywords.ts'
 import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
-import { confirmAddresses, insertPresses, type Press, renewPresses } from '../customer-actions/queries.ts'
+import {
+  type Address,
+  addressMinutes,
+  confirmAddresses,
+  insertAddresses,
+  insertPresses,
+  type Press,
+  renewPresses,
+  type Written,
+} from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { askAddresses, confirmAddress, type Said } from './ask-addresses.ts'
+import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
+import type { InboundFact } from './envelope.ts'
+import type { Own } from './signed-facts.ts'
+
+/** A person's message, with its keyword. */
+export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /**
  * Stores requests made by buttons, and asks people to confirm the addresses that they write afterwards. The
@@ -36,4 +52,63 @@ export const recordPresses = async (
     press_repeated: counts.opened - pressed,
     addresses: now ? await askAddresses(tx, said, now) : 0,
   }
+}
+
+/** The action of the question's button. */
+const confirmAddress = 'confirm_written_address'
+
+/** The question follows the language of the message whose button was pressed; other languages get English. */
+const questions: Readonly<Record<string, { before: string; after: string; button: string }>> = {
+  en: {
+    before: 'New address of',
+    after: 'Is this right? Press Confirm. If not, write the whole address again in one message.',
+    button: 'Confirm',
+  },
+  si: {
+    before: 'නව ලිපිනය:',
+    after: 'මෙය නිවැරදි නම් තහවුරු කරන්න ඔබන්න. නැතිනම් සම්පූර්ණ ලිපිනය එක් පණිවිඩයකින් නැවත ලියන්න.',
+    button: 'තහවුරු කරන්න',
+  },
+  ta: {
+    before: 'புதிய முகவரி:',
+    after: 'இது சரியென்றால் உறுதிசெய் என்பதை அழுத்தவும். இல்லையென்றால் முழு முகவரியையும் ஒரே செய்தியில் மீண்டும் எழுதவும்.',
+    button: 'உறுதிசெய்',
+  },
+}
+
+/**
+ * Shows people the addresses that they wrote, each with a button that confirms it; refuses one that is too long. A
+ * keyword is no address. Returns how many are new.
+ */
+const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<number> => {
+  const ids = newMessageIds(said.length, now)
+  const written = said.flatMap(({ keyword, text, location, messageId: inboundId, ...about }, index): Written[] => {
+    const address = (location ?? text ?? '').trim()
+    return address === '' || keyword ? [] : [{ ...about, inboundId, text: address, questionId: ids[index] as string }]
+  })
+  const addresses = await insertAddresses(tx, written, maxAddressLength)
+  const texts = new Map(written.map(({ questionId, text }) => [questionId, text]))
+  const asked = addresses.filter(({ isLong }) => !isLong)
+  for (const [tenant, ofTenant] of Map.groupBy(asked, address => address.tenant))
+    await insertMessages(
+      tx,
+      tenant,
+      ofTenant.map(address => toMessage(address, texts.get(address.questionId) ?? '')),
+    )
+  return addresses.length
+}
+
+const toMessage = (address: Address, text: string): NewMessage => {
+  const { questionId: id, phoneNumberId, recipient, waybill, language, isInDoubt } = address
+  const { before, after, button } =
+    questions[language?.slice(0, 2) ?? 'en'] ?? (questions.en as (typeof questions)['en'])
+  const message = {
+    ...{ phoneNumberId, recipient, waybillNumber: waybill, sendAt: null, isHeld: false, holdsUntilOpen: false },
+    ...{ isExempt: false, hours: null, waitsFor: null, source: null },
+    template: {
+      text: `${before} ${waybill}\n${text}\n\n${after}`,
+      button: { title: button, action: confirmAddress },
+    },
+  }
+  return { id, message, isInDoubt, rule: { event: null, expires_after_hours: addressMinutes / 60 } }
 }

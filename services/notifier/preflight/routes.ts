@@ -1,14 +1,21 @@
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
 import { errorResponses } from '@courier/shared/errors/errors.ts'
+import { ErrorList, maxCounted } from '@courier/shared/errors/field-errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { WaybillDependencies } from '../messages/about-waybill.ts'
-import { createBatchReader, readOne } from '../messages/batch.ts'
+import { findChannels } from '../channels/queries.ts'
+import { conversationOf } from '../conversations/queries.ts'
+import { findTariffs } from '../costs/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { readRequests, type WaybillDependencies } from '../messages/about-waybill.ts'
+import { checkBatch } from '../messages/accept.ts'
+import { type Batch, createBatchReader, readOne } from '../messages/batch.ts'
 import { MessageBodies, MessageBody } from '../messages/schema.ts'
 import { refusal } from '../messages/send-routes.ts'
 import { maxMessageBytes } from '../messaging-api/message-template.ts'
-import { preflight } from './preflight.ts'
-import { Preflights } from './view.ts'
+import { preflightOf } from './check.ts'
+import { type Preflight, Preflights } from './view.ts'
 
 interface PreflightOptions extends WaybillDependencies {
   /** The limit of one request; 1000 by default. */
@@ -37,11 +44,39 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = asyn
       },
     },
     async ({ body, staff }) => {
-      const result = await preflight(options, staff.tenant, isBulk(body) ? readBatch(body) : readOne(body))
-      if (result.kind !== 'examined') throw refusal(result)
-      return { data: result.messages }
+      const batch = isBulk(body) ? readBatch(body) : readOne(body)
+      return { data: await preflight(options, staff.tenant, batch) }
     },
   )
+}
+
+/**
+ * Predicts what a send would do with each message; writes nothing. Refuses a batch whose shape is wrong, or with more
+ * errors than are counted, as a send does.
+ */
+const preflight = async (
+  dependencies: WaybillDependencies,
+  tenant: string,
+  given: Batch<MessageBody>,
+): Promise<Preflight[]> => {
+  const isMalformed = given.errors.count > 0
+  const batch = isMalformed ? given : { ...given, errors: new ErrorList(maxCounted) }
+  const { errors, pathOf } = batch
+  const requests = await readRequests(dependencies, tenant, batch)
+  if (!requests) throw refusal(isMalformed ? { kind: 'refused', errors } : { kind: 'orders_away' })
+  return inTenant(dependencies.pool, tenant, async (tx: Tx) => {
+    const { context, checked } = await checkBatch(tx, tenant, requests, conversationOf)
+    if (isMalformed || errors.isFull) throw refusal({ kind: 'refused', errors })
+    const rows = new Map((await findChannels(tx, tenant)).map(row => [row.phone_number_id, row]))
+    const known = { ...context, rows, tariffs: await findTariffs(tx, tenant) }
+    const byPath = Map.groupBy(Object.entries(errors.errors), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
+    return batch.messages.flatMap((body, index) => {
+      const path = pathOf(index)
+      const found = byPath.get(path)?.map(([name, sentences]) => [name.slice(path.length), sentences])
+      const examined = { request: requests.messages[index], checked: found ? undefined : checked[index] }
+      return body ? [preflightOf({ body, ...examined, errors: Object.fromEntries(found ?? []) }, known)] : []
+    })
+  })
 }
 
 /** Returns true for a body of `POST /api/messages/bulk`. */

@@ -11,8 +11,8 @@ export const budgetSeconds = 600
 const maxPutOff = 10_000
 
 /**
- * Defers messages for the budget: returns those that do not wait for it. Puts the others off, with those due behind
- * them on the same number, before they cost a token or a recipient's slot: messages that may be sent do not queue
+ * Defers messages for the budget: returns those that may be sent. Defers the others, with those due behind them on
+ * the same number, before they cost a token or a recipient's slot: messages that may be sent do not queue
  * behind them. This is not an attempt.
  */
 export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {

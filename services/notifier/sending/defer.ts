@@ -4,8 +4,8 @@ import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 
 /**
- * Defers messages for hours: returns the messages that may be sent now, and those that are cancelled anyway. Puts the
- * others off until their hours begin next, which does not count as an attempt.
+ * Defers messages for hours: returns the messages that may be sent now, and those that are cancelled anyway. Defers the
+ * others until their hours begin next, which does not count as an attempt.
  */
 export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()

@@ -18,14 +18,14 @@ const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
   ['marketing, no marketing', { conversation: noMarketing, isMarketing: true }, 'cancelled'],
   ['exempt marketing, no marketing', { conversation: noMarketing, isMarketing: true, isExempt: true }, 'cancelled'],
   ['utility, no marketing', { conversation: noMarketing }, undefined],
-  ['paid, template held', { plan: 'paid', templateHold: 'refused' }, 'wait'],
+  ['paid, template held', { plan: 'paid', templateHold: 'refused' }, 'deferred'],
   ['untrue by now', { plan: 'paid', supersededBy: 'superseded by key_13' }, 'cancelled'],
   ['free, nobody wrote', {}, 'failed'],
   ['free, nobody wrote, may be held', { holdsUntilOpen: true }, 'held'],
   ['free, written 23 hours ago', { conversation: wrote(23) }, undefined],
   ['free, written 24 hours ago to the millisecond', { conversation: wrote(24) }, 'failed'],
   ['free, written 25 hours ago, may be held', { conversation: wrote(25), holdsUntilOpen: true }, 'held'],
-  ['free, open, template held', { conversation: wrote(1), templateHold: 'refused' }, 'wait'],
+  ['free, open, template held', { conversation: wrote(1), templateHold: 'refused' }, 'deferred'],
   ['free, opted out, may be held', { conversation: optedOut, holdsUntilOpen: true }, 'cancelled'],
 ]
 for (const [what, more, expected] of table)

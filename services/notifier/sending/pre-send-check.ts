@@ -13,7 +13,7 @@ type BlockReason =
   | { kind: 'failed'; detail: string }
   | { kind: 'held'; detail: string }
   /** The message is due again after `seconds`; this is not an attempt. */
-  | { kind: 'wait'; seconds: number; detail?: string }
+  | { kind: 'deferred'; seconds: number; detail?: string }
 
 /** The data of the pre-send check. */
 type DueToCheck = Pick<
@@ -34,8 +34,8 @@ export const blockReasonOf = (message: DueToCheck, now: Date): BlockReason | und
     return holdsUntilOpen
       ? { kind: 'held', detail: 'waits for the customer to write' }
       : { kind: 'failed', detail: 'No conversation was open when it was due.' }
-  if (message.templateHold === 'budget') return { kind: 'wait', seconds: budgetSeconds, detail: waitsForBudget }
-  return message.templateHold ? { kind: 'wait', seconds: 60 } : undefined
+  if (message.templateHold === 'budget') return { kind: 'deferred', seconds: budgetSeconds, detail: waitsForBudget }
+  return message.templateHold ? { kind: 'deferred', seconds: 60 } : undefined
 }
 
 export interface Blocked {
@@ -53,9 +53,9 @@ export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], n
       const { tenant, phoneNumberId, recipient, id, fence } = message
       const conversations = await lockConversations(tx, tenant, phoneNumberId, [recipient])
       const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, now)
-      const stored = current?.kind === reason.kind ? reason : { kind: 'wait' as const, seconds: 0 }
-      const seconds = stored.kind === 'wait' ? stored.seconds : 0
-      const status = stored.kind === 'wait' ? 'queued' : stored.kind
+      const stored = current?.kind === reason.kind ? reason : { kind: 'deferred' as const, seconds: 0 }
+      const seconds = stored.kind === 'deferred' ? stored.seconds : 0
+      const status = stored.kind === 'deferred' ? 'queued' : stored.kind
       const detail = stored.detail ?? null
       await tx.client.query({
         name: 'store_blocked',

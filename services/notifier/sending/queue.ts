@@ -91,7 +91,7 @@ export class Queue {
   async #run(): Promise<void> {
     while (!this.#isDrained()) {
       const now = performance.now()
-      if (this.#isStopping) this.#release()
+      if (this.#isStopping) this.#unclaim(this.#claimed.splice(0))
       else {
         this.#write(now)
         if (this.#isClaimDue && this.#roomToClaim(now) > 0) this.#begin('claim', this.#claim)
@@ -147,7 +147,7 @@ export class Queue {
       if (messages.length > 0) this.#isClaimDue = true
       return hasMore
     })
-    this.#unclaim(inDoubt)
+    this.#unclaim(inDoubt.map(message => ({ message })))
     // Polls an unavailable database less often.
     this.#hasMore = hasMore ?? false
   }
@@ -165,8 +165,7 @@ export class Queue {
   #write(now: number): void {
     if (this.#claimed.length === 0) return
     const fresh = this.#claimed.findIndex(({ at }) => at > now - claimedMilliseconds)
-    const stale = this.#claimed.splice(0, fresh === -1 ? this.#claimed.length : fresh)
-    this.#unclaim(stale.map(({ message }) => message))
+    this.#unclaim(this.#claimed.splice(0, fresh === -1 ? this.#claimed.length : fresh))
     for (const { message } of this.#claimed.splice(0, this.#options.window - this.#writing)) this.#send(message)
   }
 
@@ -196,15 +195,10 @@ export class Queue {
     await sleep(500)
   }
 
-  /** Queues unwritten messages again; a claim that is still running adds more. */
-  #release(): void {
-    this.#unclaim(this.#claimed.splice(0).map(({ message }) => message))
-  }
-
   /** Queues the messages again, once the database is back: nothing of them was written. */
-  #unclaim(messages: readonly ClaimedMessage[]): void {
+  #unclaim(claimed: readonly { readonly message: ClaimedMessage }[]): void {
     const again = { status: 'queued', isAttempt: false, dueSeconds: 0, isUnwritten: true } as const
-    for (const message of messages) this.#finished.push({ message, ...again })
+    for (const { message } of claimed) this.#finished.push({ message, ...again })
   }
 
   async #sweep(): Promise<void> {
