@@ -5,14 +5,14 @@ import { type Pricing, reportedStatuses } from './settle.ts'
 import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateFact } from './template-events.ts'
 
 /** A status of a message. */
-export type StatusFact = NonNullable<ReturnType<typeof readStatus>>
+type StatusFact = NonNullable<ReturnType<typeof readStatus>>
 /** A person's message, or tap on a button. */
 export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
 /**
  * A person's stop or resumption of marketing messages, which an error may report. `source` names the place in the
  * webhook.
  */
-export type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
+type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 
 export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact
 

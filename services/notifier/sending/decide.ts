@@ -17,7 +17,7 @@ export type Effect =
   /** A denial that pauses the channel after `limit` in a row. */
   | { kind: 'count_denial'; limit: number; code: number | null; reason: string }
 
-export interface Decision {
+interface Decision {
   readonly outcome: SendOutcome
   readonly effects: readonly Effect[]
 }

@@ -11,7 +11,7 @@ import type { ClaimedMessage } from './message.ts'
 import { slowDown } from './timing.ts'
 
 /** The message whose send or whose reported failure has an effect. */
-export interface EffectCause extends Person {
+interface EffectCause extends Person {
   readonly messageId: string
   /** null: the message is a text. */
   readonly templateName: string | null
