@@ -1,6 +1,5 @@
-import { createHousekeeping, type DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
+import { createHousekeeping, deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import { deleteOldKeys } from '@courier/shared/postgres/idempotency.ts'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 
@@ -12,22 +11,14 @@ import type { Logger } from 'pino'
 export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,
-    deleteFrom('recipients', sql`next_send_at < now() - interval '1 hour'`),
-    deleteFrom('conversations', sql`last_inbound_at is null and opted_out_at is null and opted_in_at is null`),
-    deleteFrom('message_prices', sql`priced_at < now() - interval '25 months'`),
-    deleteFrom('events', sql`taken_at < now() - interval '30 days'`),
-    deleteFrom('inbound_messages', sql`happened_at < now() - interval '90 days'`),
+    deleteFrom('recipients', "next_send_at < now() - interval '1 hour'"),
+    deleteFrom('conversations', 'last_inbound_at is null and opted_out_at is null and opted_in_at is null'),
+    deleteFrom('message_prices', "priced_at < now() - interval '25 months'"),
+    deleteFrom('events', "taken_at < now() - interval '30 days'"),
+    deleteFrom('inbound_messages', "happened_at < now() - interval '90 days'"),
     // The row outlives its button by far, since it keeps the button from acting again.
-    deleteFrom('customer_actions', sql`created_at < now() - interval '90 days'`),
+    deleteFrom('customer_actions', "created_at < now() - interval '90 days'"),
   ])
 
-const deleteFrom =
-  (table: string, isExpired: ReturnType<typeof sql>): DeleteExpired =>
-  async (tx, tenant) => {
-    const { numAffectedRows } = await sql`
-      delete from ${sql.table(table)} where ctid in (
-        select ctid from ${sql.table(table)} where tenant_id = ${tenant} and ${isExpired}
-        limit 10000 for update skip locked
-      )`.execute(tx)
-    return Number(numAffectedRows ?? 0)
-  }
+/** Rows that the queue holds wait for the next run. */
+const deleteFrom = (table: string, isExpired: string) => deleteWhere(table, isExpired, 'for update skip locked')

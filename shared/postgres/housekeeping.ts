@@ -6,6 +6,18 @@ import { type AnyTransaction, findTenantIds, inTenant } from './database.ts'
 /** Deletes up to 10,000 expired rows of a tenant; returns how many. */
 export type DeleteExpired = (tx: AnyTransaction, tenant: string) => Promise<number>
 
+/**
+ * Deletes rows of a table that meet a condition of ours. `lock` may skip rows that others hold, which Citus need not
+ * understand: the notifier alone passes it. `in` would plan a join, which takes three times as long.
+ */
+export const deleteWhere =
+  (table: string, condition: string, lock: '' | 'for update skip locked' = ''): DeleteExpired =>
+  async (tx, tenant) => {
+    const slice = `select ctid from ${table} where tenant_id = $1 and ${condition} limit 10000 ${lock}`
+    const deletion = `delete from ${table} where tenant_id = $1 and ctid = any(array(${slice}))`
+    return (await tx.client.query(deletion, [tenant])).rowCount ?? 0
+  }
+
 /** Runs the deletions for every tenant, in slices that each end within the statement timeout, until it is aborted. */
 const clean = async (
   pool: pg.Pool,

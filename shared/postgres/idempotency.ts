@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { AnyTransaction } from './database.ts'
+import { deleteWhere } from './housekeeping.ts'
 
 /** An Idempotency-Key with the SHA-256 of the body that came with it. */
 export interface IdempotencyKey {
@@ -94,15 +95,5 @@ export const insertKey = async (
   ])
 }
 
-/** Deletes up to 10,000 expired keys of the tenant; returns how many. */
-export const deleteOldKeys = async (handle: AnyTransaction, tenant: string): Promise<number> => {
-  const tx = handle as Kysely<IdempotencyTable>
-  const old = tx.selectFrom('idempotency_keys').select(sql`ctid`.as('row')).where('tenant_id', '=', tenant).where(isOld)
-  const { numDeletedRows } = await tx
-    .deleteFrom('idempotency_keys')
-    .where('tenant_id', '=', tenant)
-    // `in` would plan a join, which takes three times as long.
-    .where(sql<boolean>`ctid = any(array(${old.limit(10_000)}))`)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}
+/** Deletes expired keys of the tenant. */
+export const deleteOldKeys = deleteWhere('idempotency_keys', `created_at <= now() - interval '${keptHours} hours'`)

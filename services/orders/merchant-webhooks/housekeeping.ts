@@ -1,19 +1,14 @@
-import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
-import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
+import { type DeleteExpired, deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import { keptDays } from '../log/expiry.ts'
 import { activate } from './delivery-queries.ts'
 
 /** How long what was delivered or given up is listed. */
 export const listedDays = 7
 
-const deleteWhere = async (tx: AnyTransaction, tenant: string, condition: string): Promise<number> => {
-  const slice = `select ctid from webhook_deliveries where tenant_id = $1 and ${condition} limit 10000`
-  const slicesSql = `delete from webhook_deliveries where tenant_id = $1 and ctid = any(array(${slice}))`
-  return (await tx.client.query(slicesSql, [tenant])).rowCount ?? 0
-}
-
-const deleteFinished: DeleteExpired = (tx, tenant) =>
-  deleteWhere(tx, tenant, `state <> 'pending' and last_attempt_at < now() - make_interval(days => ${listedDays})`)
+const deleteFinished = deleteWhere(
+  'webhook_deliveries',
+  `state <> 'pending' and last_attempt_at < now() - make_interval(days => ${listedDays})`,
+)
 
 const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now() - make_interval(days => ${keptDays})`
 
@@ -41,7 +36,7 @@ const deletePending: DeleteExpired = async (tx, tenant) => {
 const deleteEndpoints: DeleteExpired = async (tx, tenant) => {
   const isDeleted = `tenant_id = $1 and state = 'deleted'`
   const isOfDeleted = `endpoint_id in (select endpoint_id from webhook_endpoints where ${isDeleted})`
-  const deliveries = await deleteWhere(tx, tenant, isOfDeleted)
+  const deliveries = await deleteWhere('webhook_deliveries', isOfDeleted)(tx, tenant)
   if (deliveries > 0) return deliveries
   return (await tx.client.query(`delete from webhook_endpoints where ${isDeleted}`, [tenant])).rowCount ?? 0
 }

@@ -1,4 +1,4 @@
-import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
+import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { Tx } from '../database/tables.ts'
 
 /** The parcels that a merchant requested between two cities. */
@@ -87,13 +87,4 @@ const findWantedSql = `
 
 export const keptDays = 90
 
-/** Deletes up to 10,000 rows. */
-export const deleteOldGaps = async (tx: AnyTransaction, tenant: string): Promise<number> => {
-  const { rowCount } = await tx.client.query(
-    `delete from rate_gaps where tenant_id = $1 and ctid = any(array(
-      select ctid from rate_gaps where tenant_id = $1 and day < current_date - ${keptDays} limit 10000
-    ))`,
-    [tenant],
-  )
-  return rowCount ?? 0
-}
+export const deleteOldGaps = deleteWhere('rate_gaps', `day < current_date - ${keptDays}`)
