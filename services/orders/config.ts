@@ -28,23 +28,20 @@ export const notifierSettings = {
   NOTIFIER_PORT: Port(3001, 'the port of the notifier on this machine'),
 }
 
-/** The address of the notifier. */
-export const notifierUrl = ({
-  NOTIFIER_URL,
-  NOTIFIER_PORT,
-}: {
-  NOTIFIER_URL?: string
-  NOTIFIER_PORT: number
-}): string => NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
+interface NotifierAddress {
+  readonly NOTIFIER_URL?: string
+  readonly NOTIFIER_PORT: number
+}
 
-/** The address where browsers open the staff console. */
+export const notifierUrl = ({ NOTIFIER_URL, NOTIFIER_PORT }: NotifierAddress): string =>
+  NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
+
+/** The addresses where browsers open the staff console. */
 export const portalOrigins = ({
   PORTAL_ORIGINS,
-  NOTIFIER_PORT,
-}: {
-  PORTAL_ORIGINS?: string
-  NOTIFIER_PORT: number
-}): string => PORTAL_ORIGINS ?? `http://127.0.0.1:${NOTIFIER_PORT},http://localhost:${NOTIFIER_PORT}`
+  NOTIFIER_PORT: port,
+}: Pick<Settings, 'PORTAL_ORIGINS' | 'NOTIFIER_PORT'>): string =>
+  PORTAL_ORIGINS ?? `http://127.0.0.1:${port},http://localhost:${port}`
 
 export const webhookSettings = {
   WEBHOOK_KEYS: Type.Optional(

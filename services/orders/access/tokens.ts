@@ -1,4 +1,5 @@
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
+import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import { rememberCallers } from '@courier/shared/postgres/token-holders.ts'
 import { findLiveTokens, type LiveToken, newToken } from '@courier/shared/postgres/tokens.ts'
 import { type RawBuilder, sql } from 'kysely'
@@ -76,27 +77,18 @@ export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffe
   )
 }
 
-export const findTokens = (tx: Tx, tenant: string) =>
-  tx
-    .selectFrom('tokens')
-    .leftJoin('merchants', join =>
-      join
-        .onRef('merchants.tenant_id', '=', 'tokens.tenant_id')
-        .onRef('merchants.merchant_id', '=', 'tokens.merchant_id'),
-    )
-    .select([
-      'token_id',
-      'tokens.tenant_id',
-      'email',
-      'staff_name',
-      'created_at',
-      'expires_at',
-      'revoked_at',
-      'last_used_at',
-    ])
-    .where('tokens.tenant_id', '=', tenant)
-    .orderBy('created_at')
-    .execute()
+type ListedToken = Record<'token_id' | 'tenant_id', string> &
+  Record<'email' | 'staff_name', string | null> &
+  Record<'created_at', Date> &
+  Record<'expires_at' | 'revoked_at' | 'last_used_at', Date | null>
+
+export const findTokens = async (tx: Tx, tenant: string) => {
+  const { rows } = await sql<ListedToken>`
+    select token_id, tenant_id, email, staff_name, tokens.created_at, expires_at, revoked_at, last_used_at
+    from tokens left join merchants using (tenant_id, merchant_id)
+    where tenant_id = ${tenant} order by tokens.created_at`.execute(tx)
+  return rows
+}
 
 /** Revokes all live tokens from logins of these merchants or members of staff. */
 export const revokeLoginsOf = (tx: Tx, tenant: string, column: 'merchant_id' | 'staff_id', ids: readonly string[]) =>
@@ -114,31 +106,24 @@ export const revokeLoginsOf = (tx: Tx, tenant: string, column: 'merchant_id' | '
 /** The tokens from logins that an account keeps until they expire, even unused. */
 const maxUnusedLogins = 50
 
+/** $1 is the tenant. */
+const deleteOldTokensSql = `
+  delete from tokens where tenant_id = $1 and token_id in (
+    select token_id from (
+      select token_id, from_login, coalesce(last_used_at, created_at) as used_at,
+        least(expires_at, revoked_at) as ended_at, row_number() over (
+          partition by from_login, merchant_id, staff_id order by coalesce(last_used_at, created_at) desc
+        ) as place
+      from tokens where tenant_id = $1
+    ) ranked
+    where ended_at < now() - interval '7 days'
+      or (from_login and place > ${maxUnusedLogins} and used_at < now() - interval '8 days')
+    limit 10000
+  )`
+
 /**
  * Deletes up to 10,000 tokens of the tenant; returns how many. Expired and revoked ones stay for a week, for
  * `token list`; those of an account's logins beyond its 50 used last, for eight days of disuse.
  */
-export const deleteOldTokens = async (tx: Tx, tenant: string): Promise<number> => {
-  const ranked = tx
-    .selectFrom('tokens')
-    .select(['token_id', 'from_login', sql<Date>`coalesce(last_used_at, created_at)`.as('used_at')])
-    .select(sql<Date>`least(expires_at, revoked_at)`.as('ended_at'))
-    .select(
-      sql<number>`row_number() over (
-        partition by from_login, merchant_id, staff_id order by coalesce(last_used_at, created_at) desc)`.as('place'),
-    )
-    .where('tenant_id', '=', tenant)
-    .as('ranked')
-  const old = tx
-    .selectFrom(ranked)
-    .select('token_id')
-    .where(sql<boolean>`ended_at < now() - interval '7 days'
-      or (from_login and place > ${maxUnusedLogins} and used_at < now() - interval '8 days')`)
-    .limit(10_000)
-  const { numDeletedRows } = await tx
-    .deleteFrom('tokens')
-    .where('tenant_id', '=', tenant)
-    .where('token_id', 'in', old)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}
+export const deleteOldTokens = async (tx: AnyTransaction, tenant: string): Promise<number> =>
+  (await tx.client.query(deleteOldTokensSql, [tenant])).rowCount ?? 0
