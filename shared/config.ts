@@ -58,11 +58,11 @@ const isProxy = (text: string): boolean => {
 
 const origin = 'https?://[^\\s/,*]+'
 
-const HttpUrl = (pattern: string, description: string, isSecret = false) =>
+const HttpUrl = (form: string, description: string, isSecret = false) =>
   Type.Optional(
     Type.String({
       maxLength: 2048,
-      pattern,
+      pattern: form,
       isUrl: true,
       secret: isSecret,
       description,
