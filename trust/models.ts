@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { endpoint } from './models/endpoint/steps.ts'
+import { delivery } from './models/delivery/steps.ts'
 import { type CreateModel, playHistories } from './models/history.ts'
 import { message } from './models/message/steps.ts'
 import { order } from './models/order/steps.ts'
-import { outbox } from './models/outbox/steps.ts'
 import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promise.ts'
 
-const models: Record<string, CreateModel> = { order, message, outbox, endpoint }
+const models: Record<string, CreateModel> = { order, message, delivery }
 
 /** `MODELS_ONLY='order message'` plays only these models. */
 const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)

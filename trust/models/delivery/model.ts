@@ -8,6 +8,17 @@ export interface Order {
   waybill: string
   status: string
 }
+export const orderEvent = ({ waybill, status }: Order): string => `${waybill} ${status}`
+
+/** Times are in seconds. */
+export interface World {
+  now: number
+  /** The result of Math.random(). */
+  random: number
+  orders: Order[]
+  /** All events of the orders, in their order. */
+  happened: string[]
+}
 
 /** A process's work between acquiring the lease and its end. */
 export interface Drain<Item = unknown> {
@@ -17,14 +28,11 @@ export interface Drain<Item = unknown> {
   due: Item[]
 }
 
-/** Two processes deliver the events of orders, one at a time. Times are in seconds. */
-export interface DeliveryState<D extends Drain = Drain> {
-  now: number
-  /** The result of Math.random(). */
-  random: number
+/** Two processes deliver the events of orders to one receiver, one at a time. */
+export interface Channel<D extends Drain = Drain> {
+  world: World
   /** The receiver's reaction to requests. */
   mood: string
-  orders: Order[]
   lease: { holder: ProcessName | 'nobody'; until: number } | undefined
   stopped: Partial<Record<ProcessName, D>>
   /** Since the last check. */
@@ -33,50 +41,45 @@ export interface DeliveryState<D extends Drain = Drain> {
   seen: string[]
 }
 
-export interface Rules<State extends DeliveryState<D>, D extends Drain> extends Record<Stage, Rule<State, D>> {
-  /** The receiver of the events. */
-  receiver: string
+export interface Rules<C extends Channel<D>, D extends Drain> extends Record<Stage, (channel: C, drain: D) => void> {
   /** Orders were booked or moved. */
-  happen: (state: State, orders: readonly Order[]) => void
+  happen: (channel: C, orders: readonly Order[]) => void
   /** Returns true if there is work for the process now. */
-  mayWork: (state: State, name: ProcessName) => boolean
-  acquire: (state: State, name: ProcessName) => D
+  mayWork: (channel: C, name: ProcessName) => boolean
+  acquire: (channel: C, name: ProcessName) => D
 }
-type Rule<State, D> = (state: State, drain: D) => void
 
-export const orderEvent = ({ waybill, status }: Order): string => `${waybill} ${status}`
-
-export const beginDeliveries = (now: number, random: number) => ({
-  ...{ now, random, mood: 'works', orders: [], lease: undefined, stopped: {}, requests: [], seen: [] },
+export const beginChannel = (world: World) => ({
+  ...{ world, mood: 'works', lease: undefined, stopped: {}, requests: [], seen: [] },
 })
 
-export const isHeldElsewhere = ({ lease, now }: DeliveryState, name: ProcessName): boolean =>
-  lease !== undefined && lease.holder !== name && lease.until > now
+export const isHeldElsewhere = ({ lease, world }: Channel, name: ProcessName): boolean =>
+  lease !== undefined && lease.holder !== name && lease.until > world.now
 
 /** Returns false when less than half of the lease is left, at which a process renews it. */
-export const isFresh = ({ now }: DeliveryState, { since }: Drain, leaseSeconds: number): boolean =>
-  now - since < leaseSeconds / 2
+export const isFresh = ({ world }: Channel, { since }: Drain, leaseSeconds: number): boolean =>
+  world.now - since < leaseSeconds / 2
 
-export const processesOf = <State extends DeliveryState<D>, D extends Drain>(rules: Rules<State, D>) => {
-  const advance = (state: State, drain: D, stop?: Stage): void => {
+export const processesOf = <C extends Channel<D>, D extends Drain>(rules: Rules<C, D>) => {
+  const advance = (channel: C, drain: D, stop?: Stage): void => {
     for (const stage of stages.slice(stages.indexOf(drain.next))) {
       drain.next = stage
       if (stage === stop && (stage === 'read' || drain.due.length > 0)) {
-        state.stopped[drain.process] = drain
+        channel.stopped[drain.process] = drain
         return
       }
-      rules[stage](state, drain)
+      rules[stage](channel, drain)
     }
   }
   /** Delivers until there is no more work for the process, or until it stops. */
-  const work = (state: State, name: ProcessName, stop?: Stage): void => {
-    while (!state.stopped[name] && rules.mayWork(state, name)) advance(state, rules.acquire(state, name), stop)
+  const work = (channel: C, name: ProcessName, stop?: Stage): void => {
+    while (!channel.stopped[name] && rules.mayWork(channel, name)) advance(channel, rules.acquire(channel, name), stop)
   }
-  const goOn = (state: State, name: ProcessName): void => {
-    const drain = state.stopped[name]
-    delete state.stopped[name]
-    if (drain) advance(state, drain)
-    work(state, name)
+  const goOn = (channel: C, name: ProcessName): void => {
+    const drain = channel.stopped[name]
+    delete channel.stopped[name]
+    if (drain) advance(channel, drain)
+    work(channel, name)
   }
   return { work, goOn }
 }

@@ -41,7 +41,16 @@ export const createProcess = <Key>(pool: pg.Pool, gate: Gate, { findWaiting, dra
     ...{ idOf, describe: () => ({}), concurrency: 4, wakeMilliseconds: 1 },
   })
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
-  Object.assign(pool, { connect: async () => gate.pass('transaction').then(connect) })
+  let onEnd: (() => void) | undefined
+  const connectAtGate = async (): Promise<pg.PoolClient> => {
+    const ended = onEnd
+    onEnd = undefined
+    await gate.pass('transaction')
+    const client = await connect()
+    const { release } = client
+    return Object.assign(client, { release: (error?: Error) => [release(error), ended?.()] })
+  }
+  Object.assign(pool, { connect: connectAtGate })
   const end = async (): Promise<void> => {
     await quiet.promise
     await loop.stop()
@@ -62,6 +71,10 @@ export const createProcess = <Key>(pool: pg.Pool, gate: Gate, { findWaiting, dra
     wake: async (): Promise<void> => {
       gate.open()
       await end()
+    },
+    /** Calls back at the end of the transaction that begins next. */
+    afterNextTransaction: (call: () => void): void => {
+      onEnd = call
     },
   }
 }

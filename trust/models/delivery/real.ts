@@ -1,0 +1,226 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
+import { createServiceClient, type ServiceClient } from '@courier/shared/service-client.ts'
+import type { Static } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { Teardown } from '../../../dev/test-database.ts'
+import { createCatalogues } from '../../../services/orders/catalogue/catalogue.ts'
+import type { Tx } from '../../../services/orders/database/tables.ts'
+import { createAgent } from '../../../services/orders/merchant-webhooks/addresses.ts'
+import {
+  type EndpointKey,
+  findWaiting as findWaitingEndpoints,
+} from '../../../services/orders/merchant-webhooks/delivery-queries.ts'
+import { drainEndpoint } from '../../../services/orders/merchant-webhooks/drain-endpoint.ts'
+import type { WebhookDelivery } from '../../../services/orders/merchant-webhooks/schema.ts'
+import { drainTenant } from '../../../services/orders/relay/drain-tenant.ts'
+import { findWaiting } from '../../../services/orders/relay/queries.ts'
+import { findEvents, requeue } from '../../../services/orders/restoring/queries.ts'
+import { serviceToken, webhookKeyring } from '../../../services/orders/test/build.ts'
+import { ordersFixture } from '../../../services/orders/test/orders-fixture.ts'
+import { startReceiver } from '../../../services/orders/test/receiver.ts'
+import { batch, order } from '../../../services/orders/test/tenant.ts'
+import { startWebhookReceiver } from '../../../services/orders/test/webhook-receiver.ts'
+import { createSnapshotReader } from '../../../services/orders/tracking/order-snapshot.ts'
+import { setUpClock } from '../../postgres-clock.ts'
+import { expectSame } from '../history.ts'
+import { type Endpoint, endpointLeaseSeconds, reactionTo, type Verb } from './endpoint.ts'
+import { type Order, orderEvent } from './model.ts'
+import { notifierMoods, type Outbox, outboxLeaseSeconds } from './outbox.ts'
+import { createProcess, Gate, type Runner } from './process.ts'
+
+const tenant = 'demo'
+
+const poolOf = (t: Teardown, url: string): pg.Pool => {
+  const pool = createPool({ url, name: 'model', connections: 5 })
+  t.teardown(() => pool.end())
+  return pool
+}
+
+/** Starts orders with clocks that move only on a step's command. The test sets Math.random(). */
+export const startOrders = async (t: Teardown) => {
+  const real = { now: performance.now, random: Math.random, timeout: AbortSignal.timeout }
+  t.teardown(() => {
+    Object.assign(performance, { now: real.now })
+    Object.assign(Math, { random: real.random })
+    Object.assign(AbortSignal, { timeout: real.timeout })
+  })
+  let setClock = async (_: number): Promise<void> => {}
+  const fixture = await ordersFixture(t, {
+    poolOf: async url => {
+      const superuserUrl = new URL(new URL(url).pathname, process.env.TEST_POSTGRES_URL).href
+      setClock = (await setUpClock({ url, ownerUrl: '', superuserUrl }, { isStopped: true })).set
+      return poolOf(t, url)
+    },
+  })
+  const [made, base] = [performance.now(), Date.now()]
+  let now = 0
+  /** Returns the seconds since the first history. */
+  const pass = async (seconds: number): Promise<number> => {
+    now = Math.round((now + seconds) * 10) / 10
+    performance.now = () => made + now * 1000
+    AbortSignal.timeout = () => new AbortController().signal
+    await setClock(base + now * 1000)
+    return now
+  }
+  const book = async (orders: number): Promise<Order[]> => {
+    const response = await fixture.bulk(batch(Array.from({ length: orders }, () => order())))
+    expectSame('status of the booking', response.status, 200)
+    return response.body.data.map((waybill: string) => ({ waybill, status: 'key_1' }))
+  }
+  return { ...fixture, base, pass, book, newPool: () => poolOf(t, fixture.database.url) }
+}
+
+type Orders = Awaited<ReturnType<typeof startOrders>>
+
+/** Starts a notifier, and two processes that deliver the outbox to it. */
+export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
+  const receiver = Object.assign(await startReceiver(t), { milliseconds: 0 })
+  const arrived: string[] = []
+  const change = <Result>(run: (tx: Tx) => Promise<Result>): Promise<Result> => inTenant(pool, tenant, run)
+
+  const startProcess = (): Runner => {
+    const gate = new Gate()
+    const client = createServiceClient({ baseUrl: receiver.url, serviceToken, failuresToOpen: 1e9 })
+    t.teardown(client.close)
+    const post: ServiceClient['post'] = async (...words) => {
+      await gate.pass('request')
+      return client.post(...words)
+    }
+    const ownPool = newPool()
+    // Reading the catalogue is no step of the model.
+    const readSnapshots = createSnapshotReader(ownPool, createCatalogues(pool, 2 ** 20), undefined)
+    const sending = { readSnapshots, notifier: { ...client, post }, leaseSeconds: outboxLeaseSeconds }
+    return createProcess<string>(ownPool, gate, {
+      findWaiting,
+      drain: (tenant, options) => drainTenant({ ...options, ...sending }, tenant),
+      idOf: tenant => tenant,
+    })
+  }
+  return {
+    runners: { A: startProcess(), B: startProcess() },
+    reactAs: (outbox: Outbox): void => {
+      receiver.react = ({ events }) => {
+        const orders = events.map(({ order }) => ({ waybill: order.waybill_number, status: order.status_key }))
+        arrived.push(orders.map(orderEvent).join(', '))
+        return notifierMoods[outbox.mood] ?? 'hang'
+      }
+    },
+    /** Returns the requests since the last time. */
+    arrivals: async (): Promise<string[]> => arrived.splice(0),
+    /** Does as `restored` does after a restore of the notifier's database; returns the order's events. */
+    queueAgain: (waybill: string): Promise<string[]> =>
+      change(async tx => {
+        const events = (await findEvents(tx, tenant, new Date(0))).filter(event => event.waybill_number === waybill)
+        await requeue(tx, tenant, events)
+        return events.map(event => orderEvent({ waybill, status: event.status_key }))
+      }),
+    /** Reads the events of each row. */
+    look: async (): Promise<string[][]> => {
+      const waitingSql =
+        'select waybill_numbers as waybills, status_keys as statuses from log where not is_relayed order by entry_id'
+      const { rows } = await change(tx => tx.client.query(waitingSql))
+      return rows.map(({ waybills, statuses }) =>
+        waybills.map((waybill: string, index: number) => orderEvent({ waybill, status: statuses[index] })),
+      )
+    },
+    empty: (table: 'log' | 'outbox_leases') =>
+      change(tx => tx.client.query(`delete from ${table} where tenant_id = $1`, [tenant])),
+  }
+}
+
+type Row = Static<typeof WebhookDelivery> & { body: { data: { status: { key: string } } } }
+
+/** Starts a merchant's endpoint, and two processes that send webhooks to it. */
+export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPool }: Orders) => {
+  const receiver = await startWebhookReceiver(t)
+  let arrived: string[] = []
+  let id = ''
+  const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => {
+    const headers = { 'x-tenant': tenant, authorization: `Bearer ${token}` }
+    const url = `/api/public/merchant/webhook${path}`
+    const response = await app.inject({ method, url, headers, ...(body && { payload: body }) })
+    if (response.statusCode > 299) throw new Error(`${method} ${path}: ${response.body}`)
+    return response.json().data
+  }
+  const urlOf = (number: number): string => `${receiver.url}&n=${number}`
+  const timeOf = (time: string | null): number | undefined =>
+    time === null ? undefined : Math.round(Date.parse(time) / 100 - base / 100) / 10
+
+  /** Sends one request after the other, each when the response to the one before is stored: results have one order. */
+  const startProcess = (): Runner => {
+    const gate = new Gate()
+    const agent = createAgent(undefined)
+    t.teardown(() => agent.destroy())
+    let earlier = Promise.resolve()
+    let stored = (): void => {}
+    const dispatcher = agent.compose(dispatch => (request, handler) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const turn = earlier.then(() => gate.pass('request'))
+      earlier = promise
+      turn.then(() => {
+        stored = resolve
+        dispatch(request, handler)
+      })
+      return true
+    })
+    const sending = {
+      ...{ keyring: webhookKeyring, dispatcher, allowsPrivate: true, clock: async () => new Date() },
+      ...{ leaseSeconds: endpointLeaseSeconds, aborted: new AbortController().signal },
+      onAttempt: () => runner.afterNextTransaction(stored),
+    }
+    const runner = createProcess<EndpointKey>(newPool(), gate, {
+      findWaiting: findWaitingEndpoints,
+      drain: (key, options) => drainEndpoint({ ...options, ...sending }, key),
+      idOf: ({ endpointId }) => endpointId,
+    })
+    return runner
+  }
+  return {
+    receiver,
+    runners: { A: startProcess(), B: startProcess() },
+    /** Creates an endpoint in place of all others. */
+    create: async (endpoint: Endpoint): Promise<void> => {
+      for (const { id } of await call('GET', '')) await call('DELETE', `/${id}`)
+      const made = await call('POST', '', { url: urlOf(0) })
+      id = made.id
+      receiver.secret = made.secret
+      arrived = []
+      receiver.react = ({ waybill, body, path }) => {
+        arrived.push(`${orderEvent({ waybill, status: body.data.status.key })} to ${/\d+$/.exec(path)}`)
+        const { retryAfter, ...reaction } = reactionTo(endpoint, waybill)
+        return { ...reaction, headers: retryAfter ? { 'retry-after': `${retryAfter}` } : {} }
+      }
+    },
+    change: (verb: Verb, url: number) =>
+      call('PATCH', `/${id}`, verb === 'moves' ? { url: urlOf(url) } : { state: `${verb.slice(0, -1)}d` }),
+    /** Replaces the wait of three days. */
+    tire: (now: number) =>
+      rows(
+        `update webhook_deliveries set attempts = 9, next_attempt_at = to_timestamp($2)
+        where endpoint_id = $1 and state = 'pending' and attempts > 0 and next_attempt_at is not null`,
+        [id, base / 1000 + now],
+      ),
+    /** Returns the arrivals since the last time, which may be under way. */
+    arrivals: async (expected: number): Promise<string[]> => {
+      for (let tries = 0; tries < 200 && arrived.length < expected; tries++) await delay(10)
+      return arrived.splice(0)
+    },
+    /** Reads the endpoint as the merchant sees it, with its failures in a row. */
+    look: async () => {
+      const [[{ disabled_reason: disabled, failing_since }], [{ failures }], list] = await Promise.all([
+        call('GET', ''),
+        rows('select failures from webhook_endpoints where endpoint_id = $1', [id]),
+        call('GET', `/${id}/deliveries?limit=100`),
+      ])
+      const deliveries = (list as Row[]).map(
+        ({ waybill_number: waybill, body, state, attempts, code, next_attempt_at }) => ({
+          event: orderEvent({ waybill, status: body.data.status.key }),
+          ...{ state, attempts, code, dueAt: timeOf(next_attempt_at) },
+        }),
+      )
+      const endpoint = { disabled, failures, failingSince: timeOf(failing_since) }
+      return { endpoint, deliveries: deliveries.toReversed() }
+    },
+  }
+}
