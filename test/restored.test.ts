@@ -61,8 +61,13 @@ t.test('the notifier gets lost events again, and sends neither those nor waiting
   t.same(await markRestored(notifier.pool, new Date(), false), [
     { tenant: 'demo', queued: 1, held: 0, sending: 0, scheduled: 1 },
   ])
-  t.match(await restored(0, true), { requeued: [{ waybill: lost }] })
-  t.match(await restored(0), { skipped: 0, lost: [], dropped: [], requeued: [{ waybill: lost, statusKey: 'key_2' }] })
+  t.match(await restored(0, true), { requeued: [{ waybill_number: lost }] })
+  t.match(await restored(0), {
+    skipped: 0,
+    lost: [],
+    dropped: [],
+    requeued: [{ waybill_number: lost, status_key: 'key_2' }],
+  })
   t.same((await restored(0)).requeued, [], 'what waits in the outbox is not put there twice')
   const [fresh = ''] = await book(1)
   await deliver()
@@ -95,16 +100,16 @@ t.test('orders never reuses numbers given after its backup, and lists the orders
     values ('demo', 'order.created', '{${kept}}', '{key_2}', now() - interval '29 days 1 minute')`)
 
   t.match((await restored(2)).beyond, given.slice(1), 'too few numbers were left out')
-  const { skipped, nextWaybill, lost, dropped, beyond, requeued } = await restored()
+  const { skipped, next_waybill, lost, dropped, beyond, requeued } = await restored()
   t.equal(skipped, 100 * 10_000 + 10)
   t.same(
-    lost.map(({ waybill }) => waybill),
+    lost.map(event => event.waybill_number),
     given,
   )
   t.match({ beyond, requeued }, { beyond: [], requeued: [] })
   t.match(dropped, [], 'the first run dropped it')
   const newProcess = createWaybillNumbers(orders.pool)
-  t.same(await newProcess.reserve('demo', new WaybillFormat('DM########'), 1), [nextWaybill])
+  t.same(await newProcess.reserve('demo', new WaybillFormat('DM########'), 1), [next_waybill])
   await t.rejects(restored(200_000_000), { message: /too few numbers/ })
 })
 

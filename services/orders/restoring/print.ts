@@ -7,18 +7,14 @@ export const printRestored = (
   tenants: readonly Restored[],
   { dryRun, json }: { dryRun: boolean; json: boolean },
 ): void => {
-  if (json) return printJson({ dry_run: dryRun, tenants: tenants.map(toJson) })
-  const rows = tenants.map(({ tenant, skipped, nextWaybill, requeued, lost, dropped }) => ({
-    tenant,
-    skipped,
-    next_waybill: nextWaybill,
-    requeued: requeued.length,
-    lost: lost.length,
-    dropped: dropped.length,
+  if (json) return printJson({ dry_run: dryRun, tenants })
+  const rows = tenants.map(({ tenant, skipped, next_waybill, requeued, lost, dropped }) => ({
+    ...{ tenant, skipped, next_waybill },
+    ...{ requeued: requeued.length, lost: lost.length, dropped: dropped.length },
   }))
   printTable(rows, 'There are no tenants.')
   for (const one of tenants) {
-    if (!one.isKnownToNotifier)
+    if (!one.known_to_notifier)
       print(`${one.tenant}: the notifier does not know it. Apply its file there and run this again.`)
     printEvents(`${one.tenant}: in the outbox again; their messages will be unknown`, one.requeued)
     printEvents(
@@ -28,7 +24,7 @@ export const printRestored = (
     printEvents(`${one.tenant}: waited for too long and were removed from the outbox, maybe undelivered`, one.dropped)
     if (one.beyond.length > 0)
       print(
-        `${one.tenant}: ${one.beyond.length} lost waybills are not below ${one.nextWaybill}, such as ${one.beyond[0]}: merchants chose them, or run this again with a larger --skip.`,
+        `${one.tenant}: ${one.beyond.length} lost waybills are not below ${one.next_waybill}, such as ${one.beyond[0]}: merchants chose them, or run this again with a larger --skip.`,
       )
   }
   print(
@@ -42,24 +38,7 @@ const maxLines = 20
 const printEvents = (what: string, events: readonly KnownEvent[]): void => {
   if (events.length === 0) return
   print(`${what}:`)
-  for (const { waybill, statusKey, happenedAt } of events.slice(0, maxLines))
-    print(`  ${waybill} ${statusKey} ${happenedAt.toISOString()}`)
+  for (const { waybill_number, status_key, happened_at } of events.slice(0, maxLines))
+    print(`  ${waybill_number} ${status_key} ${happened_at.toISOString()}`)
   if (events.length > maxLines) print(`  and ${events.length - maxLines} more: --json lists all`)
 }
-
-const toJson = ({ tenant, isKnownToNotifier, skipped, nextWaybill, beyond, ...lists }: Restored) => ({
-  tenant,
-  known_to_notifier: isKnownToNotifier,
-  skipped,
-  next_waybill: nextWaybill,
-  requeued: lists.requeued.map(eventToJson),
-  lost: lists.lost.map(eventToJson),
-  dropped: lists.dropped.map(eventToJson),
-  beyond,
-})
-
-const eventToJson = ({ waybill, statusKey, happenedAt }: KnownEvent) => ({
-  waybill_number: waybill,
-  status_key: statusKey,
-  happened_at: happenedAt,
-})

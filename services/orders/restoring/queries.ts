@@ -14,7 +14,7 @@ interface OwnEvent extends KnownEvent {
 /** The events from `since` on, in their order. */
 export const findEvents = async (tx: Tx, tenant: string, since: Date): Promise<OwnEvent[]> => {
   const { rows } = await sql<OwnEvent>`
-    select e.waybill_number as waybill, e.status_key as "statusKey", e.happened_at as "happenedAt", e.note,
+    select e.waybill_number, e.status_key, e.happened_at, e.note,
       case when exists (
         select from order_events earlier where earlier.tenant_id = e.tenant_id
           and earlier.waybill_number = e.waybill_number and earlier.event_id < e.event_id
@@ -26,8 +26,8 @@ export const findEvents = async (tx: Tx, tenant: string, since: Date): Promise<O
 /** The changes of status that the outbox holds. */
 export const findWaitingEvents = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {
   const { rows } = await sql<KnownEvent>`
-    select waybill, status_key as "statusKey", happened_at as "happenedAt"
-    from log, unnest(waybill_numbers, status_keys) as event (waybill, status_key)
+    select waybill_number, status_key, happened_at
+    from log, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key)
     where tenant_id = ${tenant} and not is_relayed and type = any(${[...orderEventTypes]})`.execute(tx)
   return rows
 }
@@ -37,9 +37,9 @@ export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
   sql`
     insert into log (tenant_id, type, waybill_numbers, status_keys, note, happened_at)
     select ${tenant}, type, array[waybill], array[status_key], note, happened_at
-    from unnest(${events.map(({ type }) => type)}::text[], ${events.map(({ waybill }) => waybill)}::text[],
-      ${events.map(({ statusKey }) => statusKey)}::text[], ${events.map(({ note }) => note)}::text[],
-      ${events.map(({ happenedAt }) => happenedAt)}::timestamptz[])
+    from unnest(${events.map(({ type }) => type)}::text[], ${events.map(event => event.waybill_number)}::text[],
+      ${events.map(event => event.status_key)}::text[], ${events.map(({ note }) => note)}::text[],
+      ${events.map(event => event.happened_at)}::timestamptz[])
       with ordinality as given (type, waybill, status_key, note, happened_at, place)
     order by place returning tenant_id`.execute(tx)
 
@@ -62,8 +62,8 @@ export const dropTooOld = async (tx: Tx, tenant: string): Promise<KnownEvent[]> 
       update log set is_relayed = true where tenant_id = ${tenant} and not is_relayed and happened_at < now() - make_interval(days => ${knownDays})
       returning waybill_numbers, status_keys, happened_at
     )
-    select waybill, status_key as "statusKey", happened_at as "happenedAt"
-    from dropped, unnest(waybill_numbers, status_keys) as event (waybill, status_key)`.execute(tx)
+    select waybill_number, status_key, happened_at
+    from dropped, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key)`.execute(tx)
   return rows
 }
 

@@ -8,7 +8,7 @@ import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tx } from '../database/tables.ts'
 import { renewFeeds } from '../log/feed.ts'
 import { mendPositions } from '../merchant-webhooks/queries.ts'
-import { type KnownByNotifier, type KnownEvent, readKnownEvents } from './known-events.ts'
+import { type KnownEvent, readKnownEvents } from './known-events.ts'
 import {
   countBusiestDay,
   dropTooOld,
@@ -31,18 +31,19 @@ interface RestoreOptions {
   readonly isDryRun: boolean
 }
 
+/** As it is printed with --json. */
 export interface Restored {
   readonly tenant: string
-  readonly isKnownToNotifier: boolean
+  readonly known_to_notifier: boolean
   /** Waybill numbers that are left out. */
   readonly skipped: number
   /** The first number that is given now. */
-  readonly nextWaybill: string
+  readonly next_waybill: string
   /** Events that the notifier lost with its database: in the outbox again. */
   readonly requeued: readonly KnownEvent[]
   /** Events that the notifier knows and this database lost: orders and moves since the backup. */
   readonly lost: readonly KnownEvent[]
-  /** Waybills of `lost` that are not below `nextWaybill`: chosen by merchants, or too few numbers were left out. */
+  /** Waybills of `lost` that are not below `next_waybill`: chosen by merchants, or too few numbers were left out. */
   readonly beyond: readonly string[]
   /** Events that waited in the outbox and are too old for the notifier to know them: removed, not delivered. */
   readonly dropped: readonly KnownEvent[]
@@ -66,30 +67,29 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
     await findWaitingEvents(tx, tenant),
     await findEvents(tx, tenant, since),
   ])
-  const known = await readKnownEvents(options.notifier, tenant, since)
-  if (known.kind === 'unavailable')
-    throw new UsageError(`the notifier cannot be asked what it has: ${known.reason}. Start it; orders stays stopped`)
-  const missing = without(beforeDoubt(own, known), [...waiting, ...eventsOf(known)])
+  const { isTenantKnown, events, inDoubtBefore } = await readKnownEvents(options.notifier, tenant, since)
+  // A notifier that kept its database has what orders delivered.
+  const doubtful = inDoubtBefore === null ? [] : own.filter(event => event.happened_at < inDoubtBefore)
+  const missing = without(doubtful, [...waiting, ...events])
   return inTenant(
     pool,
     tenant,
     async (tx: Tx) => {
       const dropped = await dropTooOld(tx, tenant)
       if (missing.length > 0) await requeue(tx, tenant, missing)
-      if (known.kind === 'known' && known.inDoubtBefore) await requeueEdits(tx, tenant, since)
-      const numbers = await skipNumbers(tx, tenant, options)
+      if (inDoubtBefore) await requeueEdits(tx, tenant, since)
+      const { format, ...skipped } = await skipNumbers(tx, tenant, options)
       if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)
-      const { format, ...skipped } = numbers
-      const lost = without(eventsOf(known), own)
-      const isBeyond = (waybill: string) => format.matches(waybill) && waybill >= skipped.nextWaybill
+      const lost = without(events, own)
+      const isBeyond = (waybill: string) => format.matches(waybill) && waybill >= skipped.next_waybill
       return {
         tenant,
-        isKnownToNotifier: known.kind === 'known',
+        known_to_notifier: isTenantKnown,
         ...skipped,
-        requeued: missing,
+        requeued: missing.map(({ type: _, note: __, ...event }) => event),
         lost,
-        beyond: [...new Set(lost.map(({ waybill }) => waybill))].filter(isBeyond),
+        beyond: [...new Set(lost.map(event => event.waybill_number))].filter(isBeyond),
         dropped,
       }
     },
@@ -101,19 +101,12 @@ const dayMilliseconds = 86_400_000
 /** Events that waited in the outbox at the time of the backup happened before it. */
 const marginDays = 1
 
-const eventsOf = (known: KnownByNotifier): readonly KnownEvent[] => (known.kind === 'known' ? known.events : [])
-
-/** A notifier that kept its database has what orders delivered. */
-const beforeDoubt = <Event extends KnownEvent>(events: readonly Event[], known: KnownByNotifier): Event[] => {
-  const end = known.kind === 'known' ? known.inDoubtBefore : null
-  return end === null ? [] : events.filter(({ happenedAt }) => happenedAt < end)
-}
-
 /**
  * Those of `events` that are not among `others`: an event is known by its order, status and time, whatever its id was.
  */
 const without = <Event extends KnownEvent>(events: readonly Event[], others: readonly KnownEvent[]): Event[] => {
-  const keyOf = ({ waybill, statusKey, happenedAt }: KnownEvent) => `${waybill} ${statusKey} ${happenedAt.getTime()}`
+  const keyOf = ({ waybill_number, status_key, happened_at }: KnownEvent) =>
+    `${waybill_number} ${status_key} ${happened_at.getTime()}`
   const keys = new Set(others.map(keyOf))
   return events.filter(event => !keys.has(keyOf(event)))
 }
@@ -134,5 +127,5 @@ const skipNumbers = async (tx: Tx, tenant: string, { skip, since }: RestoreOptio
   const next = (await reserveNumbers(tx, tenant, skipped)) + skipped
   if (skipped > 0 && next >= format.capacity)
     throw new UsageError(`${tenant} has too few numbers to skip ${skipped}: give it a longer format, or use --skip`)
-  return { format, skipped, nextWaybill: format.waybill(next) }
+  return { format, skipped, next_waybill: format.waybill(next) }
 }
