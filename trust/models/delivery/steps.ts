@@ -221,7 +221,7 @@ export const delivery: CreateModel = async t => {
       ...times(2, fc.constantFrom(1, 1, 2).map(books)),
       ...times(3, fc.record({ which: fc.array(number, { minLength: 1, maxLength: 2 }), to: number }).map(moves)),
       number.map(queuesAgain),
-      fc.constantFrom<Verb[]>('enables', 'disables', 'moves').map(changes),
+      ...times(2, fc.constantFrom<Verb[]>('enables', 'disables', 'moves').map(changes)),
       fc.constant(tires),
       ...times(3, fc.constantFrom(0.6, 6.3, 23.1, 371.7, 7_233.3, 91_111.1).map(passes)),
       ...toNotifier.steps(notifierMoods),
