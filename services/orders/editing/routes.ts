@@ -1,7 +1,6 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
 import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
-import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -39,9 +38,7 @@ export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = asy
     description: 'A new city or weight reprices the order.',
     body: OrderEdit,
   }
-  addEdit(app, options, schema, ({ merchant: { tenant, merchantId, tokenId }, id: requestId }) => {
-    return { tenant, editor: { merchantId }, by: { kind: 'merchant', name: merchantId, tokenId, requestId } }
-  })
+  addEdit(app, options, schema, ({ merchant }) => ({ merchantId: merchant.merchantId }))
 }
 
 /** Lets staff edit any merchant's orders. */
@@ -54,28 +51,21 @@ export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async 
     description: 'All fields before pickup; then, until it is delivered, returned or cancelled, the customer_ fields.',
     body: StaffOrderEdit,
   }
-  addEdit(app, options, schema, ({ staff: { tenant, name: staffName, actor: by } }) => {
-    return { tenant, editor: { staffName }, by }
-  })
-}
-
-interface Editor {
-  readonly tenant: string
-  readonly editor: Mover
-  readonly by: Actor
+  addEdit(app, options, schema, ({ staff }) => ({ staffName: staff.name }))
 }
 
 const addEdit = (
   app: FastifyInstance,
   { pool, catalogues, onChanged }: EditingOptions,
   schema: object,
-  editorOf: (request: FastifyRequest) => Editor,
+  editorOf: (request: FastifyRequest) => Mover,
 ) => {
   acceptJson(app)
   app.setValidatorCompiler<TSchema>(strictExceptBody)
   app.patch<{ Params: { waybill: string } }>(oneOrder, { bodyLimit, schema }, async (request, reply) => {
     const { waybill } = request.params
-    const { tenant, editor, by } = editorOf(request as FastifyRequest)
+    const editor = editorOf(request as FastifyRequest)
+    const { tenant, actor: by } = request.merchant ?? request.staff
     const read = readEdit('staffName' in editor ? 'staff' : 'merchant', request.body)
     if (read.kind === 'refused') throw invalid(read.errors.errors)
     const ifMatch = request.headers['if-match']

@@ -2,7 +2,8 @@ import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type pg from 'pg'
 import { cancelledKey, confirmedKey } from '../statuses/statuses.ts'
 import { type Move, type Moved, moveOrders } from './move.ts'
@@ -14,37 +15,23 @@ interface MovesOptions {
   onChanged: (tenant: string) => void
 }
 
-const security = [{ token: [] }]
 const failures = errorResponses(400, 401, 405, 409, 413, 415, 422, 429, 503)
-const updated = 'Order Status Updated Successfully'
 
 /** Moves orders, for staff. */
 export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
-  acceptJson(app)
-  app.post(
-    '/order/status',
-    {
-      bodyLimit: maxMoveBytes,
-      schema: {
-        tags: ['staff'],
-        operationId: 'moveOrders',
-        summary: 'Move orders to a status',
-        description: 'Legal moves only. Moves every order of the list, or none and lists every error.',
-        security,
-        headers: IdempotentHeaders,
-        body: StatusMove,
-        response: { 200: MovedOrders(updated), ...failures },
-      },
-    },
-    async (request, reply) => {
-      const { tenant, name, actor: by } = request.staff
-      const { waybill_numbers, status_key, note } = request.body
-      const key = idempotencyKeyOf(request, 'staff order/status')
-      const mover = { staffName: name }
-      const target = { tenant, mover, waybills: waybill_numbers, statusKey: status_key.trim() }
-      return move(options, { ...target, note: note?.trim() || null, key, by }, updated, request, reply)
-    },
-  )
+  const schema = {
+    tags: ['staff'],
+    operationId: 'moveOrders',
+    summary: 'Move orders to a status',
+    description: 'Legal moves only. Moves every order of the list, or none and lists every error.',
+    body: StatusMove,
+  }
+  addMove(app, options, '/order/status', schema, 'Order Status Updated Successfully', request => {
+    const { tenant, name: staffName, actor: by } = request.staff
+    const { waybill_numbers: waybills, status_key, note } = request.body as Static<typeof StatusMove>
+    const key = idempotencyKeyOf(request, 'staff order/status')
+    return { tenant, mover: { staffName }, waybills, statusKey: status_key.trim(), note: note?.trim() || null, key, by }
+  })
 }
 
 const ownMoves = [
@@ -70,49 +57,35 @@ const ownMoves = [
 
 /** Confirms or cancels a merchant's own orders. */
 export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
-  acceptJson(app)
-  for (const { name, statusKey, body, message, ...about } of ownMoves)
-    app.post(
-      `/${name}`,
-      {
-        bodyLimit: maxMoveBytes,
-        schema: {
-          tags: ['orders'],
-          ...about,
-          security,
-          headers: IdempotentHeaders,
-          body,
-          response: { 200: MovedOrders(message), ...failures },
-        },
-      },
-      async (request, reply) => {
-        const { tenant, merchantId } = request.merchant
-        const key = idempotencyKeyOf(request, `merchant ${merchantId} ${name}`)
-        const { waybill_numbers: waybills } = request.body
-        return move(
-          options,
-          { tenant, mover: { merchantId }, waybills, statusKey, note: null, key },
-          message,
-          request,
-          reply,
-        )
-      },
-    )
+  for (const { name, statusKey, message, ...schema } of ownMoves)
+    addMove(app, options, `/${name}`, { tags: ['orders'], ...schema }, message, request => {
+      const { tenant, merchantId } = request.merchant
+      const { waybill_numbers: waybills } = request.body as Static<typeof Confirmation>
+      const key = idempotencyKeyOf(request, `merchant ${merchantId} ${name}`)
+      return { tenant, mover: { merchantId }, waybills, statusKey, note: null, key }
+    })
 }
 
-const move = async (
+const addMove = (
+  app: FastifyInstance,
   { pool, onChanged }: MovesOptions,
-  wanted: Move,
+  path: string,
+  about: FastifySchema,
   message: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  read: (request: FastifyRequest) => Move,
 ) => {
-  const result = await moveOrders(pool, { ...wanted, traceparent: request.traceparent })
-  if (result.kind === 'moved' && !result.replayed) {
-    onChanged(wanted.tenant)
-    request.log.info({ orders: result.waybills.length, status_key: wanted.statusKey }, 'orders.moved')
-  }
-  return { message, data: moved(result, reply) }
+  acceptJson(app)
+  const response = { 200: MovedOrders(message), ...failures }
+  const schema = { ...about, security: [{ token: [] }], headers: IdempotentHeaders, response }
+  app.post(path, { bodyLimit: maxMoveBytes, schema }, async (request, reply) => {
+    const wanted = read(request)
+    const result = await moveOrders(pool, { ...wanted, traceparent: request.traceparent })
+    if (result.kind === 'moved' && !result.replayed) {
+      onChanged(wanted.tenant)
+      request.log.info({ orders: result.waybills.length, status_key: wanted.statusKey }, 'orders.moved')
+    }
+    return { message, data: moved(result, reply) }
+  })
 }
 
 const moved = (result: Moved, reply: FastifyReply): string[] => {
