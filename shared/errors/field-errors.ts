@@ -30,7 +30,7 @@ export const isBlank = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'string' && value.length <= longestText && value.trim() === '')
 
-/** Counting errors ends here: an answer to a broken body must not cost more than reading it. */
+/** Counting errors ends here: a response to a broken body must not cost more than reading it. */
 export const maxCounted = 5_000
 
 const noPaths: ReadonlySet<string> = new Set()

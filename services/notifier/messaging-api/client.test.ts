@@ -71,7 +71,7 @@ t.test('a success that names no message leaves the outcome unknown', async t => 
   const api = clientOf(t, url)
   for (const _ of bodies) {
     const got = await api.send(credentials, '1', message)
-    t.same(got, { kind: 'no_response', reason: 'an answer that does not say what was done' })
+    t.same(got, { kind: 'no_response', reason: 'a response that does not say what was done' })
   }
   t.equal(arrived.length, bodies.length)
 })

@@ -82,7 +82,7 @@ export const readResponse = <Value>(
   }
   if (brokenBy !== null) return { kind: 'no_response', reason: brokenBy }
   const value = read(body)
-  if (value === undefined) return { kind: 'no_response', reason: 'an answer that does not say what was done' }
+  if (value === undefined) return { kind: 'no_response', reason: 'a response that does not say what was done' }
   return { kind: 'received', value, servedVersion }
 }
 

@@ -37,7 +37,7 @@ const overdue = `
   update messages m set status = 'unknown', status_at = now(), due_at = now() + make_interval(mins => $1::integer)
   from ${due("status = 'sending' and due_at <= now()")} late
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
-  returning m.tenant_id, m.message_id, m.status, 'no answer: it may have been sent' as detail`
+  returning m.tenant_id, m.message_id, m.status, 'no response: it may have been sent' as detail`
 
 /** The setting resends a message once, while it has not expired: a third send is never possible. */
 const isResent = 't.resends_unknown and m.resent_at is null and m.expires_at > now()'
