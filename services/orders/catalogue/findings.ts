@@ -29,7 +29,7 @@ export class Findings {
   readonly missingRates: MissingRate[] = []
   readonly #suggestions: Record<string, Suggestion[]> = {}
   readonly #remembered = new Map<string, Suggestion[]>()
-  readonly #budget = new SuggestionBudget()
+  #budget: SuggestionBudget | undefined
   readonly #cities: CityIndex
 
   constructor(cities: CityIndex, list: ErrorList) {
@@ -44,19 +44,20 @@ export class Findings {
     for (const field of found.fields) {
       this.list.add(`${path}_${field}`, selectedInvalid(`${path}_${field}`))
       if (field === 'state_name')
-        this.#suggest(`${path}_${field}`, `/${stateName}`, () => suggestStates(reference, this.#cities, this.#budget))
+        this.#suggest(`${path}_${field}`, `/${stateName}`, budget => suggestStates(reference, this.#cities, budget))
       else if (cityName !== undefined)
-        this.#suggest(`${path}_${field}`, `${stateName}/${cityName}`, () =>
-          suggestCities(reference, this.#cities, this.#budget),
+        this.#suggest(`${path}_${field}`, `${stateName}/${cityName}`, budget =>
+          suggestCities(reference, this.#cities, budget),
         )
     }
     return undefined
   }
 
-  #suggest(path: string, name: string, find: () => Suggestion[]): void {
+  #suggest(path: string, name: string, find: (budget: SuggestionBudget) => Suggestion[]): void {
     const remembered = this.#remembered.get(name)
     if (!remembered && this.#remembered.size >= maxSuggestedNames) return
-    const nearest = remembered ?? find()
+    this.#budget ??= new SuggestionBudget()
+    const nearest = remembered ?? find(this.#budget)
     this.#remembered.set(name, nearest)
     if (nearest.length > 0) this.#suggestions[path] = nearest
   }
