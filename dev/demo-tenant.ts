@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Applied } from '@courier/shared/cli/changes.ts'
-import { poolOf } from '@courier/shared/cli/operator-commands.ts'
+import { openPool } from '@courier/shared/cli/operator-commands.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -62,8 +62,8 @@ const settings = () =>
     Type.Object({ ...orders.databaseSettings, ...notifier.databaseSettings, ...notifier.credentialSettings }),
     process.env,
   )
-const inOrders = poolOf('demo', () => settings().ORDERS_DATABASE_URL)
-const inNotifier = poolOf('demo', () => settings().NOTIFIER_DATABASE_URL)
+const inOrders = openPool('demo', () => settings().ORDERS_DATABASE_URL)
+const inNotifier = openPool('demo', () => settings().NOTIFIER_DATABASE_URL)
 
 /** Runs the operator's commands in this process: each command would have to start Node again. */
 export const loadOrders = (kept: Tokens | undefined) =>

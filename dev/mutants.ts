@@ -14,7 +14,13 @@ const passes = async (tests: readonly string[], file: string, code: string): Pro
   const env = { ...process.env, TAP_BAIL: '1', MUTANT_URL: pathToFileURL(join(root, file)).href, MUTANT_CODE: code }
   for (const test of tests) {
     const args = ['--disable-warning=ExperimentalWarning', '--import', './dev/mutant-hook.mjs', test]
-    const child = spawn(process.execPath, args, { cwd: root, stdio: 'ignore', env, timeout: 60_000, killSignal: 'SIGKILL' })
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      stdio: 'ignore',
+      env,
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    })
     if ((await once(child, 'exit'))[0] !== 0) return false
   }
   return true

@@ -131,7 +131,7 @@ export const tracingSettings = {
 }
 
 /** Returns the options of `createServer` that the settings give. */
-export const edgeOf = (settings: Static<TObject<typeof requestSettings>>) => {
+export const readEdge = (settings: Static<TObject<typeof requestSettings>>) => {
   const inAll = settings.MAX_BYTES_IN_FLIGHT ?? 24 * Math.max(settings.MAX_BODY_BYTES, 5_242_880)
   return {
     trustedProxies: settings.TRUSTED_PROXIES,
@@ -159,7 +159,7 @@ export const loadConfig = <S extends TObject>(
     const value = text === undefined ? property.default : convert(property, text)
     if (value !== undefined) given[name] = value
     const isAbsent = value === undefined && !schema.required?.includes(name)
-    const problem = error ?? (isAbsent ? undefined : problemOf(name, property, value))
+    const problem = error ?? (isAbsent ? undefined : findProblem(name, property, value))
     if (problem !== undefined) errors.set(name, problem)
   }
   const problems: [string, string][] = schema.problems?.(given) ?? []
@@ -190,7 +190,7 @@ const readText = (
 const convert = (property: TSchema, text: string): unknown =>
   property.type === 'integer' && /^\d+$/.test(text) ? Number(text) : text
 
-const problemOf = (name: string, property: TSchema, value: unknown): string | undefined => {
+const findProblem = (name: string, property: TSchema, value: unknown): string | undefined => {
   if (value === undefined) return `${name} is missing: ${property.description}`
   if (Value.Check(property, value) && (!property.isUrl || URL.canParse(String(value)))) return property.problem?.(value)
   const shown = property.secret ? '' : `, not ${JSON.stringify(value)}`

@@ -52,8 +52,8 @@ export const findDemonstrationSecrets = (settings: Settings): string[] =>
 
 /** Matches the key under any id, also as an older key: anybody can open what it sealed. */
 const hasKey = (keys: string, key: string): boolean => {
-  const bytesOf = (pair: string) => Buffer.from(pair.slice(pair.indexOf(':') + 1).trim(), 'base64').toString('hex')
-  return keys.split(',').some(pair => bytesOf(pair) === bytesOf(key))
+  const decodeKey = (pair: string) => Buffer.from(pair.slice(pair.indexOf(':') + 1).trim(), 'base64').toString('hex')
+  return keys.split(',').some(pair => decodeKey(pair) === decodeKey(key))
 }
 
 /** The embedded Postgres of development has it too, and listens on this machine alone. */
@@ -72,12 +72,12 @@ const isLoopback = (hostname: string): boolean => /^(localhost|\[::1\]|127(\.\d+
 export const demonstrationProblems = (settings: Settings): [string, string][] => {
   const reason = reasonToRefuse(settings)
   if (reason === undefined) return []
-  return findDemonstrationSecrets(settings).map(name => [name, `${name} ${sentenceOf(name)} ${reason}: ${wayOut}`])
+  return findDemonstrationSecrets(settings).map(name => [name, `${name} ${writeSentence(name)} ${reason}: ${wayOut}`])
 }
 
 const wayOut = 'set a secret of your own (npm run secrets writes a .env for docker compose)'
 
-const sentenceOf = (name: string): string => {
+const writeSentence = (name: string): string => {
   if (!name.endsWith('_DATABASE_URL')) return 'is the public demonstration secret, refused with'
   const password = name.replace('_MIGRATE_DATABASE_URL', '_OWNER_PASSWORD').replace('_DATABASE_URL', '_PASSWORD')
   return `has the public demonstration password (${password} of docker compose), refused with`

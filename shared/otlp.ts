@@ -36,7 +36,7 @@ export const createTracer = (service: string, endpoint: string, logger: Logger):
   const tracer = provider.getTracer('courier')
   return {
     start: (name, kind, parent) => {
-      const span = tracer.startSpan(name, { kind: kinds[kind] }, contextOf(parent))
+      const span = tracer.startSpan(name, { kind: kinds[kind] }, readContext(parent))
       const { traceId, spanId, traceFlags } = span.spanContext()
       return {
         traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
@@ -51,7 +51,7 @@ export const createTracer = (service: string, endpoint: string, logger: Logger):
   }
 }
 
-const contextOf = (traceparent: string | undefined) => {
+const readContext = (traceparent: string | undefined) => {
   if (traceparent === undefined) return ROOT_CONTEXT
   const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-')
   return trace.setSpanContext(ROOT_CONTEXT, {

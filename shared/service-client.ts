@@ -60,7 +60,7 @@ export const createServiceClient = (options: ServiceClientOptions): ServiceClien
         return { kind: 'response', status: response.statusCode, body: readJson(await response.body.text()) }
       })
     } catch (error) {
-      return { kind: 'unreachable', reason: reasonOf(error) }
+      return { kind: 'unreachable', reason: wordReason(error) }
     }
   }
   let closed: Promise<void> | undefined
@@ -115,7 +115,7 @@ const reasons: Record<string, string> = {
 }
 
 /** Why there was no response. Never the error's own message: it may show the request. */
-export const reasonOf = (error: unknown): string => {
+export const wordReason = (error: unknown): string => {
   if (error instanceof BrokenCircuitError) return 'not tried: the circuit is open'
   const { code, name = '' } = error as { code?: unknown; name?: string }
   const known = reasons[String(code)] ?? reasons[name]

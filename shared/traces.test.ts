@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { createTracer } from './otlp.ts'
-import { inSpans, readTraceparent, type Tracer, traceIdOf } from './traces.ts'
+import { inSpans, readTraceId, readTraceparent, type Tracer } from './traces.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const valid = `00-${traceId}-00f067aa0ba902b7-01`
@@ -24,7 +24,7 @@ t.test('a traceparent is read as the standard says, and ignored when it is inval
     valid.replace('b', 'g'),
   ]
   for (const header of invalid) t.equal(readTraceparent(header), undefined, JSON.stringify(header))
-  t.strictSame([traceIdOf(valid), traceIdOf(null)], [{ trace_id: traceId }, {}])
+  t.strictSame([readTraceId(valid), readTraceId(null)], [{ trace_id: traceId }, {}])
 })
 
 t.test('items of several traces get a span in each, and without a tracer they stay as they are', async t => {

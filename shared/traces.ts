@@ -14,7 +14,7 @@ export const readTraceparent = (header: unknown): string | undefined =>
     : undefined
 
 /** For a log line; empty without a trace. */
-export const traceIdOf = (traceparent: string | null | undefined): { trace_id?: string } =>
+export const readTraceId = (traceparent: string | null | undefined): { trace_id?: string } =>
   traceparent ? { trace_id: traceparent.slice(3, 35) } : {}
 
 type SpanKind = 'server' | 'internal' | 'producer' | 'consumer' | 'client'

@@ -55,7 +55,7 @@ export const Settings = Type.Object({
 })
 export type Settings = Static<typeof Settings>
 
-export const behaviourOf = (settings: Settings): Partial<Behaviour> => ({
+export const readBehaviour = (settings: Settings): Partial<Behaviour> => ({
   webhook_url: settings.WEBHOOK_URL === 'none' ? null : settings.WEBHOOK_URL,
   delay_factor: Number(settings.SIMULATOR_DELAY_FACTOR),
   answer_latency_ms: settings.SIMULATOR_ANSWER_LATENCY_MS,

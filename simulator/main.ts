@@ -3,7 +3,7 @@ import { createLogger } from '@courier/shared/log.ts'
 import closeWithGrace from 'close-with-grace'
 import { readAccounts } from './accounts/read-accounts.ts'
 import { createSimulator } from './app.ts'
-import { behaviourOf, refusalIn, Settings } from './config.ts'
+import { readBehaviour, refusalIn, Settings } from './config.ts'
 
 const refusal = refusalIn(process.env.NODE_ENV)
 if (refusal !== undefined) {
@@ -21,7 +21,7 @@ const { app } = await createSimulator({
   accounts,
   accessToken: settings.DEMO_ACCESS_TOKEN,
   appSecret: settings.DEMO_APP_SECRET,
-  behaviour: behaviourOf(settings),
+  behaviour: readBehaviour(settings),
 })
 
 closeWithGrace({ delay: 5_000, logger: false }, async ({ signal, err }) => {

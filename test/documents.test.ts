@@ -5,7 +5,7 @@ import t from 'tap'
 import { generatedFiles, readDocuments } from '../dev/openapi.ts'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/orders/test/build.ts'
-import { type Media, type OpenApi, type Operation, operationsOf, type Schema } from '../shared/api-docs/openapi.ts'
+import { listOperations, type Media, type OpenApi, type Operation, type Schema } from '../shared/api-docs/openapi.ts'
 import { createSimulator } from '../simulator/app.ts'
 
 const documents = Object.entries(await readDocuments())
@@ -21,7 +21,7 @@ const parametersOf = (operation: Operation) =>
   Object.fromEntries((operation.parameters ?? []).map(parameter => [parameter.name, parameter]))
 
 for (const [name, document] of documents) {
-  const operations = operationsOf(document)
+  const operations = listOperations(document)
   const errors = Object.values(document.components.responses ?? {})
 
   t.test(`${name}: every operation has an id of its own, a summary and a tag that is explained`, async t => {

@@ -3,7 +3,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import t from 'tap'
 import { readDocuments } from '../dev/openapi.ts'
 import { build } from '../services/orders/test/build.ts'
-import { operationsOf, type Schema } from '../shared/api-docs/openapi.ts'
+import { listOperations, type Schema } from '../shared/api-docs/openapi.ts'
 import { isBadText, validationErrors } from '../shared/errors/field-errors.ts'
 
 /** A schema with only this keyword, a value that violates it, and the words that the sentence has to name. */
@@ -63,7 +63,7 @@ for (const [name, document] of Object.entries(await readDocuments()))
       for (const inner of [items, additionalProperties, ...anyOf])
         if (typeof inner === 'object') walk(inner as Schema, place)
     }
-    for (const { operationId = '', parameters = [], requestBody } of operationsOf(document)) {
+    for (const { operationId = '', parameters = [], requestBody } of listOperations(document)) {
       for (const { name, schema } of parameters) walk(schema, `${operationId} ${name}`)
       for (const { schema } of Object.values(requestBody?.content ?? {})) if (schema) walk(schema, operationId)
     }

@@ -13,7 +13,7 @@ import {
   addAudit,
   addMigrate,
   addTokenCommands,
-  poolOf,
+  openPool,
   readPastTime,
   requireStopped,
 } from '@courier/shared/cli/operator-commands.ts'
@@ -40,7 +40,7 @@ import { markRestored } from './restoring/restored.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
-const withPool = poolOf('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
+const withPool = openPool('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
 
 /** Does as `withPool`, for a command that needs the keys. */
 const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
@@ -192,6 +192,6 @@ const asOwner = () => {
   const { NOTIFIER_MIGRATE_DATABASE_URL: url = known.NOTIFIER_DATABASE_URL } = known
   return url
 }
-addArchive(program, poolOf('notifier admin', asOwner), { messages: takeMessages })
+addArchive(program, openPool('notifier admin', asOwner), { messages: takeMessages })
 
 await runCommand(() => program.parseAsync(), { program: 'notifier', databaseSetting: 'NOTIFIER_DATABASE_URL' })

@@ -13,7 +13,7 @@ import { createStaffReader } from './access/staff-tokens.ts'
 import { api } from './api.ts'
 import { createKeyCheck } from './channels/check-keys.ts'
 import { channelRoutes } from './channels/routes.ts'
-import { appSecretsOf, createTokenKeeper } from './channels/secrets.ts'
+import { createTokenKeeper, listAppSecrets } from './channels/secrets.ts'
 import { createCatalogueSyncs, createSyncChannel } from './channels/sync-templates.ts'
 import { conversationRoutes } from './conversations/routes.ts'
 import { costRoutes } from './costs/routes.ts'
@@ -75,7 +75,7 @@ export const createNotifier = async (options: NotifierOptions) => {
   await app.register(webhookRoutes, {
     pool,
     keyring,
-    appSecretsOf: (...of) => appSecretsOf(keyring)(...of).catch(keys.refuse),
+    listAppSecrets: (...of) => listAppSecrets(keyring)(...of).catch(keys.refuse),
     strangersPerMinute: options.addressLimits?.refusals,
     onReleased: onQueued,
     onActions: () => workers.actions.wake(),

@@ -1,4 +1,4 @@
-import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
+import { loadConfigOrExit, readEdge } from '@courier/shared/config.ts'
 import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shared/demonstration.ts'
 import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
@@ -42,7 +42,7 @@ const { app, workers } = await createNotifier({
   maxMessagesPerBatch: settings.MAX_MESSAGES_PER_BATCH,
   maxBodyBytes: settings.MAX_BODY_BYTES,
   requestsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
-  ...edgeOf(settings),
+  ...readEdge(settings),
   hidesDemo: isProduction(settings),
   tracer,
 })

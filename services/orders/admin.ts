@@ -5,7 +5,7 @@ import {
   addAudit,
   addMigrate,
   addTokenCommands,
-  poolOf,
+  openPool,
   readPastTime,
   requireStopped,
 } from '@courier/shared/cli/operator-commands.ts'
@@ -34,7 +34,7 @@ import { recover } from './restoring/restored.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
-const withPool = poolOf('orders admin', () => settings().ORDERS_DATABASE_URL)
+const withPool = openPool('orders admin', () => settings().ORDERS_DATABASE_URL)
 
 const program = new Command('orders').description("The operator's commands of the orders service.")
 
@@ -151,6 +151,6 @@ const asOwner = () => {
   const { ORDERS_MIGRATE_DATABASE_URL: url = known.ORDERS_DATABASE_URL } = known
   return url
 }
-addArchive(program, poolOf('orders admin', asOwner), { timelines: takeTimelines })
+addArchive(program, openPool('orders admin', asOwner), { timelines: takeTimelines })
 
 await runCommand(() => program.parseAsync(), { program: 'orders', databaseSetting: 'ORDERS_DATABASE_URL' })

@@ -1,5 +1,5 @@
 import { admitStaff } from '@courier/shared/access/staff.ts'
-import { addressOf } from '@courier/shared/edge/addresses.ts'
+import { readAddress } from '@courier/shared/edge/addresses.ts'
 import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
@@ -89,7 +89,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
 }
 
 const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
-  app.addHook('onRequest', limitRequests(new Limit('public', own.publicRequestsPerMinute), addressOf))
+  app.addHook('onRequest', limitRequests(new Limit('public', own.publicRequestsPerMinute), readAddress))
   await app.register(publicTrackingRoutes, { ...own, prefix: '/api/public' })
   await app.register(trackingPageRoutes, own)
 }

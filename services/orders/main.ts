@@ -1,4 +1,4 @@
-import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
+import { loadConfigOrExit, readEdge } from '@courier/shared/config.ts'
 import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shared/demonstration.ts'
 import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
@@ -37,7 +37,7 @@ const { app, relay, webhooks } = await createOrders({
   requestsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
   publicRequestsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
   catalogueBytes: settings.CATALOGUE_MEMORY_BYTES,
-  ...edgeOf(settings),
+  ...readEdge(settings),
   hidesDemo: isProduction(settings),
   portalOrigins: portalOrigins(settings),
   tracer,

@@ -12,7 +12,7 @@ export const bearerToken = (header: string | undefined): string | undefined =>
   /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header ?? '')?.[1]
 
 /** The tenant that a request names. Throws 400 without X-tenant (docs/merchants/contract.md#authentication). */
-export const tenantOf = (request: FastifyRequest): string => {
+export const readTenant = (request: FastifyRequest): string => {
   const tenant = request.headers['x-tenant']
   if (typeof tenant !== 'string' || tenant === '')
     throw httpError('tenant_required', 'The X-tenant header is required.')
@@ -28,7 +28,7 @@ export const findTokenHolder = async <Caller>(
   request: FastifyRequest,
   findCaller: FindTokenHolder<Caller>,
 ): Promise<{ tenant: string; caller: Caller | undefined }> => {
-  const tenant = tenantOf(request)
+  const tenant = readTenant(request)
   const token = isTenantId.test(tenant) ? bearerToken(request.headers.authorization) : undefined
   const isPaused = request.guessingPause !== undefined
   const caller = token === undefined ? undefined : await findCaller(tenant, token, isPaused)

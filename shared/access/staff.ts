@@ -47,13 +47,13 @@ const requireStaff =
 const staffIn = ({ staff: { tenant, name } }: FastifyRequest): string => `${tenant} ${name}`
 
 /** The sentence of a refusal. */
-const refusalOf = (roles: readonly string[], allowed: readonly string[]): string =>
+const wordRefusal = (roles: readonly string[], allowed: readonly string[]): string =>
   `Your role${roles.length > 1 ? 's' : ''}, ${roles.join(' and ')}, may not do this. Allowed: ${allowed.join(', ')}.`
 
 const forbidden = {
   ...ErrorBody,
   description: "No role of the caller may call the operation: the message names the caller's and those that may.",
-  examples: [{ message: refusalOf(['viewer'], ['dispatcher', 'admin']), code: 'role_forbidden' }],
+  examples: [{ message: wordRefusal(['viewer'], ['dispatcher', 'admin']), code: 'role_forbidden' }],
 }
 
 /** Returns true if one of the roles of a member of staff permits an operation. */
@@ -64,7 +64,7 @@ export const mayCall = ({ roles }: Staff, operationId: string): boolean =>
 const requireRole = async ({ staff, routeOptions }: FastifyRequest): Promise<void> => {
   const { operationId = '' } = routeOptions.schema ?? {}
   if (!mayCall(staff, operationId))
-    throw httpError('role_forbidden', refusalOf(staff.roles, rolesFor(operationId) ?? []))
+    throw httpError('role_forbidden', wordRefusal(staff.roles, rolesFor(operationId) ?? []))
 }
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { escapeHtml } from '../escape-html.ts'
-import { type OpenApi, partOf } from './openapi.ts'
+import { type OpenApi, selectPart } from './openapi.ts'
 
 /** Whom a part of the documentation is for. */
 export interface Audience {
@@ -46,7 +46,7 @@ export const serveAudience = async (app: FastifyInstance, pages: Pages, audience
       staticCSP: `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${address?.origin ?? ''}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
       theme: { title, css: [read('page.css')], js: [read('page.js')] },
       transformSpecification: (_whole, { publicUrl }) => {
-        const part = partOf(document(), audience.tags)
+        const part = selectPart(document(), audience.tags)
         return { ...part, info: { ...part.info, title, description: introduce(pages, audience, publicUrl) } }
       },
       transformSpecificationClone: false,

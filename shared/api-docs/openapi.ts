@@ -71,16 +71,16 @@ export interface OpenApi {
 export const completeDocument = (generated: object): OpenApi => {
   const document: OpenApi = JSON.parse(JSON.stringify(generated))
   const components = new Components()
-  for (const operation of operationsOf(document)) complete(operation, components)
+  for (const operation of listOperations(document)) complete(operation, components)
   document.components.schemas = components.sorted()
   shareErrors(document)
-  const used = new Set(operationsOf(document).flatMap(({ tags = [] }) => tags))
+  const used = new Set(listOperations(document).flatMap(({ tags = [] }) => tags))
   document.tags = document.tags.filter(({ name }) => used.has(name))
   return document
 }
 
 /** The part of a document that has operations of these tags, with all components. */
-export const partOf = (document: OpenApi, tags: readonly string[]): OpenApi => {
+export const selectPart = (document: OpenApi, tags: readonly string[]): OpenApi => {
   const part = structuredClone(document)
   for (const paths of [part.paths, part.webhooks ?? {}])
     for (const [path, operations] of Object.entries(paths)) {
@@ -89,13 +89,13 @@ export const partOf = (document: OpenApi, tags: readonly string[]): OpenApi => {
       if (Object.keys(operations).length === 0) delete paths[path]
     }
   part.tags = part.tags.filter(({ name }) => tags.includes(name))
-  const schemes = new Set(operationsOf(part).flatMap(({ security = [] }) => security.flatMap(Object.keys)))
+  const schemes = new Set(listOperations(part).flatMap(({ security = [] }) => security.flatMap(Object.keys)))
   const known = Object.entries(part.components.securitySchemes)
   part.components.securitySchemes = Object.fromEntries(known.filter(([name]) => schemes.has(name)))
   return part
 }
 
-export const operationsOf = ({ paths, webhooks = {} }: OpenApi): Operation[] =>
+export const listOperations = ({ paths, webhooks = {} }: OpenApi): Operation[] =>
   [...Object.values(paths), ...Object.values(webhooks)].flatMap(Object.values<Operation>)
 
 const complete = (operation: Operation, components: Components): void => {
@@ -113,7 +113,7 @@ const complete = (operation: Operation, components: Components): void => {
   for (const part of [operation.requestBody, ...Object.values(operation.responses)])
     for (const media of Object.values(part?.content ?? {})) {
       if (!media.schema) continue
-      if (media.example === undefined) Object.assign(media, examplesOf(media.schema))
+      if (media.example === undefined) Object.assign(media, listExamples(media.schema))
       // It is the description of the response or of the body.
       const { description: _, ...schema } = media.schema
       media.schema = components.read(schema)
@@ -122,7 +122,7 @@ const complete = (operation: Operation, components: Components): void => {
 
 /** Names the error responses that operations have in common, `Error404`: of several with a status the most frequent. */
 const shareErrors = (document: OpenApi): void => {
-  const errors = operationsOf(document).flatMap(({ responses }) =>
+  const errors = listOperations(document).flatMap(({ responses }) =>
     Object.entries(responses)
       .filter(([, { content }]) => content?.['application/json']?.schema?.$ref === refTo('Error'))
       .map(([status, response]) => ({ name: `Error${status}`, status, response, responses })),
@@ -154,7 +154,7 @@ const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parame
 }
 
 /** Collects the members of a union by their titles. */
-const examplesOf = ({ anyOf = [], examples = [] }: Schema): Pick<Media, 'examples' | 'example'> => {
+const listExamples = ({ anyOf = [], examples = [] }: Schema): Pick<Media, 'examples' | 'example'> => {
   if (examples.length > 0) return { example: examples[0] }
   const named = anyOf.flatMap(({ title, examples: [value] = [] }) => (value === undefined ? [] : [[title, { value }]]))
   return named.length > 0 ? { examples: Object.fromEntries(named) } : {}
@@ -204,8 +204,8 @@ const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => 
   const [ofRecord] = [...Object.values(patternProperties ?? {}), additionalProperties]
   if (typeof ofRecord === 'object') result.additionalProperties = change(ofRecord)
   if (!anyOf) return result
-  if (!anyOf.every(member => literalsOf(member))) return { ...result, anyOf: anyOf.map(change) }
-  return { ...result, type: anyOf[0]?.type, enum: anyOf.flatMap(literalsOf) }
+  if (!anyOf.every(member => listLiterals(member))) return { ...result, anyOf: anyOf.map(change) }
+  return { ...result, type: anyOf[0]?.type, enum: anyOf.flatMap(listLiterals) }
 }
 
-const literalsOf = (schema: Schema): unknown => schema.enum ?? ('const' in schema ? [schema.const] : undefined)
+const listLiterals = (schema: Schema): unknown => schema.enum ?? ('const' in schema ? [schema.const] : undefined)

@@ -11,7 +11,7 @@ export type WithPool = <Result>(action: (pool: pg.Pool) => Promise<Result>) => P
 /** Applying a large tenant file takes longer than the statements of a request may. */
 const statementSeconds = 600
 
-export const poolOf =
+export const openPool =
   (name: string, url: () => string): WithPool =>
   async action => {
     const pool = createPool({ url: url(), name, connections: 2, statementSeconds })

@@ -41,7 +41,7 @@ const readExpiry = (expires: string | undefined): Date | null => {
 }
 
 /** Lists the rows of one tenant, or of all; `find` reads those of one, without secrets. */
-export const listOf = async <Tables, Row>(
+export const listHolders = async <Tables, Row>(
   pool: pg.Pool,
   tenant: string | undefined,
   find: (tx: TenantTransaction<Tables>, tenant: string) => Promise<Row[]>,

@@ -14,7 +14,7 @@ export interface AddressLimits {
  * The network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address. Connections that were reset
  * before they were accepted have no address, and count as one caller.
  */
-export const networkOf = (address = ''): string => {
+export const findNetwork = (address = ''): string => {
   if (!address.includes(':')) return address
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
   const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
@@ -25,7 +25,7 @@ export const networkOf = (address = ''): string => {
 }
 
 /** The network that a request came from. */
-export const addressOf = (request: FastifyRequest): string => networkOf(request.ip)
+export const readAddress = (request: FastifyRequest): string => findNetwork(request.ip)
 
 const shortest = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
 
@@ -63,7 +63,7 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits) => {
   const refusals = new Limit('refusals', limits.refusals)
 
   const countRequest = (request: FastifyRequest, reply: FastifyReply, done: (refusal?: HttpError) => void): void => {
-    const address = addressOf(request)
+    const address = readAddress(request)
     const pause = refusals.secondsSpent(address)
     if (pause > 0) request.guessingPause = pause
     if (isUncounted(request)) return done()
@@ -75,9 +75,9 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits) => {
   app.addHook('onSend', (request: FastifyRequest, reply: FastifyReply, payload, done) => {
     // A role that may not do something is no guess: the token was right.
     const isRefused = reply.statusCode === 401 || (reply.statusCode === 403 && !request.staff)
-    if (isRefused) refusals.count(addressOf(request))
+    if (isRefused) refusals.count(readAddress(request))
     // Wrong tokens have a limit of their own: they leave that of all requests to the right ones behind the same address.
-    if ((isRefused || request.isGuess) && !isUncounted(request)) requests.giveBack(addressOf(request))
+    if ((isRefused || request.isGuess) && !isUncounted(request)) requests.giveBack(readAddress(request))
     done(null, payload)
   })
   return countRequest

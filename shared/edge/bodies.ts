@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import { type HttpError, httpError } from '../errors/errors.ts'
-import { addressOf } from './addresses.ts'
+import { readAddress } from './addresses.ts'
 import { rateLimited } from './limits.ts'
 
 /** The body limit of routes that set no other: enough for a few short fields. */
@@ -54,7 +54,7 @@ export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, 
     },
   })
 
-  const refusalOf = (address: string, more: number): HttpError | undefined => {
+  const findRefusal = (address: string, more: number): HttpError | undefined => {
     if (inAll + more > limits.inAll) return httpError('unavailable', busy, { retryAfterSeconds: 1 })
     return (ofAddresses.get(address) ?? 0) + more > limits.ofAddress ? rateLimited(1) : undefined
   }
@@ -70,8 +70,8 @@ export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, 
     if (isBodyless(request) || (length === 0 && !request.headers['transfer-encoding'])) return done(null, payload)
     // The client has gone: no `close` would end the count.
     if (reply.raw.closed) return done(null, payload)
-    const address = addressOf(request)
-    const refusal = refusalOf(address, length)
+    const address = readAddress(request)
+    const refusal = findRefusal(address, length)
     if (refusal) {
       reply.header('connection', 'close')
       return done(refusal)
@@ -88,7 +88,7 @@ export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, 
       held = 0
     }
     const take = (chunk: Buffer): void => {
-      const refusal = refusalOf(address, chunk.length)
+      const refusal = findRefusal(address, chunk.length)
       held += chunk.length
       add(address, chunk.length)
       if (!refusal) return

@@ -29,19 +29,19 @@ const none = 'none'
 export const allowOrigins = async (app: FastifyInstance, configured?: string, portal?: string): Promise<void> => {
   const listed = configured === none ? false : configured?.split(',')
   const portalOrigins = portal?.split(',')
-  const originOf = (url: string): '*' | string[] | false => {
+  const chooseOrigin = (url: string): '*' | string[] | false => {
     if (!url.startsWith('/api/')) return false
     if (portalOrigins && url.startsWith('/api/staff/')) return [...(listed || []), ...portalOrigins]
     return listed ?? (isOpen.test(url) ? '*' : false)
   }
-  const optionsOf = ({ headers, url }: FastifyRequest): FastifyCorsOptions => ({
+  const chooseOptions = ({ headers, url }: FastifyRequest): FastifyCorsOptions => ({
     // Only browsers send it.
-    origin: headers.origin === undefined ? false : originOf(url),
+    origin: headers.origin === undefined ? false : chooseOrigin(url),
     methods: 'GET, HEAD, POST, PUT, PATCH, DELETE',
     exposedHeaders,
     maxAge,
     // Any other OPTIONS request is one that no route serves.
     preflight: headers['access-control-request-method'] !== undefined,
   })
-  await app.register(cors, { delegator: (request, done) => done(null, optionsOf(request)) })
+  await app.register(cors, { delegator: (request, done) => done(null, chooseOptions(request)) })
 }

@@ -1,6 +1,14 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import { bodyOf, codeOf, type HttpError, httpError, isHttpError, isPlainHttpError, notFound } from '../errors/errors.ts'
+import {
+  findCode,
+  type HttpError,
+  httpError,
+  isHttpError,
+  isPlainHttpError,
+  notFound,
+  toBody,
+} from '../errors/errors.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { discardRefusedBody } from './connections.ts'
 
@@ -41,8 +49,8 @@ export const sendError = (request: FastifyRequest, reply: FastifyReply, error: H
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
   reply.code(error.statusCode)
   if (!request.raw.complete && reply.getHeader('connection') === 'close') discardRefusedBody(request.raw)
-  if (!request.headers.accept?.includes(problemType)) return reply.send(bodyOf(error))
-  const { message: title, code, ...details } = bodyOf(error)
+  if (!request.headers.accept?.includes(problemType)) return reply.send(toBody(error))
+  const { message: title, code, ...details } = toBody(error)
   const problem = { type: `urn:courier:error:${code}`, title, status: error.statusCode, code, ...details }
   return reply.type(problemType).send(JSON.stringify(problem))
 }
@@ -61,7 +69,7 @@ const asHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError
       return httpError('unsupported_media_type', 'Send the body as application/json.')
     default:
       if (!isClientError) break
-      return httpError((isPlainHttpError(error) && codeOf(error.statusCode)) || 'malformed_request', error.message)
+      return httpError((isPlainHttpError(error) && findCode(error.statusCode)) || 'malformed_request', error.message)
   }
   return httpError('internal_error', 'Something went wrong on our side. Quote the x-request-id of this response.')
 }

@@ -17,7 +17,7 @@ export const IdempotentHeaders = Type.Object({
 })
 
 /** The key of a request with a JSON body. `scope` names the caller and the operation. */
-export const idempotencyKeyOf = (request: FastifyRequest, scope: string): IdempotencyKey | undefined => {
+export const readIdempotencyKey = (request: FastifyRequest, scope: string): IdempotencyKey | undefined => {
   const key = request.headers['idempotency-key']
   return typeof key === 'string' ? { scope, key, fingerprint: fingerprint(request.rawBody) } : undefined
 }

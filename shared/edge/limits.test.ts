@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { requireService } from '../access/service.ts'
 import { httpError } from '../errors/errors.ts'
-import { type AddressLimits, networkOf } from './addresses.ts'
+import { type AddressLimits, findNetwork } from './addresses.ts'
 import { Limit, limitRequests } from './limits.ts'
 import { createServer } from './server.ts'
 
@@ -81,7 +81,7 @@ t.test('an IPv6 network of 64 bits is one caller, an IPv4 address too', t => {
     ['::1', '0:0:0:0'],
     ['fe80::1%eth0', 'fe80:0:0:0'],
   ]
-  for (const [address, network] of same) t.equal(networkOf(address), network, address)
+  for (const [address, network] of same) t.equal(findNetwork(address), network, address)
   t.end()
 })
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { collectDefaultMetrics, Histogram, type Registry } from 'prom-client'
-import { readTraceparent, type Span, type Tracer, traceIdOf } from '../traces.ts'
+import { readTraceId, readTraceparent, type Span, type Tracer } from '../traces.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,7 +28,7 @@ export const observeRequests = (app: FastifyInstance, registry: Registry, tracer
   })
   app.addHook('onResponse', (request, reply, done) => {
     const { method } = request
-    const route = routeOf(request)
+    const route = nameRoute(request)
     const status = reply.statusCode
     const milliseconds = reply.elapsedTime
     duration.observe({ method, route, status }, milliseconds / 1000)
@@ -41,17 +41,17 @@ export const observeRequests = (app: FastifyInstance, registry: Registry, tracer
   })
 }
 
-const routeOf = (request: FastifyRequest): string => request.routeOptions.url ?? 'none'
+const nameRoute = (request: FastifyRequest): string => request.routeOptions.url ?? 'none'
 
 const isWatched = (route: string): boolean => route.startsWith('/health') || route === '/metrics'
 
 const takeUpTrace = (request: FastifyRequest, reply: FastifyReply, tracer: Tracer | undefined): void => {
-  const route = routeOf(request)
+  const route = nameRoute(request)
   if (isWatched(route)) return
   const given = readTraceparent(request.headers.traceparent)
   request.span = tracer?.start(`${request.method} ${route}`, 'server', given)
   request.traceparent = request.span?.traceparent ?? given
-  if (request.traceparent) request.log = reply.log = request.log.child(traceIdOf(request.traceparent))
+  if (request.traceparent) request.log = reply.log = request.log.child(readTraceId(request.traceparent))
 }
 
 const Metrics = {

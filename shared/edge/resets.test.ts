@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { addressOf } from './addresses.ts'
+import { readAddress } from './addresses.ts'
 import { acceptJson } from './json-body.ts'
 import { createServer } from './server.ts'
 
@@ -22,7 +22,7 @@ const start = async (t: Test, trustedProxies?: string) => {
   })
   const seen: string[] = []
   app.addHook('onRequest', async request => {
-    seen.push(addressOf(request))
+    seen.push(readAddress(request))
     // As one that looks up a token.
     await delay(20)
   })

@@ -22,9 +22,9 @@ const plain = (field: string): string =>
  */
 export const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: object) => FieldErrors) => {
   const ours = new Set(Object.keys(schema.properties ?? {}))
-  const filters = filterNamesOf(schema.properties)
+  const filters = listFilterNames(schema.properties)
   const names = [...ours].filter(name => !name.startsWith('filter['))
-  const sentenceOf = (field: string): string | undefined => {
+  const writeSentence = (field: string): string | undefined => {
     if (filters && /^filter(\[|$)/.test(field)) return `There is no ${field}. The filters are ${filters.join(', ')}.`
     const meant = names.find(name => plain(name) === plain(field))
     if (!areRefused && !meant) return undefined
@@ -37,7 +37,7 @@ export const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((quer
     const errors: FieldErrors = {}
     const unknown = Object.keys(query).filter(field => !ours.has(field))
     for (const field of unknown.slice(0, maxFields).map(field => field.slice(0, maxNameLength))) {
-      const sentence = sentenceOf(field)
+      const sentence = writeSentence(field)
       if (sentence !== undefined) errors[field] = [sentence]
     }
     return errors
@@ -45,7 +45,7 @@ export const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((quer
 }
 
 /** The names of the filters that a query's schema has; undefined: it is not that of a list. */
-const filterNamesOf = (properties: object = {}): string[] | undefined => {
+const listFilterNames = (properties: object = {}): string[] | undefined => {
   const names = Object.keys(properties).flatMap(name => /^filter\[(.*)\]$/.exec(name)?.[1] ?? [])
   return names.length > 0 ? names : undefined
 }

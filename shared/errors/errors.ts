@@ -88,10 +88,10 @@ export const isPlainHttpError = (error: unknown): error is ReturnType<typeof htt
   error instanceof Error && 'expose' in error
 
 /** The first code with a status. */
-export const codeOf = (status: number): ErrorCode | undefined =>
+export const findCode = (status: number): ErrorCode | undefined =>
   (Object.keys(statusOf) as ErrorCode[]).find(code => statusOf[code] === status)
 
-export const bodyOf = ({ message, code, details: { errors, suggestions, more_errors } }: HttpError): ErrorBody => ({
+export const toBody = ({ message, code, details: { errors, suggestions, more_errors } }: HttpError): ErrorBody => ({
   message,
   code,
   ...(errors && { errors }),
@@ -117,8 +117,8 @@ export const invalid = (
   errors: FieldErrors,
   { message = 'The given data was invalid.', suggestions, more = 0 }: InvalidDetails = {},
 ): HttpError => {
-  const shown = firstOf(errors)
-  const omitted = more + countOf(errors) - countOf(shown)
+  const shown = takeFirst(errors)
+  const omitted = more + countErrors(errors) - countErrors(shown)
   return httpError('validation_failed', message, {
     errors: shown,
     ...(suggestions && { suggestions }),
@@ -126,11 +126,11 @@ export const invalid = (
   })
 }
 
-const countOf = (errors: FieldErrors): number =>
+const countErrors = (errors: FieldErrors): number =>
   Object.values(errors).reduce((count, sentences) => count + sentences.length, 0)
 
-const firstOf = (errors: FieldErrors): FieldErrors => {
-  if (countOf(errors) <= maxSentences) return errors
+const takeFirst = (errors: FieldErrors): FieldErrors => {
+  if (countErrors(errors) <= maxSentences) return errors
   let room = maxSentences
   const first = Object.entries(errors).flatMap(([path, sentences]) => {
     const kept = sentences.slice(0, room)
@@ -192,6 +192,6 @@ export const errorResponses = (...statuses: number[]): Record<number, typeof Err
 
 const errorResponse = (status: number): typeof ErrorBody => {
   const [description, message] = documented[status] ?? ['', '']
-  const example = { message, code: codeOf(status), ...(status === 422 && cityErrors) }
+  const example = { message, code: findCode(status), ...(status === 422 && cityErrors) }
   return { ...ErrorBody, description, examples: [example] }
 }

@@ -181,13 +181,13 @@ const limits: Record<string, (schema: TSchema, value: never) => string | undefin
     if (value.length < minItems) return `have at least ${minItems} ${plural(minItems, 'item')}`
     return uniqueItems && 'not have the same item twice'
   },
-  number: schema => boundsOf(schema),
-  integer: schema => boundsOf(schema),
+  number: schema => wordBounds(schema),
+  integer: schema => wordBounds(schema),
   object: ({ properties = {}, minProperties }) =>
     minProperties && `have at least ${minProperties} of ${Object.keys(properties).join(', ')}`,
 }
 
-const boundsOf = ({ type, minimum, maximum, exclusiveMinimum }: TSchema): string => {
+const wordBounds = ({ type, minimum, maximum, exclusiveMinimum }: TSchema): string => {
   const bounds = Object.entries({ 'at least': minimum, 'more than': exclusiveMinimum, 'at most': maximum })
   const given = bounds.filter(([, bound]) => bound !== undefined).map(bound => bound.join(' '))
   return `be ${article(type)} ${type}${given.length > 0 ? ` of ${given.join(' and ')}` : ''}`

@@ -22,7 +22,7 @@ export const isDate = (text: string): boolean => {
 const hour = 3_600_000
 
 /** Returns the first and the last millisecond of a date, in UTC, or of a time. */
-export const spanOf = (at: DateOrTime): { first: number; last: number } => {
+export const findSpan = (at: DateOrTime): { first: number; last: number } => {
   if ('time' in at) return { first: Date.parse(at.time), last: Date.parse(at.time) }
   const first = Date.parse(at.date)
   return { first, last: first + 24 * hour - 1 }
@@ -31,6 +31,6 @@ export const spanOf = (at: DateOrTime): { first: number; last: number } => {
 /** Returns true if a range is empty in every time zone: they lie between 12 hours behind UTC and 14 before it. */
 export const isAfter = (from: DateOrTime, to: DateOrTime): boolean => {
   if ('date' in from && 'date' in to) return from.date > to.date
-  const start = spanOf(from).first - ('date' in from ? 14 * hour : 0)
-  return start > spanOf(to).last + ('date' in to ? 12 * hour : 0)
+  const start = findSpan(from).first - ('date' in from ? 14 * hour : 0)
+  return start > findSpan(to).last + ('date' in to ? 12 * hour : 0)
 }

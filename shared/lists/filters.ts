@@ -140,19 +140,19 @@ interface RowFilter<Row> extends Filter<string> {
 type Value = string | number | boolean | null | undefined
 
 /** Texts compare without letter case and extra white space. */
-const keyOf = (value: Value): string => nameKey(String(value ?? ''))
+const toKey = (value: Value): string => nameKey(String(value ?? ''))
 
 /** Part of a field's text. */
 export const part = <Row>(fieldOf: (row: Row) => Value, description: string): RowFilter<Row> => ({
   schema: FilterText(description),
   read: nameKey,
-  matches: (row, text) => keyOf(fieldOf(row)).includes(text),
+  matches: (row, text) => toKey(fieldOf(row)).includes(text),
 })
 
 /** The whole of a field. */
 export const whole = <Row>(fieldOf: (row: Row) => Value, description: string): RowFilter<Row> => ({
   ...part(fieldOf, description),
-  matches: (row, text) => keyOf(fieldOf(row)) === text,
+  matches: (row, text) => toKey(fieldOf(row)) === text,
 })
 
 /** A field that is one of `values`. */

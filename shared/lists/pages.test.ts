@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import { createServer } from '../edge/server.ts'
 import { FilterText, listQuery, text } from './filters.ts'
-import { ListOf, pageFields, pageOf, toPage } from './pages.ts'
+import { ListBody, pageFields, toPage, writePage } from './pages.ts'
 
 const { schema: Query } = listQuery(pageFields, { name: text('Part of it.') })
 const total = 32
@@ -17,9 +17,9 @@ const app = await createServer({
   publicUrl: 'http://courier.example:3000',
   isReady: async () => {},
 })
-const schema = { querystring: Query, response: { 200: ListOf(Type.Integer(), 7) } }
-app.get('/numbers', { schema }, async request => pageOf(request, request.query, numbers))
-app.get('/nothing', { schema }, async request => pageOf(request, request.query, []))
+const schema = { querystring: Query, response: { 200: ListBody(Type.Integer(), 7) } }
+app.get('/numbers', { schema }, async request => writePage(request, request.query, numbers))
+app.get('/nothing', { schema }, async request => writePage(request, request.query, []))
 app.get('/name', { schema: { querystring: Query } }, async request => ({
   name: (request.query as Record<string, unknown>)['filter[name]'],
 }))

@@ -58,7 +58,7 @@ const Link = Type.Union([Type.String(), Type.Null()])
 const RowNumber = Type.Union([Type.Integer(), Type.Null()])
 
 /** The response of a list: only `data` when the whole list was requested. `example` is a row. */
-export const ListOf = <Row extends TSchema>(row: Row, example: Static<Row>) =>
+export const ListBody = <Row extends TSchema>(row: Row, example: Static<Row>) =>
   Type.Object(
     {
       data: Type.Array(row),
@@ -90,7 +90,7 @@ const exampleAddress: RequestAddress = { publicUrl: 'https://courier.example', o
 export const toPage = <Row>(address: RequestAddress, wanted: WantedPage, rows: readonly Row[], total: number) => {
   const { page, perPage, offset } = wanted
   const lastPage = Math.max(1, Math.ceil(total / perPage))
-  const { path, linkTo } = linksOf(address)
+  const { path, linkTo } = writeLinks(address)
   const isEmpty = rows.length === 0
   return {
     data: [...rows],
@@ -113,7 +113,7 @@ export const toPage = <Row>(address: RequestAddress, wanted: WantedPage, rows: r
 }
 
 /** The URL of a request without its query, and links that repeat the request with another page. */
-export const linksOf = ({ publicUrl, originalUrl }: RequestAddress) => {
+export const writeLinks = ({ publicUrl, originalUrl }: RequestAddress) => {
   const [local = '', query = ''] = originalUrl.split(/\?(.*)/s)
   const path = publicUrl + local
   const fields = new URLSearchParams(query)
@@ -124,7 +124,7 @@ export const linksOf = ({ publicUrl, originalUrl }: RequestAddress) => {
 }
 
 /** The page of `rows`, the whole list, that `query` requests. */
-export const pageOf = <Row>(address: RequestAddress, query: PageQuery, rows: readonly Row[]) => {
+export const writePage = <Row>(address: RequestAddress, query: PageQuery, rows: readonly Row[]) => {
   const wanted = wantedPage(query)
   if (!wanted) return { data: [...rows] }
   return toPage(address, wanted, rows.slice(wanted.offset, wanted.offset + wanted.perPage), rows.length)

@@ -50,7 +50,7 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
 const closeIfSilent = (pool: pg.Pool, error: Error): void => {
   const { _idle: idle } = pool as unknown as { _idle: { client: pg.PoolClient }[] }
   if (/query read timeout/i.test(error.message))
-    for (const { client } of [...idle]) streamOf(client).destroy(new Error('another connection is silent'))
+    for (const { client } of [...idle]) findStream(client).destroy(new Error('another connection is silent'))
 }
 
 /**
@@ -177,7 +177,7 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
 
 const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Promise<pg.QueryResult> =>
   new Promise((resolve, reject) => {
-    const silence = setTimeout(() => streamOf(client).destroy(new Error('query read timeout')), silentMilliseconds)
+    const silence = setTimeout(() => findStream(client).destroy(new Error('query read timeout')), silentMilliseconds)
     const reading = new TenantQuery(
       tenant,
       query,
@@ -247,12 +247,12 @@ const abandon = (client: pg.PoolClient): Promise<void> =>
  * counts the writes.
  */
 const sendTogether = (client: pg.PoolClient): void => {
-  const stream = streamOf(client)
+  const stream = findStream(client)
   stream.cork()
   process.nextTick(() => stream.uncork())
 }
 
-const streamOf = (client: pg.PoolClient): Socket =>
+const findStream = (client: pg.PoolClient): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream
 
 const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {

@@ -48,11 +48,11 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
     )
   const lookUp = batchReads(readTenant)
   const lookUpInFlood = batchFlood(pool, readTenant)
-  const keyOf = (tenant: string, hash: string): string => `${hash} ${tenant}`
+  const toKey = (tenant: string, hash: string): string => `${hash} ${tenant}`
 
   const find = async (tenant: string, token: string, flood = false): Promise<Caller | undefined> => {
     const hash = hashToken(token).toString('base64')
-    const key = keyOf(tenant, hash)
+    const key = toKey(tenant, hash)
     const start = performance.now()
     let caller = callers.get(key)
     if (!caller) {
@@ -64,7 +64,7 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
     return caller
   }
   const forget = (tenant: string, token: string): void => {
-    callers.delete(keyOf(tenant, hashToken(token).toString('base64')))
+    callers.delete(toKey(tenant, hashToken(token).toString('base64')))
   }
   return Object.assign(find, { forget })
 }

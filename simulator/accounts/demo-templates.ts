@@ -1,4 +1,4 @@
-import { keyOf, type Template, type TemplateComponent } from './template.ts'
+import { type Template, type TemplateComponent, toKey } from './template.ts'
 
 const body = (text: string): TemplateComponent => ({ type: 'BODY', text })
 const footer: TemplateComponent = { type: 'FOOTER', text: 'Reply STOP to hear no more from us' }
@@ -65,5 +65,5 @@ const templates: Template[] = [
   ]),
 ]
 
-/** The templates by `keyOf`, in the order in which they are listed. */
-export const catalogue: ReadonlyMap<string, Template> = new Map(templates.map(template => [keyOf(template), template]))
+/** The templates by `toKey`, in the order in which they are listed. */
+export const catalogue: ReadonlyMap<string, Template> = new Map(templates.map(template => [toKey(template), template]))

@@ -28,11 +28,14 @@ export const readAccounts = async (
   paths: readonly string[],
   environment: Record<string, string | undefined>,
 ): Promise<ChannelAccount[]> => {
-  const accounts = await Promise.all(paths.map(path => readFileOf(path, environment)))
+  const accounts = await Promise.all(paths.map(path => readAccountFile(path, environment)))
   return accounts.flat()
 }
 
-const readFileOf = async (path: string, environment: Record<string, string | undefined>): Promise<ChannelAccount[]> => {
+const readAccountFile = async (
+  path: string,
+  environment: Record<string, string | undefined>,
+): Promise<ChannelAccount[]> => {
   const refuse = (problem: string): never => {
     throw new Error(`${path}, of SIMULATOR_ACCOUNTS: ${problem}`)
   }
@@ -41,13 +44,13 @@ const readFileOf = async (path: string, environment: Record<string, string | und
     .catch(error => refuse(error.message))
   const [problem] = Value.Errors(NotifierFile, file)
   if (!Value.Check(NotifierFile, file)) return refuse(`${problem?.path} ${problem?.message}`)
-  const secretOf = (secret: string | { env: string }): string =>
+  const readSecret = (secret: string | { env: string }): string =>
     typeof secret === 'string' ? secret : (environment[secret.env] ?? refuse(`${secret.env} is not set`))
   return file.channels.map(channel => ({
     phoneNumberId: channel.phone_number_id,
     wabaId: channel.waba_id,
     name: channel.name ?? channel.phone_number_id,
-    accessToken: secretOf(channel.access_token),
-    appSecret: secretOf(channel.app_secret),
+    accessToken: readSecret(channel.access_token),
+    appSecret: readSecret(channel.app_secret),
   }))
 }

@@ -29,19 +29,19 @@ export interface Template {
 }
 
 /** `order_created` exists once in each language. */
-export const keyOf = ({ name, language }: Pick<Template, 'name' | 'language'>): string => `${name}/${language}`
+export const toKey = ({ name, language }: Pick<Template, 'name' | 'language'>): string => `${name}/${language}`
 
 /** Returns the part of that type, and the distinct placeholders of its text in order: `1`, `2` or names. */
-export const partOf = ({ components }: Template, type: TemplateComponent['type']) => {
+export const findPart = ({ components }: Template, type: TemplateComponent['type']) => {
   const component = components.find(component => component.type === type)
-  return { ...component, placeholders: placeholdersOf(component?.text) }
+  return { ...component, placeholders: listPlaceholders(component?.text) }
 }
 
-export const buttonsOf = (template: Template): Button[] => partOf(template, 'BUTTONS').buttons ?? []
+export const listButtons = (template: Template): Button[] => findPart(template, 'BUTTONS').buttons ?? []
 
 const placeholder = /\{\{\s*([a-z0-9_]+)\s*\}\}/g
 
-export const placeholdersOf = (text = ''): string[] => [
+export const listPlaceholders = (text = ''): string[] => [
   ...new Set(Array.from(text.matchAll(placeholder), match => match[1] ?? '')),
 ]
 

@@ -7,17 +7,17 @@ import type { World } from '../world/world.ts'
 type Scope = (typeof scopes)[number]
 
 /** Returns the token of a request; throws 104 without one, 190 for one that is unknown, revoked or expired. */
-export const tokenOf = (world: World, request: FastifyRequest): AccessToken => {
+export const findToken = (world: World, request: FastifyRequest): AccessToken => {
   const given = bearerToken(request.headers.authorization)
   if (given === undefined) throw new GraphError(104)
   const token = world.accounts.tokens.get(given)
-  const error = token ? tokenErrorOf(token) : new GraphError(190)
+  const error = token ? findTokenError(token) : new GraphError(190)
   if (error) throw error
   return token as AccessToken
 }
 
 /** Returns why a known token is refused. */
-export const tokenErrorOf = ({ revoked, expires_at }: AccessToken): GraphError | undefined => {
+export const findTokenError = ({ revoked, expires_at }: AccessToken): GraphError | undefined => {
   const now = Date.now()
   if (revoked)
     return new GraphError(190, {
@@ -37,8 +37,8 @@ export const tokenErrorOf = ({ revoked, expires_at }: AccessToken): GraphError |
  * Returns the number `id` when the request's token may use it; throws 100/33 otherwise, 10 when the token lacks the
  * scope.
  */
-export const numberOf = (world: World, request: FastifyRequest, id: string, scope: Scope): PhoneNumber => {
-  const token = tokenOf(world, request)
+export const findNumber = (world: World, request: FastifyRequest, id: string, scope: Scope): PhoneNumber => {
+  const token = findToken(world, request)
   const number = world.accounts.numbers.get(id)
   if (!number || !token.waba_ids.includes(number.waba_id)) throw objectMissing(request.method, id)
   if (!token.scopes.includes(scope)) throw new GraphError(10)
@@ -51,7 +51,7 @@ export const numberOf = (world: World, request: FastifyRequest, id: string, scop
 export const checkAccount = (world: World, request: FastifyRequest, wabaId: string): void => {
   // A GET of an account without a token gets this error (docs/contributors/messaging-api.md#error-table).
   if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })
-  const token = tokenOf(world, request)
+  const token = findToken(world, request)
   if (!world.accounts.numbers.values().some(number => number.waba_id === wabaId))
     throw objectMissing(request.method, wabaId)
   if (!token.waba_ids.includes(wabaId) || !token.scopes.includes('whatsapp_business_management'))

@@ -1,4 +1,4 @@
-import { type Button, buttonsOf, partOf, placeholdersOf, type Template } from '../accounts/template.ts'
+import { type Button, findPart, listButtons, listPlaceholders, type Template } from '../accounts/template.ts'
 import { GraphError } from '../graph/errors.ts'
 import type { Component, Parameter } from '../messages/bodies.ts'
 import { fill } from '../messages/message.ts'
@@ -19,14 +19,14 @@ export const checkParameters = (template: Template, components: Component[]): vo
     if (!['header', 'body', 'button'].includes(type.toLowerCase()))
       refuse(100, `Unknown component type "${type.slice(0, 50)}"`)
   for (const part of ['header', 'body'] as const) checkPart(template, part, components)
-  checkButtons(buttonsOf(template), components)
+  checkButtons(listButtons(template), components)
 }
 
 const checkPart = (template: Template, part: 'header' | 'body', components: Component[]): void => {
   const [component, second] = components.filter(({ type }) => type.toLowerCase() === part)
   if (second) refuse(100, `There is more than one ${part} component`)
   const parameters = component?.parameters ?? []
-  const { format = 'TEXT', text = '', placeholders } = partOf(template, part === 'header' ? 'HEADER' : 'BODY')
+  const { format = 'TEXT', text = '', placeholders } = findPart(template, part === 'header' ? 'HEADER' : 'BODY')
   if (format !== 'TEXT') return checkMedia(format, parameters)
   for (const parameter of parameters) checkText(part, parameter)
   const [given, expected] = [parameters.length, placeholders.length]
@@ -70,7 +70,7 @@ const checkButtons = (buttons: Button[], components: Component[]): void => {
   const given = components.filter(({ type }) => type.toLowerCase() === 'button')
   for (const component of given) checkButton(buttons, component)
   for (const [index, { type, url }] of buttons.entries()) {
-    const needsParameter = type === 'COPY_CODE' || (type === 'URL' && placeholdersOf(url).length > 0)
+    const needsParameter = type === 'COPY_CODE' || (type === 'URL' && listPlaceholders(url).length > 0)
     if (needsParameter && !given.some(component => Number(component.index) === index))
       refuse(131008, `buttons: Button at index ${index} of type ${words[type]} requires a parameter`)
   }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { AccessToken, PhoneNumber } from '../accounts/account.ts'
 import { GraphError, nonexistingField, parameterRequired } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
-import { numberOf, tokenErrorOf, tokenOf } from './caller.ts'
+import { findNumber, findToken, findTokenError } from './caller.ts'
 import { respond } from './respond.ts'
 
 interface OfNumber {
@@ -13,7 +13,7 @@ interface OfNumber {
 /** The requests about a phone number (docs/contributors/messaging-api.md#register, #numbers-and-tokens). */
 export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<OfNumber>('/:id/register', (request, reply) => {
-    const number = numberOf(world, request, request.params.id, 'whatsapp_business_management')
+    const number = findNumber(world, request, request.params.id, 'whatsapp_business_management')
     const pin = checkRegistration(number, request.body)
     return respond(world, request, reply, () => {
       Object.assign(number, { registered: true, pin })
@@ -22,8 +22,8 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
   })
 
   app.get<OfNumber>('/:id', (request, reply) => {
-    const number = numberOf(world, request, request.params.id, 'whatsapp_business_management')
-    const known = fieldsOf(number)
+    const number = findNumber(world, request, request.params.id, 'whatsapp_business_management')
+    const known = listFields(number)
     const names = request.query.fields?.split(',').map(name => name.trim()) ?? defaultFields
     const unknown = names.find(name => !Object.hasOwn(known, name))
     if (unknown !== undefined) throw nonexistingField(unknown, 'WhatsAppBusinessPhoneNumber')
@@ -35,7 +35,7 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
 const defaultFields = ['verified_name', 'code_verification_status', 'display_phone_number', 'quality_rating', 'id']
 
 /** Returns the fields that a client may request of a number (docs/contributors/messaging-api.md#numbers-and-tokens). */
-const fieldsOf = (number: PhoneNumber): Record<string, unknown> => ({
+const listFields = (number: PhoneNumber): Record<string, unknown> => ({
   id: number.phone_number_id,
   display_phone_number: number.display_phone_number,
   verified_name: number.verified_name,
@@ -45,10 +45,10 @@ const fieldsOf = (number: PhoneNumber): Record<string, unknown> => ({
   status: number.registered ? 'CONNECTED' : 'DISCONNECTED',
   platform_type: number.registered ? 'CLOUD_API' : 'NOT_APPLICABLE',
   throughput: { level: number.registered ? 'STANDARD' : 'NOT_APPLICABLE' },
-  health_status: healthOf(number),
+  health_status: viewHealth(number),
 })
 
-const healthOf = ({ registered, phone_number_id, waba_id }: PhoneNumber) => {
+const viewHealth = ({ registered, phone_number_id, waba_id }: PhoneNumber) => {
   const can_send_message = registered ? 'AVAILABLE' : 'BLOCKED'
   const error = {
     error_code: 133010,
@@ -87,7 +87,7 @@ const checkRegistration = (number: PhoneNumber, body: unknown): string => {
 /** The request about a token (docs/contributors/messaging-api.md#numbers-and-tokens); it has no id in its path. */
 export const tokenRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<{ Querystring: { input_token?: string } }>('/debug_token', (request, reply) => {
-    tokenOf(world, request)
+    findToken(world, request)
     const { input_token } = request.query
     if (!input_token) throw parameterRequired('input_token')
     const data = describeToken(world.accounts.tokens.get(input_token))
@@ -96,7 +96,7 @@ export const tokenRoutes: FastifyPluginAsync<{ world: World }> = async (app, { w
 }
 
 const describeToken = (token: AccessToken | undefined): object => {
-  const error = token ? tokenErrorOf(token) : new GraphError(190)
+  const error = token ? findTokenError(token) : new GraphError(190)
   const { code, message, options } = error ?? {}
   const refusal = error && { error: { code, message, ...(options?.subcode && { subcode: options.subcode }) } }
   if (!token) return { ...refusal, is_valid: false, scopes: [] }

@@ -21,7 +21,7 @@ export const readMessage = (body: unknown): MessageBody => {
       details: `The simulator takes messages of type template, text and interactive, not ${asked}.`,
     })
   const [first] = schemaErrors(schemas[asked as keyof typeof schemas] ?? TemplateBody, body)
-  throw refusalOf(first as ValueError)
+  throw toRefusal(first as ValueError)
 }
 
 const withUniqueButtons = (body: MessageBody): MessageBody => {
@@ -33,7 +33,7 @@ const withUniqueButtons = (body: MessageBody): MessageBody => {
   return body
 }
 
-const refusalOf = ({ path, type, value, schema }: ValueError): GraphError => {
+const toRefusal = ({ path, type, value, schema }: ValueError): GraphError => {
   const parts = path.slice(1).split('/')
   const name = parts.join('.')
   switch (type) {
@@ -62,7 +62,7 @@ const shown = (value: unknown): string => (typeof value === 'string' ? value : J
  * Returns the recipient in digits (docs/contributors/messaging-api.md#recipient). Bare digits count as an international
  * number.
  */
-export const recipientOf = (to: string): string => {
+export const readRecipient = (to: string): string => {
   const digits = to.replace(/[+\-() ]/g, '')
   if (!/^[1-9][0-9]{5,14}$/.test(digits))
     throw new GraphError(131009, { details: `to: "${shown(to)}" is not a phone number` })

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GraphError } from '../graph/errors.ts'
 import type { Trouble } from '../trouble/trouble.ts'
-import { requestNameOf } from '../world/request-log.ts'
+import { nameRequest } from '../world/request-log.ts'
 import type { World } from '../world/world.ts'
 
 /** Applies an outage, or a script that does not wait for the body, to a request. */
@@ -10,7 +10,7 @@ export const meetBeforeReading = (
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply | undefined => {
-  const refused = world.scripts.take(requestNameOf(request.url), false)
+  const refused = world.scripts.take(nameRequest(request.url), false)
   const mode = refused ? 'reset' : world.outage
   if (mode === null) return undefined
   if (mode === 'unavailable') throw new GraphError(2, { transient: true })
@@ -31,7 +31,7 @@ export const respond = (
   act: () => object,
   recipient?: string,
 ): FastifyReply => {
-  const trouble = world.scripts.take(requestNameOf(request.url), true, recipient)
+  const trouble = world.scripts.take(nameRequest(request.url), true, recipient)
   if (trouble?.kind === 'error') {
     const { code, details, http_status: status, retry_after_seconds: retryAfterSeconds } = trouble
     throw new GraphError(code, { details, status, retryAfterSeconds })

@@ -1,24 +1,24 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { PhoneNumber } from '../accounts/account.ts'
 import { catalogue } from '../accounts/demo-templates.ts'
-import { keyOf, type Template } from '../accounts/template.ts'
+import { type Template, toKey } from '../accounts/template.ts'
 import { GraphError } from '../graph/errors.ts'
 import type { MessageBody } from '../messages/bodies.ts'
 import { type Message, messageId } from '../messages/message.ts'
 import { isOpen, planStatuses } from '../world/report.ts'
 import type { World } from '../world/world.ts'
-import { numberOf } from './caller.ts'
+import { findNumber } from './caller.ts'
 import { checkParameters } from './check-parameters.ts'
-import { readMessage, recipientOf } from './read-message.ts'
+import { readMessage, readRecipient } from './read-message.ts'
 import { respond } from './respond.ts'
 
 /** The request that sends a message (docs/merchants/contract.md#send, docs/contributors/messaging-api.md#send). */
 export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
-    const sender = numberOf(world, request, request.params.id, 'whatsapp_business_messaging')
+    const sender = findNumber(world, request, request.params.id, 'whatsapp_business_messaging')
     if (!sender.registered) throw new GraphError(133010)
     const body = readMessage(request.body)
-    const message = messageOf(sender, body)
+    const message = makeMessage(sender, body)
     if (message.template) checkParameters(message.template, message.components)
     else if (!isOpen(world, sender.phone_number_id, message.to)) throw new GraphError(131047)
     if (message.to === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
@@ -38,8 +38,8 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
   })
 }
 
-const messageOf = (sender: PhoneNumber, body: MessageBody): Message => {
-  const to = recipientOf(body.to)
+const makeMessage = (sender: PhoneNumber, body: MessageBody): Message => {
+  const to = readRecipient(body.to)
   const common = { id: messageId(to), phoneNumberId: sender.phone_number_id, to, acceptedAt: 0, statuses: [] }
   const message = {
     ...common,
@@ -66,7 +66,7 @@ const messageOf = (sender: PhoneNumber, body: MessageBody): Message => {
 }
 
 const sendableTemplate = (name: string, language: string): Template => {
-  const template = catalogue.get(keyOf({ name, language }))
+  const template = catalogue.get(toKey({ name, language }))
   if (template?.status === 'APPROVED') return template
   if (template?.status === 'PAUSED') throw new GraphError(132015)
   throw new GraphError(132001, {

@@ -37,19 +37,19 @@ const readPage = (query: OfAccount['Querystring'], address: string): object => {
   const limit = Number(query.limit ?? '25')
   if (!Number.isInteger(limit) || limit < 1)
     throw new GraphError(100, { message: '(#100) Param limit must be a positive integer' })
-  const start = templates.findIndex(template => cursorOf(template) === query.after) + 1
+  const start = templates.findIndex(template => writeCursor(template) === query.after) + 1
   if (query.after !== undefined && start === 0) throw new GraphError(100)
   const page = templates.slice(start, start + limit)
   const data = page.map(template => pick(template, ['id', ...fields]))
   const [first, last] = [page[0], page.at(-1)]
   if (!first || !last) return { data }
-  const after = cursorOf(last)
+  const after = writeCursor(last)
   const next = `${address}?${new URLSearchParams({ ...query, after })}`
   const isLast = start + page.length === templates.length
-  return { data, paging: { cursors: { before: cursorOf(first), after }, ...(!isLast && { next }) } }
+  return { data, paging: { cursors: { before: writeCursor(first), after }, ...(!isLast && { next }) } }
 }
 
-const cursorOf = ({ id }: Template): string => Buffer.from(`after ${id}`).toString('base64url')
+const writeCursor = ({ id }: Template): string => Buffer.from(`after ${id}`).toString('base64url')
 
 const pick = (template: Template, fields: string[]): object =>
   Object.fromEntries(

@@ -1,9 +1,9 @@
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { required, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { PhoneNumber } from '../accounts/account.ts'
-import { buttonsOf } from '../accounts/template.ts'
+import { listButtons } from '../accounts/template.ts'
 import type { Behaviour } from '../basics/behaviour.ts'
-import { type Message, type MessageFilter, viewOf } from '../messages/message.ts'
+import { type Message, type MessageFilter, viewMessage } from '../messages/message.ts'
 import type { Outage, Script } from '../trouble/trouble.ts'
 import { receive, reportStatus } from '../world/report.ts'
 import { letGo, type World } from '../world/world.ts'
@@ -11,14 +11,14 @@ import type { Inbound, Press, StatusReport } from './bodies.ts'
 
 /** Creates the actions of the control routes; a test in the same process runs them directly. */
 export const createControl = (world: World) => ({
-  summary: () => summaryOf(world),
+  summary: () => summarize(world),
   /** Applies the changes; omitted fields keep their values. */
   behave: (change: Partial<Behaviour>): Behaviour => Object.assign(world.behaviour, change),
   putNumber: world.accounts.putNumber,
   putToken: world.accounts.putToken,
   /** Lists accepted messages, newest first. */
   messages: ({ to, limit, ...filter }: MessageFilter & { limit?: number } = {}) =>
-    first(world.messages.list({ ...filter, to: to?.replace(/\D/g, '') }), limit).map(viewOf),
+    first(world.messages.list({ ...filter, to: to?.replace(/\D/g, '') }), limit).map(viewMessage),
   /** Lists inbound messages, newest first. */
   inbox: (limit?: number) => first(world.inbox.newestFirst(), limit),
   /** Lists requests of the messaging API, refused ones too, newest first. */
@@ -71,13 +71,13 @@ const pickMessage = ({ messages }: World, id: string): Message => {
 const buttonAt = ({ replies, template, components }: Message, index: number): { text: string; payload: string } => {
   const reply = replies[index]
   if (reply) return { text: reply.title, payload: reply.id }
-  const button = template && buttonsOf(template)[index]
+  const button = template && listButtons(template)[index]
   if (button?.type !== 'QUICK_REPLY') throw invalid({ index: [selectedInvalid('index')] })
   const given = components.find(component => Number(component.index ?? -1) === index)
   return { text: button.text, payload: given?.parameters?.[0]?.payload ?? button.text }
 }
 
-const summaryOf = (world: World) => ({
+const summarize = (world: World) => ({
   now: new Date().toISOString(),
   accepted: world.messages.accepted(),
   calls: world.requests.counts(),

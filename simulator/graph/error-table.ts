@@ -100,4 +100,4 @@ export const errorTable: Record<number, ErrorFacts> = {
 /** Plain Graph errors carry no `error_data` (docs/contributors/messaging-api.md#error-format). */
 export const isPlainGraphCode = (code: number): boolean => code < 1000 || code === 80007 || code === 80008
 
-export const factsOf = (code: number): ErrorFacts => errorTable[code] ?? { status: 400, title: 'Unknown error' }
+export const findFacts = (code: number): ErrorFacts => errorTable[code] ?? { status: 400, title: 'Unknown error' }

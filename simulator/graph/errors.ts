@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { factsOf, isPlainGraphCode } from './error-table.ts'
+import { findFacts, isPlainGraphCode } from './error-table.ts'
 
 interface GraphErrorOptions {
   details?: string | undefined
@@ -20,21 +20,21 @@ export class GraphError extends Error {
   readonly options: GraphErrorOptions
 
   constructor(code: number, options: GraphErrorOptions = {}) {
-    const { title, bare } = factsOf(code)
+    const { title, bare } = findFacts(code)
     super(options.message ?? (bare ? title : `(#${code}) ${title}`))
     this.code = code
     this.options = options
   }
 
   get status(): number {
-    return this.options.status ?? factsOf(this.code).status
+    return this.options.status ?? findFacts(this.code).status
   }
 }
 
 /** Builds the body of docs/contributors/messaging-api.md#error-format. */
 export const errorBody = ({ message, code, options }: GraphError) => {
   const { subcode, type = 'OAuthException', transient } = options
-  const details = options.details ?? (isPlainGraphCode(code) ? undefined : detailsOf(code))
+  const details = options.details ?? (isPlainGraphCode(code) ? undefined : findDetails(code))
   return {
     error: {
       message,
@@ -49,7 +49,8 @@ export const errorBody = ({ message, code, options }: GraphError) => {
 }
 
 /** Returns the `details` of a code that is returned or sent without a reason of its own. */
-export const detailsOf = (code: number): string => factsOf(code).details ?? `${factsOf(code).title.replace(/\.$/, '')}.`
+export const findDetails = (code: number): string =>
+  findFacts(code).details ?? `${findFacts(code).title.replace(/\.$/, '')}.`
 
 /**
  * Returns the error for a wrong or inaccessible object (docs/contributors/messaging-api.md#error-table): one error for

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { buttonsOf, hydrate, partOf, type Template } from '../accounts/template.ts'
+import { findPart, hydrate, listButtons, type Template } from '../accounts/template.ts'
 import { createRing } from '../basics/ring.ts'
 import type { StatusWord } from '../trouble/trouble.ts'
 import type { Component, Parameter, Reply } from './bodies.ts'
@@ -56,7 +56,7 @@ export const createMessageLog = () => {
 const isoTime = (at: number): string => new Date(at).toISOString()
 
 /** Shows a message as control does. */
-export const viewOf = ({ template, components, text, replies, statuses, ...message }: Message) => ({
+export const viewMessage = ({ template, components, text, replies, statuses, ...message }: Message) => ({
   id: message.id,
   phone_number_id: message.phoneNumberId,
   to: message.to,
@@ -72,11 +72,11 @@ export const viewOf = ({ template, components, text, replies, statuses, ...messa
 /** Renders the message as the recipient reads it. */
 const render = (template: Template, components: Component[]) => {
   const [header, body, footer] = (['HEADER', 'BODY', 'FOOTER'] as const).map(type => {
-    const { format = 'TEXT', text } = partOf(template, type)
+    const { format = 'TEXT', text } = findPart(template, type)
     const given = components.find(component => component.type.toUpperCase() === type)?.parameters ?? []
     return format === 'TEXT' ? text && fill(text, given) : `[${format.toLowerCase()}]`
   })
-  const buttons = buttonsOf(template).map(({ text }) => text)
+  const buttons = listButtons(template).map(({ text }) => text)
   return { ...(header && { header }), body: body ?? '', ...(footer && { footer }), buttons }
 }
 

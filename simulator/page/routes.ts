@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { FastifyPluginAsync } from 'fastify'
 
-const hashOf = (content = ''): string => `'sha256-${createHash('sha256').update(content).digest('base64')}'`
+const hashSource = (content = ''): string => `'sha256-${createHash('sha256').update(content).digest('base64')}'`
 
 /** The page that shows the accepted messages. Its policy admits only its own style, script and requests. */
 export const page: FastifyPluginAsync = async app => {
@@ -11,8 +11,8 @@ export const page: FastifyPluginAsync = async app => {
   const [, style, , script] = html.split(/<\/?style>|<script type="module">|<\/script>/)
   const policy = [
     "default-src 'none'",
-    `style-src ${hashOf(style)}`,
-    `script-src ${hashOf(script)} 'self'`,
+    `style-src ${hashSource(style)}`,
+    `script-src ${hashSource(script)} 'self'`,
     "connect-src 'self'",
     'img-src data:',
     "base-uri 'none'",

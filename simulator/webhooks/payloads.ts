@@ -1,6 +1,6 @@
 import type { PhoneNumber } from '../accounts/account.ts'
-import { factsOf } from '../graph/error-table.ts'
-import { detailsOf } from '../graph/errors.ts'
+import { findFacts } from '../graph/error-table.ts'
+import { findDetails } from '../graph/errors.ts'
 import type { Message } from '../messages/message.ts'
 
 /** An update: a status, or an inbound message with its sender. */
@@ -10,7 +10,7 @@ export type Update = { status: object } | { contact: object; message: object }
  * Builds a status event (docs/contributors/messaging-api.md#status-events). A window is open within 24 hours of an
  * inbound message.
  */
-export const statusOf = (
+export const writeStatus = (
   message: Message,
   { status, at, code }: Message['statuses'][number],
   isWindowOpen: boolean,
@@ -20,23 +20,23 @@ export const statusOf = (
   timestamp: seconds(at),
   recipient_id: message.to,
   ...(message.callback !== undefined && { biz_opaque_callback_data: message.callback }),
-  ...(code === undefined ? priceOf(message, status, at, isWindowOpen) : { errors: [errorOf(code)] }),
+  ...(code === undefined ? writePrice(message, status, at, isWindowOpen) : { errors: [toError(code)] }),
 })
 
 const seconds = (at: number): string => String(Math.floor(at / 1000))
 
-const errorOf = (code: number): object => ({
+const toError = (code: number): object => ({
   code,
-  title: factsOf(code).title,
-  message: factsOf(code).title,
-  error_data: { details: detailsOf(code) },
+  title: findFacts(code).title,
+  message: findFacts(code).title,
+  error_data: { details: findDetails(code) },
   href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
 })
 
 /**
  * `sent` carries a price, and so does the first of `delivered` and `read` (docs/contributors/messaging-api.md#pricing).
  */
-const priceOf = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
+const writePrice = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
   if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
   const category = message.template?.category.toLowerCase() ?? 'service'
   const conversation = {
@@ -62,14 +62,14 @@ export const envelope = (number: PhoneNumber, updates: Update[]): object => {
     else {
       statuses = event && [event]
       const content = 'status' in update ? { statuses } : { contacts: [update.contact], messages: [update.message] }
-      changes.push({ field: 'messages', value: { ...headOf(number), ...content } })
+      changes.push({ field: 'messages', value: { ...writeHead(number), ...content } })
     }
   }
   const entry = { id: number.waba_id, time: Math.floor(Date.now() / 1000), changes }
   return { object: 'whatsapp_business_account', entry: [entry] }
 }
 
-export const headOf = ({ display_phone_number, phone_number_id }: PhoneNumber) => ({
+export const writeHead = ({ display_phone_number, phone_number_id }: PhoneNumber) => ({
   messaging_product: 'whatsapp',
   metadata: { display_phone_number: display_phone_number.replace(/\D/g, ''), phone_number_id },
 })

@@ -1,7 +1,7 @@
 import type { PhoneNumber } from '../accounts/account.ts'
 import { type Message, messageId } from '../messages/message.ts'
 import type { StatusWord } from '../trouble/trouble.ts'
-import { headOf, statusOf } from '../webhooks/payloads.ts'
+import { writeHead, writeStatus } from '../webhooks/payloads.ts'
 import type { InboundView, World } from './world.ts'
 
 /** The delay of a status after the one before it, in milliseconds, before the delay factor. */
@@ -20,7 +20,7 @@ export const planStatuses = (world: World, message: Message): void => {
 export const reportStatus = (world: World, message: Message, status: StatusWord, code = 131000): void => {
   const step = { status, at: Date.now(), ...(status === 'failed' && { code }) }
   const isWindowOpen = isOpen(world, message.phoneNumberId, message.to, message.acceptedAt)
-  const event = statusOf(message, step, isWindowOpen)
+  const event = writeStatus(message, step, isWindowOpen)
   message.statuses.push(step)
   world.callback.send(message.phoneNumberId, { status: event })
 }
@@ -74,6 +74,6 @@ const tap = (number: PhoneNumber, { text, payload = text }: NonNullable<Inbound[
     ...(isReply
       ? { type: 'interactive', interactive: { type: 'button_reply', button_reply: { id: payload, title: text } } }
       : { type: 'button', button: { payload, text } }),
-    ...(message && { context: { from: headOf(number).metadata.display_phone_number, id: message.id } }),
+    ...(message && { context: { from: writeHead(number).metadata.display_phone_number, id: message.id } }),
   }
 }

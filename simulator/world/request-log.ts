@@ -21,7 +21,7 @@ export const createRequestLog = (capacity: number, logger: FastifyBaseLogger) =>
       const { httpStatus, code, trouble } = outcome
       const name = String(code ?? (httpStatus === 200 ? 'ok' : (trouble ?? httpStatus)))
       counts[name] = (counts[name] ?? 0) + 1
-      logger.debug({ request: requestNameOf(request.url), status: httpStatus, code, trouble }, 'request.done')
+      logger.debug({ request: nameRequest(request.url), status: httpStatus, code, trouble }, 'request.done')
       ring.push(show(request, outcome))
     },
     newestFirst: ring.newestFirst,
@@ -36,8 +36,8 @@ const show = (request: FastifyRequest, { httpStatus, code, details, trouble }: R
     at: new Date().toISOString(),
     method: request.method,
     path: request.url.split('?')[0] ?? '',
-    to: textOf(body.to),
-    biz_opaque_callback_data: textOf(body.biz_opaque_callback_data),
+    to: readText(body.to),
+    biz_opaque_callback_data: readText(body.biz_opaque_callback_data),
     http_status: httpStatus,
     code: code ?? null,
     details: details ?? null,
@@ -45,10 +45,10 @@ const show = (request: FastifyRequest, { httpStatus, code, details, trouble }: R
   }
 }
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 512) : null)
+const readText = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 512) : null)
 
 /** Returns which request a path names: its last word, or else the number itself. */
-export const requestNameOf = (url: string): RequestName => {
+export const nameRequest = (url: string): RequestName => {
   const word = (url.split('?')[0] ?? '').replace(/\/$/, '').split('/').at(-1) as RequestName
   return requestNames.includes(word) ? word : 'phone_number'
 }

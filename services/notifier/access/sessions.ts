@@ -48,7 +48,7 @@ interface Session {
 
 type Found = StaffToken | undefined | 'unconfirmed'
 
-const keyOf = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
+const toKey = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 
 /**
  * Caches the staff tokens of orders, with a grace period while it is away (docs/staff/staff.md#when-orders-is-away).
@@ -61,20 +61,20 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
   const pauses = new Map<string, number>()
 
   const liveFor = (milliseconds: number, token: WantedToken): StaffToken | undefined => {
-    const session = sessions.get(keyOf(token))
+    const session = sessions.get(toKey(token))
     if (!session || now() >= Math.min(session.endsAt, session.confirmedAt + milliseconds)) return undefined
     return session.staff
   }
 
   const store = (token: WantedToken, start: number, ordersNow: number, holder: StaffTokenHolder | null): Found => {
     if (!holder) {
-      sessions.delete(keyOf(token))
+      sessions.delete(toKey(token))
       return undefined
     }
     const { token_id: tokenId, name: staffName, roles, expires_at } = holder
     const endsAt = expires_at ? start + Date.parse(expires_at) - ordersNow : Number.POSITIVE_INFINITY
     const staff = { tokenId, staffName, roles }
-    sessions.set(keyOf(token), { staff, confirmedAt: start, endsAt })
+    sessions.set(toKey(token), { staff, confirmedAt: start, endsAt })
     return staff
   }
 
@@ -116,7 +116,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
    * Shares one request at a time between the look-ups of one tenant, or during a flood between those of all tenants.
    */
   const askOnce = (token: WantedToken, flood: boolean): Promise<Found> => {
-    const key = keyOf(token)
+    const key = toKey(token)
     const running = looking.get(key) ?? ask(flood ? '' : token.tenant, token).finally(() => looking.delete(key))
     looking.set(key, running)
     return running

@@ -25,7 +25,7 @@ export const createTokenFor = async (pool: pg.Pool, request: TokenRequest, by = 
 
 /** Lists the tokens of one tenant, or of all tenants, without their hashes. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
-  commands.listOf(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
+  commands.listHolders(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
 const findTokens = (tx: Tx, tenant: string) =>
   tx

@@ -28,13 +28,13 @@ export const judge = ({ number, token }: Findings, wabaId: string | null, now: D
   const warnings: string[] = []
   if (number.kind === 'received') judgeNumber(number.value, problems, warnings)
   else if (number.kind !== 'refused' || token.kind !== 'received' || !mayOnlySend(token.value))
-    problems.push(`The number could not be read. ${failureOf(number)}`)
+    problems.push(`The number could not be read. ${wordFailure(number)}`)
   if (token.kind === 'received') judgeToken(token.value, wabaId, now, problems, warnings)
-  else problems.push(`The access token could not be read. ${failureOf(token)}`)
+  else problems.push(`The access token could not be read. ${wordFailure(token)}`)
   return { problems, warnings }
 }
 
-const failureOf = (failed: Failed): string => {
+const wordFailure = (failed: Failed): string => {
   if (failed.kind !== 'refused') return `The messaging API did not respond (${failed.reason}): run the check again.`
   const { advice, ...cause } = classify(failed)
   const meaning = nameScope(cause, 'management')

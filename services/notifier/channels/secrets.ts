@@ -10,7 +10,7 @@ import { last4, open, type SecretRef, seal } from './vault.ts'
 export type SecretRow = Selectable<Tables['secrets']>
 type Slot = SecretRow['slot']
 
-const keyOf = ({ tenant, phoneNumberId, kind }: SecretRef) => ({
+const toKey = ({ tenant, phoneNumberId, kind }: SecretRef) => ({
   tenant_id: tenant,
   phone_number_id: phoneNumberId,
   kind,
@@ -63,13 +63,13 @@ export const updateSecret = (tx: Tx, ref: SecretRef, slot: Slot, changes: Update
   tx
     .updateTable('secrets')
     .set(changes)
-    .where(eb => eb.and({ ...keyOf(ref), slot }))
+    .where(eb => eb.and({ ...toKey(ref), slot }))
     .execute()
 
 const removeSecret = (tx: Tx, ref: SecretRef, slot: Slot) =>
   tx
     .deleteFrom('secrets')
-    .where(eb => eb.and({ ...keyOf(ref), slot }))
+    .where(eb => eb.and({ ...toKey(ref), slot }))
     .execute()
 
 /** Makes `next` the only secret, once it has worked. */
@@ -83,7 +83,7 @@ export const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Pro
   const rows = await tx
     .selectFrom('secrets')
     .select(['slot', 'key_id', 'sealed'])
-    .where(eb => eb.and(keyOf(ref)))
+    .where(eb => eb.and(toKey(ref)))
     .execute()
   return new Map(rows.map(({ slot, key_id, sealed }) => [slot, open(keyring, ref, key_id, sealed)]))
 }
@@ -111,7 +111,7 @@ export const newestToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef)
 /** Reads the app secrets of a number, both of a rotation: either may sign its webhooks. */
 export type AppSecretsOf = (tx: Tx, tenant: string, phoneNumberId: string) => Promise<string[]>
 
-export const appSecretsOf =
+export const listAppSecrets =
   (keyring: Keyring): AppSecretsOf =>
   async (tx, tenant, phoneNumberId) => [
     ...(await findSecrets(tx, keyring, { tenant, phoneNumberId, kind: 'app_secret' })).values(),

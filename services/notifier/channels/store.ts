@@ -70,12 +70,12 @@ const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: Ch
   const current = await findChannel(tx, tenant, id)
   const demoted = wanted.default ? await demoteOthers(tx, tenant, id) : []
   if (!current) await insert(tx, tenant, wanted)
-  const changed = current && (await change(tx, tenant, wanted, current)) ? [changeOf(id, 'changed')] : []
+  const changed = current && (await change(tx, tenant, wanted, current)) ? [toChange(id, 'changed')] : []
   const secrets = await storeSecrets(tx, keyring, tenant, wanted)
-  return [...demoted, ...(current ? [...changed, ...secrets] : [changeOf(id, 'added')])]
+  return [...demoted, ...(current ? [...changed, ...secrets] : [toChange(id, 'added')])]
 }
 
-const changeOf = (id: string, change: Change['change']): Change => ({ kind: 'channel', id, change })
+const toChange = (id: string, change: Change['change']): Change => ({ kind: 'channel', id, change })
 
 const insert = (tx: Tx, tenant: string, wanted: ChannelChange) => {
   const { phone_number_id, name = phone_number_id, plan = 'paid', waba_id = null, verify_token } = wanted
@@ -131,7 +131,7 @@ const demoteOthers = async (tx: Tx, tenant: string, phoneNumberId: string): Prom
     .where('is_default', '=', true)
     .returning('phone_number_id')
     .execute()
-  return rows.map(({ phone_number_id }) => changeOf(phone_number_id, 'changed'))
+  return rows.map(({ phone_number_id }) => toChange(phone_number_id, 'changed'))
 }
 
 const storeSecrets = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {

@@ -6,8 +6,8 @@ import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { createFixture } from '../test/webhooks-fixture.ts'
 import { expiresAt, isOpen } from './conversation.ts'
-import { personOf, spellingsOf } from './phone-number.ts'
-import { conversationOf, type Inbound, lockConversations, recordInbound, releaseHeld } from './queries.ts'
+import { identifyPerson, listSpellings } from './phone-number.ts'
+import { findConversation, type Inbound, lockConversations, recordInbound, releaseHeld } from './queries.ts'
 
 const at = (text: string) => new Date(`2026-11-20T${text}Z`)
 const person = { tenant: 'demo', phoneNumberId: '100', recipient: '94770000101' }
@@ -37,15 +37,15 @@ t.test('a number that the API spells in two ways is one person', t => {
     ['94770000101', ['94770000101']],
   ]
   for (const [digits, spellings] of cases) {
-    t.same(spellingsOf(digits), spellings, digits)
-    t.equal(personOf(digits), spellings[0])
+    t.same(listSpellings(digits), spellings, digits)
+    t.equal(identifyPerson(digits), spellings[0])
   }
   t.end()
 })
 
 const stateOf = (pool: pg.Pool) =>
   inTenant(pool, 'demo', async (tx: Tx) =>
-    (await conversationOf(tx, 'demo', '100', ['94770000101'])).get('94770000101'),
+    (await findConversation(tx, 'demo', '100', ['94770000101'])).get('94770000101'),
   )
 
 t.test('messages in any order and number leave the same conversation', async t => {
@@ -97,7 +97,7 @@ t.test('finds conversations by any spelling, and only those of that number and t
     ),
   )
   const found = await inTenant(pool, 'demo', (tx: Tx) =>
-    conversationOf(tx, 'demo', '100', ['525512345678', '5215512345678', '94770000101']),
+    findConversation(tx, 'demo', '100', ['525512345678', '5215512345678', '94770000101']),
   )
   t.same([...found.keys()], ['525512345678', '5215512345678'])
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { keywordIn, keywordsOf } from './keywords.ts'
+import { keywordIn, readKeywords } from './keywords.ts'
 
-const unnamed = keywordsOf(['STOP'], ['START'])
+const unnamed = readKeywords(['STOP'], ['START'])
 
 const optOuts = [
   ...[
@@ -115,13 +115,13 @@ t.test('only a keyword that stands alone opts in', t => {
 })
 
 t.test('a tenant’s own words replace the default ones', t => {
-  const words = keywordsOf(['Halt', 'no more sms', '🛑', ' '], ['GO'])
+  const words = readKeywords(['Halt', 'no more sms', '🛑', ' '], ['GO'])
   for (const text of ['halt', 'Please halt!', 'No more SMS.', '🛑 ']) t.equal(keywordIn([text], words), 'stop', text)
   for (const text of ['STOP', 'no more', '', ' ', '🛑🛑', 'halt at the gate'])
     t.equal(keywordIn([text], words), undefined, text)
   t.equal(keywordIn([undefined], words), undefined)
   t.equal(keywordIn(['එපා'], words), undefined)
-  t.equal(keywordIn(['එපා'], keywordsOf(['එපා'], ['GO'])), 'stop')
+  t.equal(keywordIn(['එපා'], readKeywords(['එපා'], ['GO'])), 'stop')
   t.equal(keywordIn([undefined, 'Go'], words), 'start')
   t.equal(keywordIn(['go', 'halt'], words), 'stop')
   t.end()

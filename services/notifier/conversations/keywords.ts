@@ -30,10 +30,10 @@ const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පට�
  * Reads stored keywords. STOP or START alone, as tenants without words of their own have them, stands for the default
  * ones.
  */
-export const keywordsOf = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
-  stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(phraseOf),
-  noThanks: stopWords.join() === 'STOP' ? noThanksWords.map(phraseOf) : [],
-  start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(phraseOf),
+export const readKeywords = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
+  stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(readPhrase),
+  noThanks: stopWords.join() === 'STOP' ? noThanksWords.map(readPhrase) : [],
+  start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(readPhrase),
 })
 
 /** Limits in UTF-16 units and in words: a longer text contains more than a keyword. */
@@ -56,15 +56,15 @@ const anywhere = messageWords.union(
 const afterwards = new Set('me you to all any more the these those your sending texting messaging'.split(' '))
 
 /** Returns the words, which have letters and digits alone: no punctuation, emoji or formatting characters. */
-const wordsOf = (text: string): string[] =>
+const splitWords = (text: string): string[] =>
   text
     .normalize('NFKC')
     .toLowerCase()
     .replace(/\p{Cf}|[\ufe00-\ufe0f]/gu, '')
     .match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu) ?? []
 
-const phraseOf = (text: string): Phrase => ({
-  words: wordsOf(text),
+const readPhrase = (text: string): Phrase => ({
+  words: splitWords(text),
   exact: text.normalize('NFKC').trim().toLowerCase(),
 })
 
@@ -98,7 +98,7 @@ export const keywordIn = (
     .filter(text => text !== undefined)
     .map(text => text.trim())
     .filter(text => text.length <= maxLength)
-    .map(phraseOf)
+    .map(readPhrase)
   const say = (keywords: readonly Phrase[]) =>
     given.find(text => keywords.some(word => isKeyword(text, word) || isSentence(text, word)))
   if (say(stop)) return 'stop'

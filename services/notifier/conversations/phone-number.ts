@@ -34,14 +34,14 @@ const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }
 ]
 
 /** Returns E.164 digits without the plus, the same for every spelling of a number. */
-export const personOf = (digits: string): string => {
+export const identifyPerson = (digits: string): string => {
   const twin = twins.find(({ pattern }) => pattern.test(digits))
   return twin ? digits.replace(twin.pattern, twin.name) : digits
 }
 
 /** Returns every spelling of a number. */
-export const spellingsOf = (digits: string): string[] => {
-  const person = personOf(digits)
+export const listSpellings = (digits: string): string[] => {
+  const person = identifyPerson(digits)
   const twin = twins.find(({ other }) => other.test(person))
   return twin ? [person, person.replace(twin.other, twin.otherName)] : [person]
 }
@@ -50,7 +50,7 @@ export const spellingsOf = (digits: string): string[] => {
 const countriesOf = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 
 /** Returns the country of E.164 digits without the plus; undefined when they begin with no country calling code. */
-export const countryOf = (digits: string): string | undefined => {
+export const findCountryOf = (digits: string): string | undefined => {
   for (const length of [1, 2, 3]) {
     const countries = countriesOf.get(digits.slice(0, length) as CountryCallingCode)
     if (!countries) continue

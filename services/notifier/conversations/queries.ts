@@ -2,9 +2,9 @@ import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { Conversation } from './conversation.ts'
-import { type Keyword, type Keywords, keywordsOf } from './keywords.ts'
+import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
-import { personOf, spellingsOf } from './phone-number.ts'
+import { identifyPerson, listSpellings } from './phone-number.ts'
 
 /** A person who writes with one of our numbers. */
 export interface Person {
@@ -40,7 +40,7 @@ const state = sql`last_inbound_at as "lastInboundAt",
  */
 export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<Recorded[]> => {
   if (messages.length === 0) return []
-  const wishOf = ({ keyword, scope = 'all' }: Inbound) => keyword && `${keyword} ${scope}`
+  const readWish = ({ keyword, scope = 'all' }: Inbound) => keyword && `${keyword} ${scope}`
   const { rows } = await sql<Recorded>`
     insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at,
       marketing_out_at, marketing_in_at)
@@ -51,9 +51,9 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       select tenant_id, phone_number_id, recipient, coalesce(at, now()) as at, wish, is_own
       from unnest(${messages.map(message => message.tenant)}::text[],
         ${messages.map(message => message.phoneNumberId)}::text[],
-        ${messages.map(message => personOf(message.recipient))}::text[],
+        ${messages.map(message => identifyPerson(message.recipient))}::text[],
         ${messages.map(message => message.at)}::timestamptz[],
-        ${messages.map(message => wishOf(message) ?? null)}::text[],
+        ${messages.map(message => readWish(message) ?? null)}::text[],
         ${messages.map(({ by = customer }) => by.kind === 'customer')}::boolean[])
         as given (tenant_id, phone_number_id, recipient, at, wish, is_own)
     ) given
@@ -69,7 +69,7 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       now() as now`.execute(tx)
   const optOuts = messages.flatMap(({ keyword, by = customer, scope = 'all', reason = null, ...message }) =>
     keyword
-      ? [{ ...message, recipient: personOf(message.recipient), isOut: keyword === 'stop', by, scope, reason }]
+      ? [{ ...message, recipient: identifyPerson(message.recipient), isOut: keyword === 'stop', by, scope, reason }]
       : [],
   )
   if (optOuts.length > 0) await recordOptOuts(tx, optOuts)
@@ -77,7 +77,7 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
 }
 
 /** Finds the conversations of a number with these recipients, by each recipient as it was given. */
-export const conversationOf = async (
+export const findConversation = async (
   tx: Tx,
   tenant: string,
   phoneNumberId: string,
@@ -86,12 +86,12 @@ export const conversationOf = async (
   const { rows } = await sql<Conversation & { recipient: string }>`
     select recipient, ${state} from conversations
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
-      and recipient = any(${recipients.map(personOf)}::text[])`.execute(tx)
+      and recipient = any(${recipients.map(identifyPerson)}::text[])`.execute(tx)
   return byRecipient(rows, recipients)
 }
 
 /**
- * Does as `conversationOf`, for a message that may be held until the conversation opens: no inbound message can be
+ * Does as `findConversation`, for a message that may be held until the conversation opens: no inbound message can be
  * stored before the transaction ends, or the message could be held just after the one it waits for.
  */
 export const lockConversations = async (
@@ -103,7 +103,7 @@ export const lockConversations = async (
   const { rows } = await sql<Conversation & { recipient: string }>`
     insert into conversations as c (tenant_id, phone_number_id, recipient)
     select distinct ${tenant}::text, ${phoneNumberId}::text, recipient collate "C" as recipient
-    from unnest(${recipients.map(personOf)}::text[]) as given (recipient)
+    from unnest(${recipients.map(identifyPerson)}::text[]) as given (recipient)
     order by recipient
     on conflict (tenant_id, phone_number_id, recipient) do update set last_inbound_at = c.last_inbound_at
     returning recipient, ${state}`.execute(tx)
@@ -115,7 +115,7 @@ const byRecipient = (
   recipients: readonly string[],
 ): Map<string, Conversation> => {
   const known = new Map(rows.map(({ recipient, ...conversation }) => [recipient, conversation]))
-  const given = recipients.map(recipient => [recipient, known.get(personOf(recipient))] as const)
+  const given = recipients.map(recipient => [recipient, known.get(identifyPerson(recipient))] as const)
   return new Map(given.flatMap(([recipient, conversation]) => (conversation ? [[recipient, conversation]] : [])))
 }
 
@@ -126,7 +126,7 @@ export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<
     .select(['tenant_id', 'stop_words', 'start_words'])
     .where('tenant_id', '=', sql<string>`any(${tenants}::text[])`)
     .execute()
-  return new Map(rows.map(row => [row.tenant_id, keywordsOf(row.stop_words, row.start_words)]))
+  return new Map(rows.map(row => [row.tenant_id, readKeywords(row.stop_words, row.start_words)]))
 }
 
 export const findSettings = (tx: Tx, tenant: string) =>
@@ -160,7 +160,7 @@ export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefi
 /** Queues the messages held for these people; returns how many. Locks them in their keys' order. */
 export const releaseHeld = async (tx: Tx, people: readonly Person[]): Promise<number> => {
   if (people.length === 0) return 0
-  const spelt = people.flatMap(person => spellingsOf(person.recipient).map(recipient => ({ ...person, recipient })))
+  const spelt = people.flatMap(person => listSpellings(person.recipient).map(recipient => ({ ...person, recipient })))
   const { rows } = await sql`
     with held as (
       select m.tenant_id, m.message_id from messages m

@@ -9,7 +9,7 @@ import type { Tx } from '../database/tables.ts'
 import { findPerson } from './find-person.ts'
 import type { Keyword } from './keywords.ts'
 import { findOptOuts } from './opt-outs.ts'
-import { conversationOf, findNumbers, findSettings, type Person, recordInbound } from './queries.ts'
+import { findConversation, findNumbers, findSettings, type Person, recordInbound } from './queries.ts'
 import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 
 const tags = ['conversations']
@@ -80,6 +80,6 @@ const readConversation = async (
   { tenant, phoneNumberId, recipient }: Person,
 ): Promise<Static<typeof Conversation>> => {
   const { now } = await findSettings(tx, tenant)
-  const known = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
+  const known = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
   return conversationView(known, await findOptOuts(tx, tenant, phoneNumberId, recipient), now)
 }

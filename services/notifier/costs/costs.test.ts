@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import t from 'tap'
-import { countryOf } from '../conversations/phone-number.ts'
+import { findCountryOf } from '../conversations/phone-number.ts'
 import type { Tx } from '../database/tables.ts'
 import { createNotifierHousekeeping } from '../housekeeping.ts'
 import { applyTariffs } from '../provisioning/apply-costs.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 import { demoFile } from '../test/rules-of-demo.ts'
 import { change, createFixture, envelope, minutesAgo, seconds, status } from '../test/webhooks-fixture.ts'
-import { anyCountry, chooseTariff, dayOf, priceOf, type Tariff, type TenantTariffs } from './price.ts'
+import { anyCountry, chooseTariff, findDay, findPrice, type Tariff, type TenantTariffs } from './price.ts'
 import { findCosts, findTariffs, tariffJoin } from './queries.ts'
 import { type CostGroup, reportCosts } from './report.ts'
 import { costRoutes } from './routes.ts'
@@ -294,7 +294,7 @@ t.test('estimates the price of a message before it is sent', async t => {
   await prepare()
   const known: TenantTariffs = await inTenant(pool, 'demo', (tx: Tx) => findTariffs(tx, 'demo'))
   const price = (more: object) =>
-    priceOf(known, {
+    findPrice(known, {
       category: 'UTILITY',
       country: 'LK',
       at: new Date('2026-02-19T08:00:00Z'),
@@ -308,7 +308,7 @@ t.test('estimates the price of a message before it is sent', async t => {
   t.match(price({ category: undefined }), { amount: null, reason: 'no_category' })
   t.match(price({ at: new Date('2025-12-31T18:29:59Z') }), { amount: null }, 'it is still last year in Colombo')
   t.match(price({ at: new Date('2025-12-31T18:30:00Z') }), { amount: '0.0165' })
-  t.equal(dayOf(new Date('2025-12-31T18:30:00Z'), 'Asia/Colombo'), '2026-01-01')
+  t.equal(findDay(new Date('2025-12-31T18:30:00Z'), 'Asia/Colombo'), '2026-01-01')
   const countries = {
     '94770000101': 'LK',
     '14165551234': 'CA',
@@ -316,8 +316,8 @@ t.test('estimates the price of a message before it is sent', async t => {
     '77011234567': 'KZ',
     '5215512345678': 'MX',
   }
-  for (const [digits, country] of Object.entries(countries)) t.equal(countryOf(digits), country)
-  for (const digits of ['', '1', '999', '80012345678']) t.equal(countryOf(digits), undefined)
+  for (const [digits, country] of Object.entries(countries)) t.equal(findCountryOf(digits), country)
+  for (const digits of ['', '1', '999', '80012345678']) t.equal(findCountryOf(digits), undefined)
 })
 
 t.test('checks tariffs in the file', async t => {

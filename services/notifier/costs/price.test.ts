@@ -1,11 +1,11 @@
 import t from 'tap'
 import {
   chooseTariff,
-  dayOf,
+  findDay,
+  findPrice,
   normaliseCategory,
   type PricedMessage,
   pricedCategories,
-  priceOf,
   type Tariff,
 } from './price.ts'
 
@@ -21,7 +21,7 @@ const tariffs = [
 ]
 const known = { currency: 'USD', timeZone: 'Asia/Colombo', tariffs }
 const price = (more: Partial<PricedMessage> = {}, tenant: typeof known = known) =>
-  priceOf(tenant, {
+  findPrice(tenant, {
     category: 'utility',
     country: 'LK',
     at: new Date('2026-02-19T08:00:00Z'),
@@ -78,10 +78,10 @@ t.test('normalises the spelling of categories, and a day depends on its time zon
   ])
   const at = new Date('2025-12-31T18:30:00Z')
   t.strictSame(
-    ['Asia/Colombo', 'UTC', 'Asia/Colombo'].map(timeZone => dayOf(at, timeZone)),
+    ['Asia/Colombo', 'UTC', 'Asia/Colombo'].map(timeZone => findDay(at, timeZone)),
     ['2026-01-01', '2025-12-31', '2026-01-01'],
   )
-  t.throws(() => dayOf(at, 'Asia/Nowhere'), RangeError)
+  t.throws(() => findDay(at, 'Asia/Nowhere'), RangeError)
 })
 
 t.test('a tariff may price these categories', async t => {

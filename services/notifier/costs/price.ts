@@ -55,7 +55,7 @@ interface Price {
  * Prices a delivered message by the tenant's tariffs (docs/staff/costs.md). Pure. A utility template within an open
  * window is free; marketing and authentication templates are not. Without a tariff for it the amount is null, never 0.
  */
-export const priceOf = (
+export const findPrice = (
   { currency, timeZone, tariffs }: TenantTariffs,
   { category: given, country, at, isWindowOpen }: PricedMessage,
 ): Price => {
@@ -63,7 +63,7 @@ export const priceOf = (
   const category = normaliseCategory(given)
   if (isWindowOpen && category === 'utility')
     return { amount: '0', currency, category, is_free: true, reason: 'open_window' }
-  const tariff = chooseTariff(tariffs, category, country, dayOf(at, timeZone))
+  const tariff = chooseTariff(tariffs, category, country, findDay(at, timeZone))
   return { amount: tariff?.price ?? null, currency, category, is_free: false, reason: tariff ? 'tariff' : 'no_tariff' }
 }
 
@@ -79,20 +79,20 @@ export const chooseTariff = (
   country: string | undefined,
   day: string,
 ): Tariff | undefined => {
-  const latestOf = (wanted: string | undefined) =>
+  const findLatest = (wanted: string | undefined) =>
     tariffs
       .filter(tariff => tariff.category === category && tariff.country === wanted && tariff.from <= day)
       .reduce<Tariff | undefined>(
         (latest, tariff) => (latest && latest.from > tariff.from ? latest : tariff),
         undefined,
       )
-  return latestOf(country) ?? latestOf(anyCountry)
+  return findLatest(country) ?? findLatest(anyCountry)
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /** Returns the day by the clocks of a time zone, such as 2026-01-31. Throws RangeError for an unknown time zone. */
-export const dayOf = (at: Date, timeZone: string): string => {
+export const findDay = (at: Date, timeZone: string): string => {
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
   formats.set(timeZone, format)
   return format.format(at)

@@ -44,7 +44,7 @@ export type CostReport = Static<typeof CostReport>
 /** Sums the costs of the messages of a period. Counts them first, within days of one tariff, and then prices them. */
 export const reportCosts = async (tx: Tx, tenant: string, period: Period, group: CostGroup): Promise<CostReport> => {
   const priced = sql`
-    with days as (${group === 'day' ? daysOf(period) : tariffPeriodsOf(tenant, period)}),
+    with days as (${group === 'day' ? selectDays(period) : selectTariffPeriods(tenant, period)}),
     -- Row-level security lets only plain columns reach the index.
     slices as materialized (
       select first, first::timestamp at time zone ${period.timeZone} as starts,
@@ -53,7 +53,7 @@ export const reportCosts = async (tx: Tx, tenant: string, period: Period, group:
     ), counted as (
       select ${tenant}::text as tenant_id, slices.first, found.*
       from slices cross join lateral (
-        select ${keyOf(group)} as "group", category, country, is_free, count(*) as messages from message_prices p
+        select ${selectKey(group)} as "group", category, country, is_free, count(*) as messages from message_prices p
         where p.tenant_id = ${tenant} and p.priced_at >= slices.starts and p.priced_at < slices.ends
         group by 1, 2, 3, 4
       ) found
@@ -80,17 +80,17 @@ export const reportCosts = async (tx: Tx, tenant: string, period: Period, group:
   return rows[0] as CostReport
 }
 
-const keyOf = (group: CostGroup): RawBuilder<unknown> => {
+const selectKey = (group: CostGroup): RawBuilder<unknown> => {
   if (group === 'day') return sql`slices.first::text`
   return group === 'template' ? sql`nullif(p.template, '')` : sql.ref(`p.${group}`)
 }
 
-const daysOf = ({ from, to }: Period) => sql`
+const selectDays = ({ from, to }: Period) => sql`
   select day::date as first, day::date + 1 as next
   from generate_series(${from}::timestamp, ${to}::timestamp, interval '1 day') as day`
 
 /** Finds periods within which no tariff changes. */
-const tariffPeriodsOf = (tenant: string, { from, to }: Period) => sql`
+const selectTariffPeriods = (tenant: string, { from, to }: Period) => sql`
   select first, lead(first, 1, ${to}::date + 1) over (order by first) as next from (
     select ${from}::date as first
     union select valid_from from tariffs where tenant_id = ${tenant} and valid_from > ${from}::date and valid_from <= ${to}::date

@@ -1,5 +1,5 @@
 import { type Keyring, openAs, sealAs, VaultError } from '@courier/shared/vault.ts'
-import { personOf } from '../conversations/phone-number.ts'
+import { identifyPerson } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
 import { type Component, type Content, isPlain } from '../messaging-api/message-template.ts'
 
@@ -24,7 +24,7 @@ const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
   'courier button 1',
   tenant,
   phoneNumberId,
-  personOf(recipient),
+  identifyPerson(recipient),
 ]
 
 /**

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { personOf } from '../conversations/phone-number.ts'
+import { identifyPerson } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { ActionButton } from './button-token.ts'
@@ -16,7 +16,7 @@ const toJson = (presses: readonly Press[]): string =>
   JSON.stringify(
     presses.map((press, place) => ({
       ...press,
-      recipient: personOf(press.recipient),
+      recipient: identifyPerson(press.recipient),
       id: `${press.messageId} ${press.index}`,
       place,
     })),
@@ -95,7 +95,7 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
   if (written.length === 0) return []
   const given = written.map(each => ({
     ...each,
-    recipient: personOf(each.recipient),
+    recipient: identifyPerson(each.recipient),
     isLong: each.text.length > maxLength,
   }))
   const { rows } = await sql<Address>`

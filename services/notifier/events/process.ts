@@ -10,7 +10,7 @@ import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { remakeMessages, type Superseding, supersedeMessages } from './change-waiting.ts'
 import { findRules, findTenant, insertEvents, learnTimeZone, type Rule, storeEventErrors } from './queries.ts'
-import { fires, messageOf, type TenantHours } from './rules.ts'
+import { fires, makeMessage, type TenantHours } from './rules.ts'
 
 /**
  * The outcome of one event. `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come
@@ -52,7 +52,7 @@ export const processIn = async (
   const fresh = accepted.filter(({ type }) => type !== editedEvent)
   const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
   const hours = { between: known.send_between, timeZone: await learnTimeZone(tx, tenant, known.time_zone, events) }
-  const pressedOn = numbers ?? (await numbersOf(tx, tenant, timely))
+  const pressedOn = numbers ?? (await findNumbers(tx, tenant, timely))
   const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
   const failed = await queue(tx, tenant, wanted, isInDoubt)
   await remakeMessages(tx, tenant, edits)
@@ -72,7 +72,7 @@ const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
   now.getTime() - Date.parse(happened_at) < expiryHours * 3_600_000
 
 /** Finds the number on which each request was made, for the decisions about customers' requests. */
-const numbersOf = (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Map<string, string>> => {
+const findNumbers = (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Map<string, string>> => {
   const decisions = events.filter(({ type }) => !isStatusEvent(type))
   const request = ({ id, type, order: { waybill_number: waybill } }: OrderEvent) => ({
     id,
@@ -98,7 +98,7 @@ const applyRules = (
   events.flatMap(event =>
     rules
       .filter(rule => fires(rule, event))
-      .map(rule => ({ rule, event, request: messageOf(rule, event.order, hours, numbers.get(event.id)) })),
+      .map(rule => ({ rule, event, request: makeMessage(rule, event.order, hours, numbers.get(event.id)) })),
   )
 
 /** One statement with all of them could exceed the statement timeout. */
@@ -134,7 +134,7 @@ const queue = async (
   }
   for (let start = 0; start < messages.length; start += maxPerStatement)
     await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
-  await supersedeMessages(tx, tenant, supersedingOf(wanted, ids))
+  await supersedeMessages(tx, tenant, listSuperseding(wanted, ids))
   await storeEventErrors(tx, tenant, errors)
   return failed
 }
@@ -152,7 +152,7 @@ const trustPlatform = (context: SendingContext): SendingContext => ({
 })
 
 /** Returns the messages that the events supersede: those before the event's own first message. */
-const supersedingOf = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>
+const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>
   wanted.flatMap(({ rule, event }) => {
     if (rule.supersedes.length === 0) return []
     const before = ids[wanted.findIndex(other => other.event === event)] as string

@@ -2,7 +2,7 @@ import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/s
 import t from 'tap'
 import { ruleOf as rule } from '../test/rules-of-demo.ts'
 import type { Rule } from './queries.ts'
-import { fires, messageOf, templateOf } from './rules.ts'
+import { fires, makeMessage, toTemplate } from './rules.ts'
 
 const eventOf = (status_key: string, type = 'order.created'): OrderEvent => ({
   ...{ id: 'a', type, happened_at: '2026-02-19T19:06:23.000Z', order: { ...exampleSnapshot, status_key } },
@@ -30,14 +30,14 @@ t.test("a decision about a customer's request fires only rules on exactly that",
 
 const colombo = { between: ['08:00', '20:00'] as const, timeZone: 'Asia/Colombo' }
 const messageFor = (more: Partial<Rule> = {}, order: Partial<OrderSnapshot> = {}, phoneNumberId?: string) =>
-  messageOf(rule(more), { ...exampleSnapshot, ...order }, colombo, phoneNumberId)
+  makeMessage(rule(more), { ...exampleSnapshot, ...order }, colombo, phoneNumberId)
 
 t.test('the template of a rule has its header, its body and its other parts, in this order', async t => {
   const button = {
     ...{ type: 'button' as const, sub_type: 'url' as const, index: '0' },
     parameters: [{ type: 'text' as const, text: '{{waybill_number}}' }],
   }
-  t.strictSame(templateOf(rule({ header: ['A'], body: ['B', '{{cod}}'], components: [button] })), {
+  t.strictSame(toTemplate(rule({ header: ['A'], body: ['B', '{{cod}}'], components: [button] })), {
     name: 'order_delivered',
     language: { code: 'en_US' },
     components: [
@@ -52,7 +52,7 @@ t.test('the template of a rule has its header, its body and its other parts, in 
       button,
     ],
   })
-  t.strictSame(templateOf(rule({ body: [] })).components, [])
+  t.strictSame(toTemplate(rule({ body: [] })).components, [])
 })
 
 t.test('a message has the order’s values, its customer and the settings of its rule', async t => {
@@ -69,7 +69,7 @@ t.test('a message has the order’s values, its customer and the settings of its
     isUnderWay: true,
     missing: undefined,
     source: {
-      content: templateOf(rule()),
+      content: toTemplate(rule()),
       event: { status_key: 'key_2', status_name: 'CONFIRMED', note: null },
       isToCustomer: true,
     },
@@ -109,5 +109,5 @@ t.test('hours are the rule’s own, else the tenant’s, and replies have none',
   }
   for (const event of ['call_me.accepted', 'order.created', 'done'])
     t.strictSame(messageFor({ event }).hours, colombo, event)
-  t.equal(messageOf(rule(), exampleSnapshot, { ...colombo, between: null }).hours, undefined)
+  t.equal(makeMessage(rule(), exampleSnapshot, { ...colombo, between: null }).hours, undefined)
 })

@@ -5,7 +5,7 @@ import { type Parameter, ParameterText } from '../messaging-api/message-template
 import { orderFacts } from '../test/orders-stand-in.ts'
 import { ruleOf } from '../test/rules-of-demo.ts'
 import type { Rule } from './queries.ts'
-import { messageOf } from './rules.ts'
+import { makeMessage } from './rules.ts'
 
 const rule = (event: string): Rule => ruleOf({ event })
 
@@ -50,7 +50,7 @@ t.test('percent-encodes the values of an order in addresses', async t => {
       parameters: [{ type: 'text' as const, text: '{{order_no}}?a=1' }],
     },
   ]
-  const message = messageOf({ ...rule('key_1'), body: [], components }, orderFacts({ order_no: 'A/1 ?&' }), {
+  const message = makeMessage({ ...rule('key_1'), body: [], components }, orderFacts({ order_no: 'A/1 ?&' }), {
     between: null,
     timeZone: 'UTC',
   })

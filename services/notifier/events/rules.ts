@@ -25,7 +25,7 @@ export interface TenantHours {
 }
 
 /** Returns the template of the rule's messages, before the order's values fill it. */
-export const templateOf = ({ template, language, components, ...texts }: Rule): MessageTemplate => ({
+export const toTemplate = ({ template, language, components, ...texts }: Rule): MessageTemplate => ({
   name: template,
   language: { code: language },
   components: [
@@ -37,19 +37,19 @@ export const templateOf = ({ template, language, components, ...texts }: Rule): 
 })
 
 /** Returns the content of the rule's messages, before the order's values fill it. */
-const contentOf = (rule: Rule): Content => (rule.text === null ? templateOf(rule) : { text: rule.text })
+const toContent = (rule: Rule): Content => (rule.text === null ? toTemplate(rule) : { text: rule.text })
 
 /** Returns true for a reply to a customer who has just pressed a button. */
 const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => event.endsWith(`.${outcome}`))
 
 /** Returns the rule's message about an order, to its customer; `phoneNumberId` is that of the button in question. */
-export const messageOf = (
+export const makeMessage = (
   rule: Rule,
   order: OrderSnapshot,
   { between, timeZone }: TenantHours,
   phoneNumberId?: string,
 ): MessageRequest => {
-  const source = toSource(contentOf(rule), order, true)
+  const source = toSource(toContent(rule), order, true)
   const ownBetween = rule.send_between ?? (isReply(rule) ? null : between)
   return {
     to: order.customer_phone,

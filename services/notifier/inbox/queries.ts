@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { personOf } from '../conversations/phone-number.ts'
+import { identifyPerson } from '../conversations/phone-number.ts'
 import { findNumber, type Person } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 
@@ -20,7 +20,7 @@ export interface InboundMessage extends Person {
 /** Stores each message once. The people's conversations must be locked, so that none is stored twice concurrently. */
 export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
   if (messages.length === 0) return
-  const rows = messages.map(message => ({ ...message, recipient: personOf(message.recipient) }))
+  const rows = messages.map(message => ({ ...message, recipient: identifyPerson(message.recipient) }))
   await sql`
     insert into inbound_messages
       (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at)
@@ -57,7 +57,7 @@ const isBefore = (place: string | undefined) => {
 }
 
 const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
-  and m.recipient = ${personOf(recipient)} and m.phone_number_id = ${phoneNumberId}`
+  and m.recipient = ${identifyPerson(recipient)} and m.phone_number_id = ${phoneNumberId}`
 
 /** Lists one person's messages to one of the numbers, newest first. */
 export const findInbound = async (
@@ -81,7 +81,7 @@ export const findInboundAbout = async (
 ): Promise<InboundRow[]> => {
   const written = await sql<{ recipient: string }>`
     select distinct recipient from messages where tenant_id = ${tenant} and waybill_number = ${waybill}`.execute(tx)
-  const people = new Set([...phones, ...written.rows.map(({ recipient }) => recipient)].map(personOf))
+  const people = new Set([...phones, ...written.rows.map(({ recipient }) => recipient)].map(identifyPerson))
   const { rows } = await sql<InboundRow>`
     select ${columns} from inbound_messages m
     where m.tenant_id = ${tenant} and m.recipient = any(${[...people]}::text[]) and m.happened_at >= ${since}
@@ -154,7 +154,7 @@ export const findWrittenNumber = async (
   if (wanted !== undefined) return findNumber(tx, tenant, wanted)
   const { rows } = await sql<{ number: string }>`
     select phone_number_id as number from conversations join channels using (tenant_id, phone_number_id)
-    where tenant_id = ${tenant} and recipient = ${personOf(recipient)} and last_inbound_at is not null
+    where tenant_id = ${tenant} and recipient = ${identifyPerson(recipient)} and last_inbound_at is not null
     order by last_inbound_at desc limit 1`.execute(tx)
   return rows[0]?.number ?? findNumber(tx, tenant, undefined)
 }

@@ -1,4 +1,4 @@
-import { IdempotentHeaders, idempotencyKeyOf, refusesKeys } from '@courier/shared/edge/idempotency.ts'
+import { IdempotentHeaders, readIdempotencyKey, refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -7,12 +7,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type pg from 'pg'
 import { findPerson } from '../conversations/find-person.ts'
-import { conversationOf, findSettings, type Person } from '../conversations/queries.ts'
+import { findConversation, findSettings, type Person } from '../conversations/queries.ts'
 import { Phone } from '../conversations/view.ts'
 import type { Tx } from '../database/tables.ts'
 import { findTyped } from '../messages/about-waybill.ts'
 import { acceptMessages } from '../messages/accept.ts'
-import { batchOf } from '../messages/batch.ts'
+import { toBatch } from '../messages/batch.ts'
 import { listMessages } from '../messages/queries.ts'
 import { OneAccepted, readAccepted } from '../messages/send-routes.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
@@ -122,11 +122,11 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
         template: { text },
         waybill_number: waybill_number || null,
       }
-      const given = idempotencyKeyOf(request, 'conversations/reply')
+      const given = readIdempotencyKey(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])
       const key = bytes && { ...given, fingerprint: fingerprint(bytes) }
       const { traceparent } = request
-      const accepted = await acceptMessages(pool, tenant, batchOf(message), { key, by: actor, traceparent })
+      const accepted = await acceptMessages(pool, tenant, toBatch(message), { key, by: actor, traceparent })
       const { to, ...others } = accepted.kind === 'refused' ? accepted.errors.errors : {}
       if (to) throw invalid({ ...others, phone: to })
       const [data] = readAccepted(accepted, reply)
@@ -150,7 +150,7 @@ const readThread = async (
   const { tenant, phoneNumberId, recipient } = person
   let [lastSent, lastWritten] = after.map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)
-  const conversation = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
+  const conversation = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
   const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, lastSent, limit + 1)
   const written = await findInbound(tx, person, lastWritten, limit + 1)
   const data: Static<typeof view.Thread>['data'] = []

@@ -2,7 +2,7 @@ import { isUnderWay, type OrderSnapshot } from '@courier/shared/contract/order-e
 import { badText, isBadText, isBlank, required } from '@courier/shared/errors/field-errors.ts'
 import type pg from 'pg'
 import type { NamedTemplate } from '../channels/sync-templates.ts'
-import { textsOf } from '../messaging-api/message-template.ts'
+import { listTexts } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { type Acceptance, acceptMessages, findAcceptance, type Origin } from './accept.ts'
@@ -80,7 +80,7 @@ const toNamed = ({ channel, template: { name, language } }: MessageBody): NamedT
   isBadText(channel ?? '') ? [] : [{ channel: channel || null, name, language: language.code }]
 
 const needsOrder = (body: MessageBody): boolean =>
-  isBlank(body.to) || textsOf(body.template).some(({ text }) => hasPlaceholder(text))
+  isBlank(body.to) || listTexts(body.template).some(({ text }) => hasPlaceholder(text))
 
 const needsWaybill = 'The waybill number field is required: a text names a field of its order.'
 
@@ -89,7 +89,7 @@ const checkBodies = ({ messages, errors, pathOf }: Batch<MessageBody>, product: 
     if (errors.isFull) return
     if (!body) continue
     const add = (path: string, sentence: string) => errors.add(pathOf(index) + path, sentence)
-    for (const { text, path } of textsOf(body.template)) {
+    for (const { text, path } of listTexts(body.template)) {
       const error = placeholderError(text)
       if (error) add(`template.${path}`, error)
     }

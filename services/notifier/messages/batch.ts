@@ -11,7 +11,7 @@ export interface Batch<Message> {
 }
 
 /** Makes a batch of one message. */
-export const batchOf = <Message>(message: Message | undefined, errors = new ErrorList()): Batch<Message> => ({
+export const toBatch = <Message>(message: Message | undefined, errors = new ErrorList()): Batch<Message> => ({
   messages: [message],
   errors,
   pathOf: () => '',
@@ -38,4 +38,4 @@ const checkOne = TypeCompiler.Compile(MessageBody)
 
 /** Reads a request of one message. */
 export const readOne = (body: unknown): Batch<MessageBody> =>
-  checkOne.Check(body) ? batchOf(body) : batchOf<MessageBody>(undefined, listErrors(checkOne, body ?? {}))
+  checkOne.Check(body) ? toBatch(body) : toBatch<MessageBody>(undefined, listErrors(checkOne, body ?? {}))

@@ -6,10 +6,10 @@ import { tokenPrefix } from '../customer-actions/button-token.ts'
 import {
   type Content,
   isPlain,
+  listTexts,
   type MessageTemplate,
   type Parameter,
   parameterTypes,
-  textsOf,
 } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
@@ -76,7 +76,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const template = isPlain(request.template) ? undefined : request.template
   if (channel && template) Object.assign(errors, context.templateErrors(channel, template))
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
-  const category = channel && template && categoryOf(context.catalogued(channel, template))
+  const category = channel && template && readCategory(context.catalogued(channel, template))
   const isExempt = exempts(context, category, request)
   const optOut = conversation && optOutSentence(conversation, isExempt, category === 'MARKETING')
   if (optOut) errors.to = [optOut]
@@ -105,7 +105,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
 }
 
 /** Returns the category in capitals. */
-export const categoryOf = (template: CatalogueTemplate | undefined): string | undefined =>
+export const readCategory = (template: CatalogueTemplate | undefined): string | undefined =>
   template?.category?.toUpperCase()
 
 /** Returns true if the message is sent even to a person who opted out. */
@@ -122,7 +122,7 @@ export const exempts = (
 const checkTexts = ({ waybill_number, template }: MessageRequest, errors: FieldErrors): void => {
   if (isBadText(waybill_number ?? '')) errors.waybill_number = [badText('waybill_number')]
   if (isPlain(template)) return
-  for (const { text, path } of textsOf(template))
+  for (const { text, path } of listTexts(template))
     if (isBadText(text)) errors[`template.${path}`] = [badText(path.split('.').at(-1) ?? path)]
   const seen = new Set<string>()
   for (const [c, { type, index, parameters }] of template.components.entries()) {

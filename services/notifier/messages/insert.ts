@@ -26,7 +26,7 @@ export const expiryHours = 24
 /** Returns the first status of a message. */
 export const firstStatus = ({ isHeld }: CheckedMessage): AcceptedMessage['status'] => (isHeld ? 'held' : 'queued')
 
-const statusOf = (message: CheckedMessage, failure: string | undefined, isInDoubt: boolean): MessageStatus => {
+const chooseStatus = (message: CheckedMessage, failure: string | undefined, isInDoubt: boolean): MessageStatus => {
   if (failure !== undefined) return 'failed'
   return isInDoubt ? 'unknown' : firstStatus(message)
 }
@@ -36,7 +36,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
   const rows = messages.map(({ message, failure, isInDoubt = false, rule, ...given }) => ({
     ...message,
     ...given,
-    status: statusOf(message, failure, isInDoubt),
+    status: chooseStatus(message, failure, isInDoubt),
     failure,
     detail: failure ?? (isInDoubt ? restoredDetail : message.waitsFor),
     rule: rule?.event,

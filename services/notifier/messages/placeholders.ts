@@ -33,7 +33,7 @@ export const missingField = (texts: readonly string[], order: OrderSnapshot): st
 const nothing = '-'
 const maxLength = 1024
 
-const fieldOf = (order: OrderSnapshot, placed: string): string => {
+const fillField = (order: OrderSnapshot, placed: string): string => {
   const name = placed.trim()
   return isField(name) ? plain(String(order[name] ?? '')) || nothing : nothing
 }
@@ -43,7 +43,7 @@ const fieldOf = (order: OrderSnapshot, placed: string): string => {
  * the text ends after 1,024 characters. Numbers are plain digits.
  */
 export const fillText = (text: string, order: OrderSnapshot): string => {
-  const filled = text.replace(placeholder, (_whole, placed: string) => fieldOf(order, placed))
+  const filled = text.replace(placeholder, (_whole, placed: string) => fillField(order, placed))
   return clip(plain(filled)) || nothing
 }
 
@@ -65,14 +65,14 @@ export const fillLines = (text: string, order: OrderSnapshot): string =>
 /** Does the same for a text that must stay whole, such as an address: cuts the order's longest values until it fits. */
 const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: OrderSnapshot): string => {
   const encode = (value: string): string => (isAddress ? encodeURIComponent(value) : value)
-  const lengths = [...text.matchAll(placeholder)].map(([, placed = '']) => encode(fieldOf(order, placed)).length)
-  const most = shareOf(lengths, maxLength - text.replace(placeholder, '').length)
-  const filled = text.replace(placeholder, (_whole, placed: string) => cut(fieldOf(order, placed), most, encode))
+  const lengths = [...text.matchAll(placeholder)].map(([, placed = '']) => encode(fillField(order, placed)).length)
+  const most = divideRoom(lengths, maxLength - text.replace(placeholder, '').length)
+  const filled = text.replace(placeholder, (_whole, placed: string) => cut(fillField(order, placed), most, encode))
   return plain(filled) || nothing
 }
 
 /** Returns how long each may be so that all fit. */
-const shareOf = (lengths: readonly number[], room: number): number => {
+const divideRoom = (lengths: readonly number[], room: number): number => {
   let left = room
   for (const [index, length] of lengths.toSorted((a, b) => a - b).entries()) {
     const share = Math.floor(left / (lengths.length - index))

@@ -1,7 +1,7 @@
 import { spellWaybill } from '@courier/shared/contract/waybills.ts'
-import { spanOf } from '@courier/shared/lists/dates.ts'
+import { findSpan } from '@courier/shared/lists/dates.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
-import { spellingsOf } from '../conversations/phone-number.ts'
+import { listSpellings } from '../conversations/phone-number.ts'
 import { type MessageStatus, messageStatuses, type Tables, type Tx } from '../database/tables.ts'
 import type { MessageFilter } from './filters.ts'
 import { idsFrom } from './insert.ts'
@@ -48,8 +48,8 @@ export const listMessages = async (
   lookedAt = maxLookedAt,
 ): Promise<{ rows: MessageRow[]; next: string | null }> => {
   let all = tx.selectFrom('messages').where('tenant_id', '=', tenant).orderBy('message_id', 'desc')
-  const first = wanted.created_from && new Date(spanOf(wanted.created_from).first)
-  const end = wanted.created_to && new Date(spanOf(wanted.created_to).last + 1)
+  const first = wanted.created_from && new Date(findSpan(wanted.created_from).first)
+  const end = wanted.created_to && new Date(findSpan(wanted.created_to).last + 1)
   if (first) all = all.where('message_id', '>=', idsFrom(hourFrom(first, -1)))
   if (end) all = all.where('message_id', '<', idsFrom(hourFrom(end, 1)))
   if (after) all = all.where('message_id', '<', after)
@@ -68,7 +68,7 @@ export const listMessages = async (
   if (end) query = query.where('created_at', '<', end)
   for (const [name, column] of Object.entries(columnOf)) {
     const value = wanted[name as keyof typeof columnOf]
-    if (value !== undefined) query = query.where(column, 'in', name === 'to' ? spellingsOf(value) : [value])
+    if (value !== undefined) query = query.where(column, 'in', name === 'to' ? listSpellings(value) : [value])
   }
   if (wanted.waybill_number)
     query = query.where('waybill_number', '=', findSpelling(tenant, spellWaybill(wanted.waybill_number)))

@@ -1,8 +1,8 @@
 import {
   IdempotentHeaders,
-  idempotencyKeyOf,
   keyRefused,
   markReplayed,
+  readIdempotencyKey,
   refusesKeys,
 } from '@courier/shared/edge/idempotency.ts'
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
@@ -17,7 +17,7 @@ import { maxMessageBytes } from '../messaging-api/message-template.ts'
 import { ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import type { Acceptance } from './accept.ts'
-import { type Batch, batchOf, createBatchReader } from './batch.ts'
+import { type Batch, createBatchReader, toBatch } from './batch.ts'
 import { cancelMessage, fillAgain, resendMessage } from './change.ts'
 import { ById, OneMessage, readMessage } from './list-routes.ts'
 import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
@@ -52,10 +52,10 @@ const route = { tags: ['messages'], security: [{ token: [] }] }
 /** Sends messages, cancels them and sends them again. */
 export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, options) => {
   const { pool, onQueued, maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
-  const limitOf = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
+  const limitBytes = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
   const accept = async (request: FastifyRequest, reply: FastifyReply, batch: Batch<MessageBody>, scope: string) => {
     const { tenant, actor: by } = request.staff
-    const origin = { key: idempotencyKeyOf(request, scope), by, traceparent: request.traceparent }
+    const origin = { key: readIdempotencyKey(request, scope), by, traceparent: request.traceparent }
     const messages = readAccepted(await acceptBodies(options, tenant, batch, origin), reply)
     onQueued()
     request.log.info({ messages: messages.length }, 'messages.queued')
@@ -68,7 +68,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
   app.post(
     '/api/messages',
     {
-      bodyLimit: limitOf(1),
+      bodyLimit: limitBytes(1),
       schema: {
         ...post,
         operationId: 'sendMessage',
@@ -78,7 +78,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
       },
     },
     async (request, reply) => {
-      const [data] = await accept(request, reply, batchOf(request.body), 'messages')
+      const [data] = await accept(request, reply, toBatch(request.body), 'messages')
       return { message: 'The message is queued.', data: data as AcceptedMessage }
     },
   )
@@ -87,7 +87,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
   app.post(
     '/api/messages/bulk',
     {
-      bodyLimit: limitOf(maxMessages),
+      bodyLimit: limitBytes(maxMessages),
       // readBatch checks the body: one response lists every error.
       validatorCompiler: strictExceptBody,
       schema: {

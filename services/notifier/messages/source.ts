@@ -1,5 +1,5 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
-import { type Content, isPlain, textsOf } from '../messaging-api/message-template.ts'
+import { type Content, isPlain, listTexts } from '../messaging-api/message-template.ts'
 import { fillComponent, fillLines, missingField, plain } from './placeholders.ts'
 
 /**
@@ -26,7 +26,7 @@ export const toSource = (content: Content, order: OrderSnapshot, isToCustomer: b
 /** Fills the content with the order's values. Leaves it as it is where one is `missing`. */
 export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
   const values = { ...order, ...event }
-  const texts = isPlain(content) ? [content.text] : textsOf(content).map(({ text }) => text)
+  const texts = isPlain(content) ? [content.text] : listTexts(content).map(({ text }) => text)
   const missing = missingField(texts, values)
   return { template: missing === undefined ? fill(content, values) : content, missing }
 }

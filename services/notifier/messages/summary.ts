@@ -80,15 +80,15 @@ const summarise = async (tx: Tx, tenant: string, last: MessageSummary | undefine
   return { ...counts[0], minutes: [...before, ...counted] }
 }
 
-const countOf = (where: string): string =>
+const selectCount = (where: string): string =>
   `(select count(*)::integer from (select from messages where tenant_id = $1 and ${where} limit ${maxCounted}) counted)`
 
 // Names each status literally: each has a partial index, which a parameter would not reach.
 const counting = `
   select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
-    ${countOf(`status = 'queued'`)} as queued, ${countOf(`status = 'held'`)} as held,
-    ${countOf(`status = 'unknown' and message_id >= $2`)} as unknown,
-    ${countOf(`status = 'failed' and message_id >= $2`)} as failed,
+    ${selectCount(`status = 'queued'`)} as queued, ${selectCount(`status = 'held'`)} as held,
+    ${selectCount(`status = 'unknown' and message_id >= $2`)} as unknown,
+    ${selectCount(`status = 'failed' and message_id >= $2`)} as failed,
     (select count(distinct (phone_number_id, recipient))::integer from (
       select phone_number_id, recipient from inbound_messages where tenant_id = $1 and read_at is null limit ${maxCounted}
     ) unread) as unread_conversations,

@@ -39,11 +39,11 @@ export const readPhoneNumber = (body: unknown): PhoneNumber | undefined => {
     name_status: words(fields.name_status),
     throughput: words(record(fields.throughput).level),
     can_send_message: words(health.can_send_message),
-    health_problems: list(health.entities).map(record).flatMap(problemsOf),
+    health_problems: list(health.entities).map(record).flatMap(listProblems),
   }
 }
 
-const problemsOf = ({ entity_type, errors, additional_info }: Record<string, unknown>): string[] => {
+const listProblems = ({ entity_type, errors, additional_info }: Record<string, unknown>): string[] => {
   const problems = [...list(errors).map(error => record(error).error_description), ...list(additional_info)]
   return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
 }

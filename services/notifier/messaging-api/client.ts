@@ -1,7 +1,7 @@
 import { type Client, Pool } from 'undici'
 import { collectTemplates, phoneNumberFields, readPhoneNumber, readTokenInfo } from './account-responses.ts'
 import { Exchange, TracedClient } from './exchange.ts'
-import { type Content, isPlain, textsOf } from './message-template.ts'
+import { type Content, isPlain, listTexts } from './message-template.ts'
 import {
   type Accepted,
   type Failed,
@@ -70,7 +70,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     ): Promise<Accepted | Failed> => {
       const { template, traceparent, withinMilliseconds } = message
       const body = messageBody(message, product)
-      const texts = isPlain(template) ? [template] : textsOf(template)
+      const texts = isPlain(template) ? [template] : listTexts(template)
       const carried = [body.to, ...texts.map(({ text }) => text)]
       const more = { traceparent, withinMilliseconds, body, carried }
       const response = await call(credentials, `${pathTo(phoneNumberId)}/messages`, readAcceptance, more)
@@ -110,10 +110,10 @@ const messageBody = ({ to, template, callbackData }: OutboundMessage, product: s
   recipient_type: 'individual',
   to: to.replace(/^\+/, ''),
   biz_opaque_callback_data: callbackData,
-  ...contentOf(template),
+  ...writeContent(template),
 })
 
-const contentOf = (content: Content) => {
+const writeContent = (content: Content) => {
   if (isPlain(content) && content.button) {
     const { action: id, title } = content.button
     const buttons = [{ type: 'reply', reply: { id, title } }]

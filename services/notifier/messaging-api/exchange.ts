@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingHttpHeaders } from 'node:http'
-import { reasonOf } from '@courier/shared/service-client.ts'
+import { wordReason } from '@courier/shared/service-client.ts'
 import { Client, type DiagnosticsChannel, type Dispatcher } from 'undici'
 
 /** The outcome of a request on the wire. Reasons contain nothing of the request. */
@@ -66,7 +66,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#finish(reasonOf(error))
+    this.#finish(wordReason(error))
   }
 
   /** Ends the exchange now, as its deadline does. */

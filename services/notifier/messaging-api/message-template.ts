@@ -172,19 +172,19 @@ export const mapTexts = (
   const { type } = parameter
   const value: unknown = parameter[type]
   if (typeof value === 'string') {
-    const part = { field: type, maxLength: maxLengthOf(values[type]), isAddress: isSuffix(component, type) }
+    const part = { field: type, maxLength: readMaxLength(values[type]), isAddress: isSuffix(component, type) }
     return { ...parameter, [type]: replace({ text: value, ...part }) }
   }
   if (typeof value !== 'object' || value === null) return parameter
   const replaced = Object.entries(value).map(([name, inner]) => {
-    const maxLength = maxLengthOf((values[type] as TObject).properties[name])
+    const maxLength = readMaxLength((values[type] as TObject).properties[name])
     const part = { field: `${type}.${name}`, maxLength, isAddress: name === 'link' }
     return [name, typeof inner === 'string' ? replace({ text: inner, ...part }) : inner]
   })
   return { ...parameter, [type]: Object.fromEntries(replaced) }
 }
 
-const maxLengthOf = (schema: TSchema | undefined): number => schema?.maxLength ?? maxParameterLength
+const readMaxLength = (schema: TSchema | undefined): number => schema?.maxLength ?? maxParameterLength
 
 /** Returns true for the text of a URL button, which is the end of its address. */
 const isSuffix = (component: Pick<Component, 'type'>, type: ParameterType): boolean =>
@@ -199,7 +199,7 @@ export interface PlacedText {
 }
 
 /** Returns all texts of a template's parameters, with their paths in it. */
-export const textsOf = ({ components }: Pick<MessageTemplate, 'components'>): PlacedText[] => {
+export const listTexts = ({ components }: Pick<MessageTemplate, 'components'>): PlacedText[] => {
   const texts: PlacedText[] = []
   for (const [c, component] of components.entries())
     for (const [p, parameter] of component.parameters.entries())

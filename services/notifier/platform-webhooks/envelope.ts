@@ -37,7 +37,7 @@ function* changesOf(document: unknown): Generator<Change> {
 const maxOrigins = 1000
 
 /** Returns the ids of the numbers that a request names, and of the accounts of its changes that name none. */
-export const originsOf = (document: unknown): string[] => {
+export const listOrigins = (document: unknown): string[] => {
   const ids = new Set<string>()
   for (const { phoneNumberId, wabaId } of changesOf(document)) {
     const id = phoneNumberId ?? wabaId
@@ -65,7 +65,7 @@ const scanIds = (body: string, pattern: RegExp): string[] => {
 }
 
 /** Reads the known updates and skips others (docs/contributors/messaging-api.md#webhooks). Never throws. */
-export const factsOf = (document: unknown, now: Date): Fact[] => {
+export const readFacts = (document: unknown, now: Date): Fact[] => {
   const facts: (Fact | undefined)[] = []
   for (const { wabaId, at, field, value, phoneNumberId } of changesOf(document)) {
     if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, time(at, now)))
@@ -108,10 +108,10 @@ const readPricing = ({ category: given, type: givenType, billable }: Json): Pric
   return { category, type, isFree: type === undefined ? billable === false : type.startsWith('free_') }
 }
 
-const digitsOf = (value: unknown): string | undefined => /^\+?(\d{5,20})$/.exec(id(value) ?? '')?.[1]
+const readDigits = (value: unknown): string | undefined => /^\+?(\d{5,20})$/.exec(id(value) ?? '')?.[1]
 
 const readPreference = (phoneNumberId: string, value: Json, now: Date) => {
-  const recipient = digitsOf(value.wa_id)
+  const recipient = readDigits(value.wa_id)
   if (recipient === undefined || value.category !== 'marketing_messages') return undefined
   if (value.value !== 'stop' && value.value !== 'resume') return undefined
   const at = time(value.timestamp, now)
@@ -120,7 +120,7 @@ const readPreference = (phoneNumberId: string, value: Json, now: Date) => {
 }
 
 const readMarketingStop = (phoneNumberId: string, status: Json, now: Date): PreferenceFact | undefined => {
-  const recipient = digitsOf(status.recipient_id)
+  const recipient = readDigits(status.recipient_id)
   const isStopped = list(status.errors).some(error => integer(record(error).code) === marketingStopped)
   if (recipient === undefined || status.status !== 'failed' || !isStopped) return undefined
   const at = time(status.timestamp, now)
@@ -128,7 +128,7 @@ const readMarketingStop = (phoneNumberId: string, status: Json, now: Date): Pref
 }
 
 const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
-  const recipient = digitsOf(value.from)
+  const recipient = readDigits(value.from)
   const messageId = id(value.id)
   // A system message reports a changed number; the person did not write.
   if (recipient === undefined || messageId === undefined || value.type === 'system') return undefined

@@ -1,4 +1,4 @@
-import { countryOf, spellingsOf } from '../conversations/phone-number.ts'
+import { findCountryOf, listSpellings } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
 import { toColumns } from '../database/columns.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
@@ -37,7 +37,7 @@ export const lockMessages = async (
   sightings: readonly Sighting[],
   people: readonly Person[],
 ): Promise<LockedMessage[]> => {
-  const spelt = people.flatMap(person => spellingsOf(person.recipient).map(recipient => ({ ...person, recipient })))
+  const spelt = people.flatMap(person => listSpellings(person.recipient).map(recipient => ({ ...person, recipient })))
   const { rows } = await tx.client.query({
     name: people.length > 0 ? 'lock_messages_and_held' : 'lock_messages',
     text: people.length > 0 ? lockSql(`${reportedSql} union ${heldSql}`) : lockSql(reportedSql),
@@ -96,7 +96,7 @@ const heldSql = `
     offset 0
   ) message`
 
-export const keyOf = ({ tenant, messageId }: { tenant: string; messageId: string }): string => `${tenant} ${messageId}`
+export const toKey = ({ tenant, messageId }: { tenant: string; messageId: string }): string => `${tenant} ${messageId}`
 
 /** Finds the status reports that the timelines of these messages already contain, by message. */
 export const findStatusUpdates = async (
@@ -116,7 +116,7 @@ export const findStatusUpdates = async (
     values: toColumns(messages, 'tenant', 'messageId'),
   })
   const known = new Map<string, Set<string>>()
-  for (const row of rows) known.set(keyOf(row), (known.get(keyOf(row)) ?? new Set()).add(updateKey(row.status, row.at)))
+  for (const row of rows) known.set(toKey(row), (known.get(toKey(row)) ?? new Set()).add(updateKey(row.status, row.at)))
   return known
 }
 
@@ -147,7 +147,7 @@ const toPriceColumns = (prices: readonly PricedReport[]): unknown[][] => {
     ...pricing,
     ...message,
     providerMessageId: report.providerMessageId,
-    country: countryOf(message.recipient),
+    country: findCountryOf(message.recipient),
     // A text has no template.
     template: message.templateName ?? '',
   }))
@@ -164,7 +164,7 @@ export const writeSettlements = async (
   prices: readonly PricedReport[] = [],
 ): Promise<void> => {
   const events = settlements.flatMap(({ message: { tenant, messageId }, steps }) =>
-    steps.map(step => ({ ...step, tenant, messageId, detail: detailOf(step) })),
+    steps.map(step => ({ ...step, tenant, messageId, detail: wordDetail(step) })),
   )
   const changes = settlements.map(({ message: { tenant, messageId }, steps, providerMessageId }) => ({
     ...steps.at(-1),
@@ -196,5 +196,5 @@ export const writeSettlements = async (
   })
 }
 
-const detailOf = ({ status, errorCode, errorMeaning }: Report): string | null =>
+const wordDetail = ({ status, errorCode, errorMeaning }: Report): string | null =>
   status === 'failed' ? [errorCode, errorMeaning].filter(part => part !== null).join(': ') : null

@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { AppSecretsOf } from '../channels/secrets.ts'
 import { type Applied, type ApplyOptions, createApplier } from './apply.ts'
-import { factsOf, originsOf, scanOrigins } from './envelope.ts'
+import { listOrigins, readFacts, scanOrigins } from './envelope.ts'
 import { parseJson } from './json.ts'
 import { createSenders, maxBodyBytes } from './senders.ts'
 import type { SignedWebhook } from './signed-facts.ts'
@@ -17,7 +17,7 @@ import { createSignerFinder, type FindSigners, type FoundSigners, isVerifyToken,
 
 export interface WebhooksOptions extends ApplyOptions {
   pool: pg.Pool
-  appSecretsOf: AppSecretsOf
+  listAppSecrets: AppSecretsOf
   /** Runs when held messages became due. */
   onReleased: () => void
   /** Runs when there are new actions of customers. */
@@ -73,7 +73,7 @@ const Processed = Type.Object({}, { description: 'Committed.', examples: [{}] })
 
 /** The webhooks of the messaging API (docs/contributors/messaging-api.md#webhooks). */
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
-  const findSigners = createSignerFinder(options.pool, options.appSecretsOf)
+  const findSigners = createSignerFinder(options.pool, options.listAppSecrets)
   const apply = createApplier(options.pool, options)
   const clock = createClock(options.pool)
   // The signature covers the body's bytes: the handler gets them unchanged.
@@ -171,7 +171,7 @@ const readWebhook = async (
   const scanned = await findSigners(scanOrigins(bytes), isSignedWith, isPaused)
   if (scanned.kind === 'refused') return scanned
   const document = parseJson(bytes)
-  const found = await findSigners(originsOf(document), isSignedWith, false)
+  const found = await findSigners(listOrigins(document), isSignedWith, false)
   if (found.kind === 'refused') return found
-  return { kind: 'signed', signed: { signers: found.signers, facts: factsOf(document, await clock()) } }
+  return { kind: 'signed', signed: { signers: found.signers, facts: readFacts(document, await clock()) } }
 }

@@ -1,9 +1,9 @@
 import { unauthenticated } from '@courier/shared/access/authenticate.ts'
-import { addressOf, refusal } from '@courier/shared/edge/addresses.ts'
+import { readAddress, refusal } from '@courier/shared/edge/addresses.ts'
 import { Limit, rateLimited } from '@courier/shared/edge/limits.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { signatureOf } from './signature.ts'
+import { readSignature } from './signature.ts'
 
 /** The API's own maximum, and the limit for any sender. */
 export const maxBodyBytes = 3 * 1024 * 1024
@@ -36,13 +36,13 @@ export const createSenders = (strangersPerMinute: number) => {
       // Refuses a request here without waiting for its body.
       if (isLarge(request)) reply.header('connection', 'close')
       const signature = request.headers['x-hub-signature-256']
-      if (request.method === 'POST' && !signatureOf(String(signature))) {
+      if (request.method === 'POST' && !readSignature(String(signature))) {
         request.log.warn({ reason: signature ? 'malformed_signature' : 'no_signature' }, 'webhook.refused')
         throw refusal(request, unauthenticated())
       }
       // Fastify itself refuses it.
-      if (bytesOf(request) > maxBodyBytes) return
-      const network = addressOf(request)
+      if (readLength(request) > maxBodyBytes) return
+      const network = readAddress(request)
       const pause = request.guessingPause
       const isKnown = known.has(network)
       if (pause !== undefined && (!isKnown || request.method !== 'POST')) throw rateLimited(pause)
@@ -51,7 +51,7 @@ export const createSenders = (strangersPerMinute: number) => {
       reply.removeHeader('connection')
     },
     /** Records a valid signature. */
-    welcome: (request: FastifyRequest): void => void known.set(addressOf(request), true),
+    welcome: (request: FastifyRequest): void => void known.set(readAddress(request), true),
     /** An onResponse hook: requests that were not refused do not count. */
     settle: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       if (reply.statusCode >= 400 && reply.statusCode < 500) return
@@ -62,6 +62,6 @@ export const createSenders = (strangersPerMinute: number) => {
 
 /** Returns true for a large request, and for one without a length. */
 const isLarge = (request: FastifyRequest): boolean =>
-  request.headers['transfer-encoding'] !== undefined || bytesOf(request) > smallBytes
+  request.headers['transfer-encoding'] !== undefined || readLength(request) > smallBytes
 
-const bytesOf = ({ headers }: FastifyRequest): number => Number(headers['content-length'] ?? 0)
+const readLength = ({ headers }: FastifyRequest): number => Number(headers['content-length'] ?? 0)

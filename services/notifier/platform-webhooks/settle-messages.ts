@@ -1,15 +1,15 @@
-import { inSpans, type Tracer, traceIdOf } from '@courier/shared/traces.ts'
+import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
 import type { Logger } from 'pino'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
 import { applyEffect } from '../sending/effects.ts'
 import {
   findStatusUpdates,
-  keyOf,
   type LockedMessage,
   type PricedReport,
   type Settlement,
   type Sighting,
+  toKey,
   writeSettlements,
 } from './message-queries.ts'
 import { type Report, settle } from './settle.ts'
@@ -30,7 +30,7 @@ export const settleMessages = async (
   const known = again.length > 0 ? await findStatusUpdates(tx, again) : new Map<string, ReadonlySet<string>>()
   const settlements = reported.map((message): Settlement => {
     const reports = currentReports(message, matched.get(message) ?? [])
-    const steps = settle(message.status, reports, known.get(keyOf(message)))
+    const steps = settle(message.status, reports, known.get(toKey(message)))
     const providerMessageId = (steps.at(-1) ?? reports.at(-1))?.providerMessageId ?? ''
     return { message, steps, providerMessageId }
   })
@@ -76,7 +76,7 @@ const currentReports = <Histories extends Report>(
 
 /** Matches by our callback data first: the API's own id may not be stored yet. */
 const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[]) => {
-  const byId = new Map(locked.map(message => [keyOf(message), message]))
+  const byId = new Map(locked.map(message => [toKey(message), message]))
   const byProvider = new Map(
     locked
       .filter(({ providerMessageId }) => providerMessageId !== null)
@@ -86,7 +86,7 @@ const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[])
   let unmatched = 0
   for (const report of sightings) {
     const { tenant, phoneNumberId, messageId, providerMessageId } = report
-    const own = messageId === undefined ? undefined : byId.get(keyOf({ tenant, messageId }))
+    const own = messageId === undefined ? undefined : byId.get(toKey({ tenant, messageId }))
     const message = own ?? byProvider.get(`${tenant} ${providerMessageId}`)
     if (message?.phoneNumberId !== phoneNumberId) unmatched++
     else if (matched.has(message)) matched.get(message)?.push(report)
@@ -100,7 +100,7 @@ const logTraced = (logger: Logger, settlements: readonly Settlement[]): void => 
     const { tenant, messageId, traceparent } = message
     const status = steps.at(-1)?.status
     if (status && traceparent)
-      logger.debug({ tenant, message_id: messageId, ...traceIdOf(traceparent) }, `message.${status}`)
+      logger.debug({ tenant, message_id: messageId, ...readTraceId(traceparent) }, `message.${status}`)
   }
 }
 
@@ -109,10 +109,10 @@ const logTraced = (logger: Logger, settlements: readonly Settlement[]): void => 
  * so once for each channel and template, however many messages failed.
  */
 const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Settlement[]): Promise<void> => {
-  const reactions = new Map<string, { message: LockedMessage; effect: NonNullable<ReturnType<typeof effectOf>> }>()
+  const reactions = new Map<string, { message: LockedMessage; effect: NonNullable<ReturnType<typeof findEffect>> }>()
   for (const { message, steps } of settlements) {
     const last = steps.at(-1)
-    const effect = last?.status === 'failed' ? effectOf(last.errorCode) : undefined
+    const effect = last?.status === 'failed' ? findEffect(last.errorCode) : undefined
     const { tenant, phoneNumberId, templateName, language } = message
     // Locks numbers before templates.
     const order = Number(effect?.kind === 'hold_template')
@@ -125,7 +125,7 @@ const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Set
 
 const unreported = { status: null, subcode: null, isTransient: false, retryAfterSeconds: null }
 
-const effectOf = (code: number | null) => {
+const findEffect = (code: number | null) => {
   const { class: what, pauseSeconds, meaning: reason } = classify({ ...unreported, code })
   if (what === 'hold_template' && code !== null) return { kind: 'hold_template', code } as const
   return what === 'pause_channel' && pauseSeconds === null

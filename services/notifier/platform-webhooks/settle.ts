@@ -41,7 +41,7 @@ export interface Report {
   readonly pricing?: Pricing | undefined
 }
 
-const orderOf = ({ status }: Report): number => reportedStatuses.indexOf(status)
+const findRank = ({ status }: Report): number => reportedStatuses.indexOf(status)
 
 /**
  * Returns the reports that move a message on from `from`, one after the other. `known` holds the reports that its
@@ -55,7 +55,7 @@ export const settle = (
   const steps: Report[] = []
   const sorted = reports
     .filter(({ status, at }) => !known.has(updateKey(status, at)))
-    .toSorted((a, b) => orderOf(a) - orderOf(b) || a.at.getTime() - b.at.getTime())
+    .toSorted((a, b) => findRank(a) - findRank(b) || a.at.getTime() - b.at.getTime())
   for (const report of sorted) if (isForward(steps.at(-1)?.status ?? from, report.status)) steps.push(report)
   return steps
 }

@@ -9,7 +9,7 @@ export const verifySignature = (
   header: string | undefined,
   secrets: readonly string[],
 ): boolean => {
-  const given = signatureOf(header)
+  const given = readSignature(header)
   if (!given) return false
   // An empty key would let anyone sign.
   const fits = secrets
@@ -19,7 +19,7 @@ export const verifySignature = (
 }
 
 /** Returns the 32 bytes of a well-formed signature header. */
-export const signatureOf = (header: string | undefined): Buffer | undefined => {
+export const readSignature = (header: string | undefined): Buffer | undefined => {
   const hex = /^sha256=([0-9a-f]{64})$/.exec(header ?? '')?.[1]
   return hex === undefined ? undefined : Buffer.from(hex, 'hex')
 }

@@ -39,7 +39,7 @@ const rememberedMilliseconds = 2_000
 const knownMilliseconds = 3_600_000
 
 /** Caches who claims an id: while the same secrets sign, requests need no query. */
-export const createSignerFinder = (pool: pg.Pool, appSecretsOf: AppSecretsOf): FindSigners => {
+export const createSignerFinder = (pool: pg.Pool, listAppSecrets: AppSecretsOf): FindSigners => {
   const remembered = new LRUCache<string, readonly Claimant[]>({ max: 10_000, ttl: rememberedMilliseconds })
   const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
   return async (named, isSignedWith, isPaused) => {
@@ -50,20 +50,20 @@ export const createSignerFinder = (pool: pg.Pool, appSecretsOf: AppSecretsOf): F
       const found = judge([...new Set(kept.flat())], isSignedWith, isPaused)
       if (found.kind === 'signed' || isPaused) return found
     }
-    const claimants = await findClaimants(pool, ids, appSecretsOf)
+    const claimants = await findClaimants(pool, ids, listAppSecrets)
     const found = judge(claimants, isSignedWith, isPaused)
     if (found.kind === 'signed' || isPaused)
       for (const id of ids)
         remembered.set(
           id,
-          claimants.filter(claimant => idsOf(claimant).includes(id)),
+          claimants.filter(claimant => listIds(claimant).includes(id)),
         )
-    if (found.kind === 'signed') for (const id of found.signers.flatMap(idsOf)) signedLately.set(id, true)
+    if (found.kind === 'signed') for (const id of found.signers.flatMap(listIds)) signedLately.set(id, true)
     return found
   }
 }
 
-const idsOf = ({ phoneNumberId, wabaId }: Channel): string[] => [phoneNumberId, ...(wabaId === null ? [] : [wabaId])]
+const listIds = ({ phoneNumberId, wabaId }: Channel): string[] => [phoneNumberId, ...(wabaId === null ? [] : [wabaId])]
 
 /** Returns the signers. A number that two tenants claim and sign for, and neither has proved, belongs to nobody. */
 const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPaused: boolean): FoundSigners => {
@@ -91,7 +91,7 @@ export const signedWith = (rawBytes: Uint8Array, signature: string | undefined):
  * Finds who claims the ids. A number that one tenant has proven belongs to no other, and an account only to its proven
  * numbers.
  */
-const findClaimants = (pool: pg.Pool, ids: readonly string[], appSecretsOf: AppSecretsOf): Promise<Claimant[]> =>
+const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: AppSecretsOf): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
     const { rows } = await sql<Channel>`
       select tenant_id as tenant, phone_number_id as "phoneNumberId", waba_id as "wabaId" from channels c
@@ -100,7 +100,7 @@ const findClaimants = (pool: pg.Pool, ids: readonly string[], appSecretsOf: AppS
           select from channels proven where proven.phone_number_id = c.phone_number_id and proven.proven_at is not null
         )`.execute(tx)
     return Promise.all(
-      rows.map(async row => ({ ...row, secrets: await appSecretsOf(tx, row.tenant, row.phoneNumberId) })),
+      rows.map(async row => ({ ...row, secrets: await listAppSecrets(tx, row.tenant, row.phoneNumberId) })),
     )
   })
 

@@ -16,12 +16,12 @@ const normal = JSON.stringify(envelope({ statuses: [status({})] }))
 
 const stageCounted = async (t: Test, limits: { strangersPerMinute?: number } = {}) => {
   const counted = { parsedBytes: 0, lookups: 0 }
-  const appSecretsOf: AppSecretsOf = async (_tx, _tenant, id) => {
+  const listAppSecrets: AppSecretsOf = async (_tx, _tenant, id) => {
     counted.lookups++
     return id === '100' ? ['old'] : []
   }
   const fixture = await createFixture(t, {
-    appSecretsOf,
+    listAppSecrets,
     ...limits,
     addressLimits: { requests: 1_000_000, refusals: 60 },
   })

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { change, envelope, inbound, status } from '../test/webhooks-fixture.ts'
-import { factsOf, originsOf, scanOrigins } from './envelope.ts'
+import { listOrigins, readFacts, scanOrigins } from './envelope.ts'
 import { parseJson } from './json.ts'
 
 const now = new Date('2026-11-20T12:00:00.500Z')
-const read = (body: unknown) => factsOf(parseJson(Buffer.from(JSON.stringify(body))), now)
+const read = (body: unknown) => readFacts(parseJson(Buffer.from(JSON.stringify(body))), now)
 
 t.test('a status becomes a fact', t => {
   const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94 77 …' }, href: 'x' }]
@@ -78,7 +78,7 @@ t.test('a template event becomes a fact, its id digit for digit and its language
     "message_template_language":"en-US","reason":"NONE"}`
   const body = `{"entry":[{"id":"waba-demo","time":1750030073,"changes":[
     {"field":"message_template_status_update","value":${value}}]}]}`
-  t.same(factsOf(parseJson(Buffer.from(body)), now), [
+  t.same(readFacts(parseJson(Buffer.from(body)), now), [
     {
       kind: 'template',
       wabaId: 'waba-demo',
@@ -149,9 +149,9 @@ t.test('leaves out unknown statuses and fields, and texts that Postgres would re
 
 t.test('the origins of a webhook are its numbers, and the accounts of changes without one', t => {
   const entry = [...envelope({}).entry, ...envelope({}, '101').entry, change({}, 'account_update', 'waba-2')]
-  t.same(originsOf({ entry }), ['100', '101', 'waba-2'])
+  t.same(listOrigins({ entry }), ['100', '101', 'waba-2'])
   const many = Array.from({ length: 5000 }, (_, index) => change({}, 'x', `waba-${index}`))
-  t.equal(originsOf({ entry: many }).length, 1000)
+  t.equal(listOrigins({ entry: many }).length, 1000)
   t.end()
 })
 
@@ -165,7 +165,7 @@ t.test('invalid JSON and endless nesting are undefined', t => {
   for (const text of ['', '{', 'null x', '['.repeat(1_000_000), '\xff'])
     t.equal(parseJson(Buffer.from(text, 'latin1')), undefined)
   const deep = `{"message_template_id":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
-  t.doesNotThrow(() => factsOf(parseJson(Buffer.from(deep)), now))
+  t.doesNotThrow(() => readFacts(parseJson(Buffer.from(deep)), now))
   t.end()
 })
 
@@ -173,8 +173,8 @@ t.test('never throws on any JSON', t => {
   fc.assert(
     fc.property(fc.json(), text => {
       const document = parseJson(Buffer.from(text))
-      factsOf(document, now)
-      originsOf(document)
+      readFacts(document, now)
+      listOrigins(document)
     }),
     { numRuns: 1000 },
   )
@@ -244,8 +244,8 @@ const nearlyRight = record({
 t.test('never throws on an almost valid envelope, and every fact has sound fields', t => {
   fc.assert(
     fc.property(nearlyRight, document => {
-      originsOf(document)
-      for (const fact of factsOf(document, now)) {
+      listOrigins(document)
+      for (const fact of readFacts(document, now)) {
         const texts = Object.values(fact).filter(value => typeof value === 'string')
         if (texts.some(text => text.includes('\0') || !text.isWellFormed())) return false
         if (!(fact.at.getTime() <= now.getTime())) return false
@@ -286,7 +286,7 @@ t.test('the scan never throws on any bytes, and finds an origin of the document'
   fc.assert(
     fc.property(nearlyRight, document => {
       const bytes = Buffer.from(JSON.stringify(document) ?? '')
-      const all = originsOf(parseJson(bytes))
+      const all = listOrigins(parseJson(bytes))
       const scanned = scanOrigins(bytes)
       const isPlain = all.length > 0 && all.every(id => /^\d+$/.test(id))
       return !isPlain || all.some(id => scanned.includes(id))

@@ -13,7 +13,7 @@ export interface PortalOptions {
  * The policy admits scripts and styles from our files, and requests to the two services; nothing writes HTML into the
  * page.
  */
-const policyOf = (ordersUrl: string): string =>
+const writePolicy = (ordersUrl: string): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -32,7 +32,7 @@ export const portalRoutes: FastifyPluginAsync<PortalOptions> = async (app, { ord
   const files = readPortalFiles()
   const headers = {
     'cache-control': 'no-cache',
-    'content-security-policy': policyOf(ordersUrl),
+    'content-security-policy': writePolicy(ordersUrl),
     'cross-origin-opener-policy': 'same-origin',
     'referrer-policy': 'no-referrer',
     'x-robots-tag': 'noindex',

@@ -1,14 +1,14 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { ChannelRow, SendingChannel } from '../channels/queries.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
-import { countryOf } from '../conversations/phone-number.ts'
-import { priceOf, type TenantTariffs } from '../costs/price.ts'
-import { type CheckedMessage, categoryOf, chooseChannel, exempts, type SendingContext } from '../messages/check.ts'
+import { findCountryOf } from '../conversations/phone-number.ts'
+import { findPrice, type TenantTariffs } from '../costs/price.ts'
+import { type CheckedMessage, chooseChannel, exempts, readCategory, type SendingContext } from '../messages/check.ts'
 import { deferUntil, waitsFor } from '../messages/hours.ts'
 import { firstStatus } from '../messages/insert.ts'
 import type { MessageBody, MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { blockReasonOf } from '../sending/pre-send-check.ts'
+import { findBlockReason } from '../sending/pre-send-check.ts'
 import { type CatalogueTemplate, categoryAt } from '../templates/catalogue.ts'
 import { render } from '../templates/render.ts'
 import type { Preflight } from './view.ts'
@@ -29,7 +29,7 @@ interface PreflightContext extends SendingContext {
 }
 
 /** Predicts the outcome of the message if it were sent now. Pure. */
-export const preflightOf = (examined: Examined, context: PreflightContext): Preflight => {
+export const runPreflight = (examined: Examined, context: PreflightContext): Preflight => {
   const { body, request, checked, errors } = examined
   const template = request && !isPlain(request.template) ? request.template : body.template
   const channel = chooseChannel(body.channel, context.channels)
@@ -50,13 +50,13 @@ export const preflightOf = (examined: Examined, context: PreflightContext): Pref
     opt_out: {
       scope: optedOutAt ? 'all' : marketingOutAt ? 'marketing' : null,
       since: (optedOutAt ?? marketingOutAt)?.toISOString() ?? null,
-      exempt: exempts(context, categoryOf(known), request ?? {}),
+      exempt: exempts(context, readCategory(known), request ?? {}),
     },
     hours: hours ? { between: [...hours.between], time_zone: hours.timeZone } : null,
     ...left,
-    price: priceOf(context.tariffs, {
+    price: findPrice(context.tariffs, {
       category: categoryAt(known, at),
-      country: recipient && countryOf(recipient),
+      country: recipient && findCountryOf(recipient),
       at,
       // A message held for a window leaves only within one.
       isWindowOpen: isOpen(lastInboundAt, at) || (channel?.plan === 'free' && checked?.holdsUntilOpen === true),
@@ -88,7 +88,7 @@ const leaving = (
   const due = [now, sendAt, row.not_before].reduce<Date>((latest, time) => (time && time > latest ? time : latest), now)
   const later = hours && deferUntil(due, hours, nextAllowed)
   const at = later ?? due
-  const reason = blockReasonOf(
+  const reason = findBlockReason(
     {
       ...message,
       plan: channel.plan,

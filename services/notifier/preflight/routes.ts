@@ -5,7 +5,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { findChannels } from '../channels/queries.ts'
-import { conversationOf } from '../conversations/queries.ts'
+import { findConversation } from '../conversations/queries.ts'
 import { findTariffs } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { readRequests, type WaybillDependencies } from '../messages/about-waybill.ts'
@@ -14,7 +14,7 @@ import { type Batch, createBatchReader, readOne } from '../messages/batch.ts'
 import { MessageBodies, MessageBody } from '../messages/schema.ts'
 import { refusal } from '../messages/send-routes.ts'
 import { maxMessageBytes } from '../messaging-api/message-template.ts'
-import { preflightOf } from './check.ts'
+import { runPreflight } from './check.ts'
 import { type Preflight, Preflights } from './view.ts'
 
 interface PreflightOptions extends WaybillDependencies {
@@ -65,7 +65,7 @@ const preflight = async (
   const requests = await readRequests(dependencies, tenant, batch)
   if (!requests) throw refusal(isMalformed ? { kind: 'refused', errors } : { kind: 'orders_away' })
   return inTenant(dependencies.pool, tenant, async (tx: Tx) => {
-    const { context, checked } = await checkBatch(tx, tenant, requests, conversationOf)
+    const { context, checked } = await checkBatch(tx, tenant, requests, findConversation)
     if (isMalformed || errors.isFull) throw refusal({ kind: 'refused', errors })
     const rows = new Map((await findChannels(tx, tenant)).map(row => [row.phone_number_id, row]))
     const known = { ...context, rows, tariffs: await findTariffs(tx, tenant) }
@@ -74,7 +74,7 @@ const preflight = async (
       const path = pathOf(index)
       const found = byPath.get(path)?.map(([name, sentences]) => [name.slice(path.length), sentences])
       const examined = { request: requests.messages[index], checked: found ? undefined : checked[index] }
-      return body ? [preflightOf({ body, ...examined, errors: Object.fromEntries(found ?? []) }, known)] : []
+      return body ? [runPreflight({ body, ...examined, errors: Object.fromEntries(found ?? []) }, known)] : []
     })
   })
 }

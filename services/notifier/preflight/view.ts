@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { orNull } from '../messages/view.ts'
 
-const oneOf = <T extends string>(values: T[], options?: object) =>
+const literals = <T extends string>(values: T[], options?: object) =>
   Type.Union(
     values.map(value => Type.Literal(value)),
     options,
@@ -19,7 +19,7 @@ const Rendered = Type.Object({
 /** The predicted outcome of a message. */
 export const Preflight = Type.Object(
   {
-    status: oneOf(['queued', 'held', 'refused'], { description: 'What a send would make of it.' }),
+    status: literals(['queued', 'held', 'refused'], { description: 'What a send would make of it.' }),
     errors: Type.Record(Type.String(), Type.Array(Type.String()), {
       description:
         'Those of a send, by path; of a message that is not refused, why it would fail or stay all the same.',
@@ -29,7 +29,7 @@ export const Preflight = Type.Object(
       Type.Object({
         phone_number_id: Type.String(),
         name: Type.String(),
-        state: oneOf(['active', 'paused']),
+        state: literals(['active', 'paused']),
         paused_reason: Text,
       }),
     ),
@@ -41,7 +41,7 @@ export const Preflight = Type.Object(
       until: orNull(Type.String(), { description: 'When it closes, or closed.' }),
     }),
     opt_out: Type.Object({
-      scope: orNull(oneOf(['all', 'marketing'])),
+      scope: orNull(literals(['all', 'marketing'])),
       since: Text,
       exempt: Type.Boolean({ description: 'Whether it goes to a person who opted out, too.' }),
     }),
@@ -58,7 +58,7 @@ export const Preflight = Type.Object(
         currency: Text,
         category: Text,
         is_free: Type.Boolean(),
-        reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
+        reason: literals(['tariff', 'open_window', 'no_tariff', 'no_category']),
       },
       {
         description:

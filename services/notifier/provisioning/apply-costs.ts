@@ -14,12 +14,12 @@ export const applyTariffs = async (
 ): Promise<Change[]> => {
   if (!wanted) return []
   const { tariffs } = await findTariffs(tx, tenant)
-  const changes = compare('tariff', pricesOf(tariffs), pricesOf(wanted))
+  const changes = compare('tariff', listPrices(tariffs), listPrices(wanted))
   if (changes.length > 0) await replaceTariffs(tx, tenant, wanted)
   return changes
 }
 
-const pricesOf = (tariffs: readonly Tariff[]) =>
+const listPrices = (tariffs: readonly Tariff[]) =>
   new Map(tariffs.map(({ category, country, from, price }) => [`${category} ${country} ${from}`, price]))
 
 const replaceTariffs = async (tx: Tx, tenant: string, tariffs: readonly Tariff[]): Promise<void> => {

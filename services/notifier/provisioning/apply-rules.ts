@@ -3,10 +3,10 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { findSendingChannels, type SendingChannel } from '../channels/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { findRules, type Rule } from '../events/queries.ts'
-import { templateOf } from '../events/rules.ts'
+import { toTemplate } from '../events/rules.ts'
 import { chooseChannel } from '../messages/check.ts'
 import { isOpenPlaceholder } from '../messages/placeholders.ts'
-import { type PlacedText, textsOf } from '../messaging-api/message-template.ts'
+import { listTexts, type PlacedText } from '../messaging-api/message-template.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 
@@ -19,17 +19,17 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
   for (const [index, { phone_number_id: id }] of wanted.entries())
     if (!known.includes(id)) errors[`rules.${index}.channel`] = [`There is no channel ${id}.`]
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  const changes = compare('rule', placesOf(await findRules(tx, tenant)), placesOf(wanted))
+  const changes = compare('rule', listPlaces(await findRules(tx, tenant)), listPlaces(wanted))
   if (changes.length > 0) await replaceRules(tx, tenant, wanted)
   return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted, channels) }
 }
 
-const nameOf = ({ event, template, language, text }: Rule): string =>
+const nameRule = ({ event, template, language, text }: Rule): string =>
   `${event}: ${text === null ? `${template} ${language}` : 'text'}`
 
 /** Indexes rules by event, template and language, which identify a rule; one at another index has changed. */
-const placesOf = (rules: readonly Rule[]) =>
-  new Map(rules.map((rule, place) => [nameOf(rule), JSON.stringify([place, rule])]))
+const listPlaces = (rules: readonly Rule[]) =>
+  new Map(rules.map((rule, place) => [nameRule(rule), JSON.stringify([place, rule])]))
 
 const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Promise<void> => {
   await tx.deleteFrom('rules').where('tenant_id', '=', tenant).execute()
@@ -63,11 +63,11 @@ const warnOfRules = async (
       if (isOpenPlaceholder(rule.text)) warnings.push(`${path}.text: {{ and }} are not in pairs`)
       continue
     }
-    for (const placed of textsOf(templateOf(rule)))
+    for (const placed of listTexts(toTemplate(rule)))
       if (isOpenPlaceholder(placed.text)) warnings.push(`${path}.${placeIn(rule, placed)}: {{ and }} are not in pairs`)
     const wabaId = chooseChannel(rule.phone_number_id, channels)?.wabaId
     const known = wabaId ? await findTemplates(tx, tenant, wabaId, [rule.template]) : undefined
-    const errors = known ? checkTemplate(known, templateOf(rule), `${path}.`) : {}
+    const errors = known ? checkTemplate(known, toTemplate(rule), `${path}.`) : {}
     for (const sentence of Object.values(errors).flat()) warnings.push(`${path}: ${sentence}`)
   }
   return warnings

@@ -11,7 +11,7 @@ type GivenRule = NonNullable<NotifierFile['rules']>[number]
 
 /** Adds the errors of a file's rules that its schema does not detect. */
 export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
-  const names = rules.map(nameOf)
+  const names = rules.map(nameRule)
   const events = rules.map(({ on }) => on)
   for (const [index, rule] of rules.entries()) {
     if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
@@ -19,11 +19,11 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
     checkHours(rule.send_between, `rules.${index}`, add)
     for (const [place, event] of (rule.supersedes ?? []).entries())
       if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
-    if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
+    if (names.indexOf(nameRule(rule)) < index) add(`rules.${index}`, `The rule ${nameRule(rule)} is there twice.`)
     checkContent(rule, `rules.${index}`, add)
     checkPlaceholders(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
-    if (mediaOf(rule).length + Number((rule.header ?? []).length > 0) > 1)
+    if (listMedia(rule).length + Number((rule.header ?? []).length > 0) > 1)
       add(
         `rules.${index}`,
         'A rule has one header: header, header_image, header_video, header_document or header_location.',
@@ -62,7 +62,7 @@ const checkPlaceholders = (value: unknown, path: string, add: Add): void => {
     for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add)
 }
 
-const nameOf = ({ on, template, language, text }: GivenRule): string =>
+const nameRule = ({ on, template, language, text }: GivenRule): string =>
   `${on}: ${text === undefined ? `${template} ${language}` : 'text'}`
 
 export const toRule = (rule: GivenRule): Rule => ({
@@ -72,7 +72,7 @@ export const toRule = (rule: GivenRule): Rule => ({
   language: rule.language ?? '',
   header: rule.header ?? [],
   body: rule.body ?? [],
-  components: componentsOf(rule),
+  components: listComponents(rule),
   phone_number_id: rule.channel ?? null,
   holds_until_open: rule.hold_until_open ?? false,
   send_between: (rule.send_between as [string, string] | undefined) ?? null,
@@ -83,7 +83,7 @@ export const toRule = (rule: GivenRule): Rule => ({
 })
 
 /** Returns the headers of a rule that are no texts. */
-const mediaOf = ({ header_image, header_video, header_document, header_location }: GivenRule): Parameter[] => [
+const listMedia = ({ header_image, header_video, header_document, header_location }: GivenRule): Parameter[] => [
   ...(header_image ? [{ type: 'image' as const, image: { link: header_image } }] : []),
   ...(header_video ? [{ type: 'video' as const, video: { link: header_video } }] : []),
   ...(header_document ? [{ type: 'document' as const, document: { link: header_document } }] : []),
@@ -91,8 +91,8 @@ const mediaOf = ({ header_image, header_video, header_document, header_location 
 ]
 
 /** Returns the parts of a rule's template except a text header and a body without names. */
-const componentsOf = (rule: GivenRule): Component[] => {
-  const media = mediaOf(rule)
+const listComponents = (rule: GivenRule): Component[] => {
+  const media = listMedia(rule)
   const body = Object.entries(rule.named_body ?? {}).map(([parameter_name, text]) => ({
     type: 'text' as const,
     parameter_name,
@@ -101,11 +101,11 @@ const componentsOf = (rule: GivenRule): Component[] => {
   return [
     ...(media.length > 0 ? [{ type: 'header' as const, parameters: media }] : []),
     ...(body.length > 0 ? [{ type: 'body' as const, parameters: body }] : []),
-    ...(rule.buttons ?? []).map(buttonOf),
+    ...(rule.buttons ?? []).map(toButton),
   ]
 }
 
-const buttonOf = ({ index, url, payload, action, code }: NonNullable<GivenRule['buttons']>[number]): Component => {
+const toButton = ({ index, url, payload, action, code }: NonNullable<GivenRule['buttons']>[number]): Component => {
   const tapped = payload ?? action
   const [sub_type, parameter]: [ButtonKind, Parameter] =
     url !== undefined

@@ -1,6 +1,6 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
-import { conversationOf } from '../conversations/queries.ts'
+import { findConversation } from '../conversations/queries.ts'
 import { toColumns } from '../database/columns.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
@@ -9,7 +9,7 @@ import { deferForHours, limitRecipientRate, waitForEarlier } from './defer.ts'
 import { deferForBudget } from './defer-for-budget.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
-import { type Blocked, blockReasonOf } from './pre-send-check.ts'
+import { type Blocked, findBlockReason } from './pre-send-check.ts'
 import { availableTokens } from './timing.ts'
 
 interface ClaimOptions extends MarkOptions {
@@ -73,7 +73,7 @@ const check = (ready: readonly DueMessage[], checkable: ReadonlyMap<DueMessage, 
   const blocked: Blocked[] = []
   for (const due of ready) {
     const message = checkable.get(due)
-    const reason = message && blockReasonOf(message, now)
+    const reason = message && findBlockReason(message, now)
     if (message && reason) blocked.push({ message, reason })
     else if (message) sendable.push(message)
   }
@@ -159,7 +159,7 @@ const addConversations = async (
     const due = ofNumber.get(phoneNumberId) ?? []
     if (due.length === 0) return []
     const recipients = due.map(({ recipient }) => recipient)
-    const conversations = await conversationOf(tx, tenant, phoneNumberId, recipients)
+    const conversations = await findConversation(tx, tenant, phoneNumberId, recipients)
     const names = due.flatMap(({ recipient, template }) =>
       conversations.get(recipient)?.marketingOutAt && !isPlain(template) ? [template.name] : [],
     )

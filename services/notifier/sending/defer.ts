@@ -74,7 +74,7 @@ export const limitRecipientRate = async (
   pairSeconds: number,
 ): Promise<DueMessage[]> => {
   if (due.length === 0) return []
-  const groups = Map.groupBy(due, keyOf)
+  const groups = Map.groupBy(due, toKey)
   const waits = await findWaits(tx, due)
   const late = new Map<DueMessage, Deferral>()
   for (const [key, group] of groups) {
@@ -90,7 +90,7 @@ export const limitRecipientRate = async (
   return due.filter(message => !late.has(message))
 }
 
-const keyOf = ({ phoneNumberId, recipient }: DueMessage): string => `${phoneNumberId} ${recipient}`
+const toKey = ({ phoneNumberId, recipient }: DueMessage): string => `${phoneNumberId} ${recipient}`
 
 /** Returns the seconds until the recipients may be written to, by Postgres' clock; omits those that may be now. */
 const findWaits = async (tx: Tx, messages: readonly DueMessage[]): Promise<Map<string, number>> => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { claimedMessage } from '../test/fixture.ts'
 import type { ClaimedMessage } from './message.ts'
-import { blockReasonOf } from './pre-send-check.ts'
+import { findBlockReason } from './pre-send-check.ts'
 
 const now = new Date('2026-11-21T12:00:00Z')
 const hoursAgo = (hours: number): Date => new Date(now.getTime() - hours * 3_600_000)
@@ -30,5 +30,5 @@ const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
 ]
 for (const [what, more, expected] of table)
   t.test(`${what}: ${expected ?? 'sent'}`, async t => {
-    t.equal(blockReasonOf({ ...message, ...more }, now)?.kind, expected)
+    t.equal(findBlockReason({ ...message, ...more }, now)?.kind, expected)
   })

@@ -22,7 +22,7 @@ type DueToCheck = Pick<
 >
 
 /** Returns the reason that blocks a message; undefined when it may be sent. Pure. */
-export const blockReasonOf = (message: DueToCheck, now: Date): BlockReason | undefined => {
+export const findBlockReason = (message: DueToCheck, now: Date): BlockReason | undefined => {
   const { conversation, plan, holdsUntilOpen } = message
   if (message.supersededBy) return { kind: 'cancelled', detail: message.supersededBy }
   if (conversation?.optedOutAt && !message.isExempt)
@@ -52,7 +52,7 @@ export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], n
     await inTenant(pool, message.tenant, async (tx: Tx) => {
       const { tenant, phoneNumberId, recipient, id, fence } = message
       const conversations = await lockConversations(tx, tenant, phoneNumberId, [recipient])
-      const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, now)
+      const current = findBlockReason({ ...message, conversation: conversations.get(recipient) }, now)
       const stored = current?.kind === reason.kind ? reason : { kind: 'deferred' as const, seconds: 0 }
       const seconds = stored.kind === 'deferred' ? stored.seconds : 0
       const status = stored.kind === 'deferred' ? 'queued' : stored.kind

@@ -4,7 +4,7 @@ import pg from 'pg'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { acceptMessages } from '../messages/accept.ts'
-import { batchOf } from '../messages/batch.ts'
+import { toBatch } from '../messages/batch.ts'
 import { addTenant, createFixture, messageTo, phoneNumberId, until } from '../test/fixture.ts'
 import { claimMessages } from './claim.ts'
 import type { ClaimedMessage } from './message.ts'
@@ -134,7 +134,7 @@ t.test('numbers with an exhausted rate hide no other, however little room there 
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   for (const [index, tenant] of ['a', 'b', 'c', 'd'].entries()) {
     await addTenant(pool, tenant, `10000000000000${index}`, {})
-    await acceptMessages(pool, tenant, batchOf(messageTo('+94771000001')))
+    await acceptMessages(pool, tenant, toBatch(messageTo('+94771000001')))
   }
   await accept(messageTo('0770000101'))
   await rows(`update channels set rate = 1, budget = 0, budget_at = now() + interval '1 hour', served_at = now() - interval '1 s'

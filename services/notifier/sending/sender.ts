@@ -1,4 +1,4 @@
-import { inSpans, type Tracer, traceIdOf } from '@courier/shared/traces.ts'
+import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
@@ -145,7 +145,7 @@ const sendWith = async (
 
 const logOutcome = (logger: Logger, outcome: SendOutcome, result: Accepted | Failed): void => {
   const { tenant, id, phoneNumberId, attempts, traceparent } = outcome.message
-  const ids = { tenant, message_id: id, phone_number_id: phoneNumberId, ...traceIdOf(traceparent) }
+  const ids = { tenant, message_id: id, phone_number_id: phoneNumberId, ...readTraceId(traceparent) }
   const fact = { ...ids, attempts, code: outcome.code }
   if (outcome.status === 'accepted') logger.debug(fact, 'message.accepted')
   else logger.warn({ ...fact, response: result.kind, meaning: outcome.meaning }, `message.${outcome.status}`)

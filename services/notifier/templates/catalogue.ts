@@ -103,9 +103,9 @@ export const readTemplateId = (value: unknown): string | undefined => {
 }
 
 /** Returns the parameters of a send of the template. */
-export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anatomy => {
+export const dissect = ({ components, parameterFormat }: ListedTemplate): Anatomy => {
   const known = components.filter(isRecord)
-  const textOf = (type: string): string =>
+  const findText = (type: string): string =>
     known
       .filter(component => capitals(component.type) === type)
       .map(({ text }) => (typeof text === 'string' ? text : ''))
@@ -114,10 +114,10 @@ export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anat
   const buttons = known.find(component => capitals(component.type) === 'BUTTONS')
   return {
     headerKind: headerKinds.find(kind => kind.toUpperCase() === capitals(header?.format)),
-    header: variables(textOf('HEADER'), parameterFormat),
-    body: variables(textOf('BODY'), parameterFormat),
+    header: variables(findText('HEADER'), parameterFormat),
+    body: variables(findText('BODY'), parameterFormat),
     buttons: list(buttons?.buttons).filter(isRecord).map(readButton),
-    blockReason: known.map(blockReasonOf).find(blockReason => blockReason !== undefined),
+    blockReason: known.map(findBlockReason).find(blockReason => blockReason !== undefined),
   }
 }
 
@@ -138,7 +138,7 @@ const readButton = ({ type, url }: Json): TemplateButton => {
   return { kind: kind === 'url' && !hasVariable ? 'other' : kind, isRequired: kind === 'copy_code' || hasVariable }
 }
 
-const blockReasonOf = (component: Json): string | undefined => {
+const findBlockReason = (component: Json): string | undefined => {
   const type = capitals(component.type) ?? ''
   switch (type) {
     case 'HEADER': {

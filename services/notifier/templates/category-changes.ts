@@ -24,10 +24,10 @@ export interface CategoryChange extends CategoryReport {
 
 /** Stores new reports, and pauses the rules that opt in. A repeated or older report changes nothing. */
 export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[]): Promise<CategoryChange[]> => {
-  const keyOf = ({ tenant, wabaId, name, language }: CategoryReport) => JSON.stringify([tenant, wabaId, name, language])
+  const toKey = ({ tenant, wabaId, name, language }: CategoryReport) => JSON.stringify([tenant, wabaId, name, language])
   const sorted = reports.toSorted(
     (a, b) =>
-      (keyOf(a) < keyOf(b) ? -1 : Number(keyOf(a) > keyOf(b))) || a.reportedAt.getTime() - b.reportedAt.getTime(),
+      (toKey(a) < toKey(b) ? -1 : Number(toKey(a) > toKey(b))) || a.reportedAt.getTime() - b.reportedAt.getTime(),
   )
   const changes: CategoryChange[] = []
   for (const report of sorted)

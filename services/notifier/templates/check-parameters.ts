@@ -1,6 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { ButtonKind, Component, MessageTemplate, ParameterType } from '../messaging-api/message-template.ts'
-import { anatomyOf, type CatalogueTemplate, type HeaderKind, type TemplateButton } from './catalogue.ts'
+import { type CatalogueTemplate, dissect, type HeaderKind, type TemplateButton } from './catalogue.ts'
 
 /** Adds an error at a path within the message. */
 type Add = (path: string, sentence: string) => void
@@ -46,7 +46,7 @@ export const checkParameters = (
   const add: Add = (path, sentence) => {
     errors[prefix + path] = [...(errors[prefix + path] ?? []), sentence]
   }
-  const { headerKind, header, body, buttons } = anatomyOf(template)
+  const { headerKind, header, body, buttons } = dissect(template)
   const check = template.parameterFormat === 'NAMED' ? checkNames : checkCount
   for (const [kind, variables] of Object.entries({ header, body })) {
     const index = components.findIndex(({ type }) => type === kind)
@@ -71,7 +71,7 @@ export const checkParameters = (
 
 const whyNotSendable = (template: CatalogueTemplate): string | undefined => {
   const title = `The template ${template.name} (${template.language})`
-  const { blockReason } = anatomyOf(template)
+  const { blockReason } = dissect(template)
   if (blockReason) return `${title} has ${blockReason}, which cannot be sent from here.`
   if (template.status !== 'APPROVED') return `${title} is ${template.status}: only an APPROVED one may be sent.`
   if (template.heldAt)

@@ -55,11 +55,11 @@ const toTemplate = (row: TemplateRow): CatalogueTemplate => ({
   heldAt: row.held_at,
   heldCode: row.held_code,
   budgetPausedAt: row.budget_paused_at,
-  announced: announcedOf(row),
+  announced: readAnnounced(row),
 })
 
 /** `applyAnnounced` of category-changes.ts moves the time of the report to that of the change. */
-const announcedOf = ({ category_to: to, category_at: at, category_reported_at: reportedAt }: TemplateRow) =>
+const readAnnounced = ({ category_to: to, category_at: at, category_reported_at: reportedAt }: TemplateRow) =>
   to !== null && at !== null && reportedAt !== null && at > reportedAt ? { to, at } : null
 
 interface TemplateFilter {

@@ -17,20 +17,20 @@ const maxLength = 4096
 /** Fills the template's texts with the parameters of a message. */
 export const render = (template: CatalogueTemplate, { components }: MessageTemplate): RenderedMessage => {
   const listed = template.components.filter(isRecord)
-  const partOf = (type: string) => listed.find(part => capitals(part.type) === type)
+  const findPart = (type: string) => listed.find(part => capitals(part.type) === type)
   const given = (type: string) => components.find(component => component.type === type)?.parameters ?? []
   const { parameterFormat } = template
-  const [header, buttons] = [partOf('HEADER'), partOf('BUTTONS')]
+  const [header, buttons] = [findPart('HEADER'), findPart('BUTTONS')]
   const kind = headerKinds.find(kind => kind.toUpperCase() === capitals(header?.format))
-  const textOf = (part: Json | undefined, type: string) => fill(part?.text, valuesIn(given(type), parameterFormat))
+  const renderText = (part: Json | undefined, type: string) => fill(part?.text, valuesIn(given(type), parameterFormat))
   return {
-    header: kind ? null : textOf(header, 'header'),
-    media: kind ? mediaOf(kind, given('header')[0]) : null,
-    body: textOf(partOf('BODY'), 'body'),
-    footer: textOf(partOf('FOOTER'), 'footer'),
+    header: kind ? null : renderText(header, 'header'),
+    media: kind ? renderMedia(kind, given('header')[0]) : null,
+    body: renderText(findPart('BODY'), 'body'),
+    footer: renderText(findPart('FOOTER'), 'footer'),
     buttons: list(buttons?.buttons)
       .filter(isRecord)
-      .map((button, index) => buttonOf(button, givenAt(components, index)[0])),
+      .map((button, index) => renderButton(button, givenAt(components, index)[0])),
   }
 }
 
@@ -48,17 +48,20 @@ const fill = (text: unknown, parameterOf: (name: string) => Parameter | undefine
   let end = 0
   for (const { 0: written, 1: name = '', index } of text.matchAll(variable.NAMED)) {
     if (filled.length > maxLength) break
-    filled += text.slice(end, index) + (wordsOf(parameterOf(name)) ?? written)
+    filled += text.slice(end, index) + (renderParameter(parameterOf(name)) ?? written)
     end = index + written.length
   }
   return (filled + text.slice(end)).slice(0, maxLength).toWellFormed()
 }
 
-const wordsOf = (parameter: Parameter | undefined): string | undefined =>
+const renderParameter = (parameter: Parameter | undefined): string | undefined =>
   parameter?.text ?? parameter?.currency?.fallback_value ?? parameter?.date_time?.fallback_value
 
 /** The name of a file or a place is the part that the recipient sees. */
-const mediaOf = (kind: (typeof headerKinds)[number], parameter: Parameter | undefined): RenderedMessage['media'] => {
+const renderMedia = (
+  kind: (typeof headerKinds)[number],
+  parameter: Parameter | undefined,
+): RenderedMessage['media'] => {
   const { link = null } = kind === 'location' ? {} : (parameter?.[kind] ?? {})
   const { document, location } = parameter ?? {}
   const place = location && `${location.name}, ${location.address}`
@@ -66,7 +69,10 @@ const mediaOf = (kind: (typeof headerKinds)[number], parameter: Parameter | unde
 }
 
 /** The only variable of an address, whatever its name, is the button's text. */
-const buttonOf = ({ type, text, url }: Json, parameter: Parameter | undefined): RenderedMessage['buttons'][number] => ({
+const renderButton = (
+  { type, text, url }: Json,
+  parameter: Parameter | undefined,
+): RenderedMessage['buttons'][number] => ({
   kind: typeof type === 'string' ? type.toLowerCase() : 'unknown',
   label: typeof text === 'string' ? text : '',
   url: fill(url, () => parameter),

@@ -69,7 +69,7 @@ export const createFixture = async (
   await app.register(webhookRoutes, {
     pool,
     logger,
-    appSecretsOf: async (_tx, _tenant, id) => appSecrets[id] ?? [],
+    listAppSecrets: async (_tx, _tenant, id) => appSecrets[id] ?? [],
     onReleased,
     ...options,
   })

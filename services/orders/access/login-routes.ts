@@ -1,5 +1,5 @@
-import { bearerToken, isTenantId, tenantOf } from '@courier/shared/access/authenticate.ts'
-import { addressOf } from '@courier/shared/edge/addresses.ts'
+import { bearerToken, isTenantId, readTenant } from '@courier/shared/access/authenticate.ts'
+import { readAddress } from '@courier/shared/edge/addresses.ts'
 import { refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { rateLimited } from '@courier/shared/edge/limits.ts'
@@ -39,7 +39,7 @@ export const addLogin = <Row extends Account>(
   describe: (account: Row) => object,
 ): void => {
   acceptJson(app)
-  app.addHook('onRequest', async request => void tenantOf(request))
+  app.addHook('onRequest', async request => void readTenant(request))
   const response = { 200: success, ...errorResponses(400, 405, 413, 415, 422, 429, 503) }
   app.post('/login', { schema: { summary: 'Log in', ...schema, headers, response } }, async request => {
     const body = request.body as { email: string; password: string }
@@ -58,8 +58,8 @@ const logInAt = async <Row extends Account>(
   request: FastifyRequest,
   credentials: { email: string; password: string },
 ) => {
-  const tenant = tenantOf(request)
-  const login = { tenant, network: addressOf(request), requestId: request.id, ...credentials }
+  const tenant = readTenant(request)
+  const login = { tenant, network: readAddress(request), requestId: request.id, ...credentials }
   // An impossible tenant id gets the response of an unknown tenant, and no throttle counts it.
   const result: LoggedIn<Row> = isTenantId.test(tenant)
     ? await logIn(logins, accounts, login).catch(refuseBusy(tooMany))

@@ -80,7 +80,7 @@ export type LoggedIn<Row> = { kind: 'logged_in'; token: string; expiresAt: Date;
  * The keys of bulkheads and throttle are the claims of a login, so they do not reveal which accounts exist. In one
  * tenant, the keys of merchants and of staff differ.
  */
-const keysOf = (kind: 'merchant' | 'staff', { network, tenant, email }: Login) => ({
+const listKeys = (kind: 'merchant' | 'staff', { network, tenant, email }: Login) => ({
   network,
   tenant: `${kind}:${tenant}`,
   account: `${kind}:${tenant} ${email.trim().toLowerCase()}`,
@@ -93,7 +93,7 @@ export const logIn = async <Row extends Account>(
   accounts: Accounts<Row>,
   login: Login,
 ): Promise<LoggedIn<Row>> => {
-  const keys = keysOf(accounts.kind, login)
+  const keys = listKeys(accounts.kind, login)
   const checked = await logins.inTurn(keys, () => check(logins, accounts, login, keys))
   return checked.kind === 'right' ? issueToken(logins, accounts, login, checked.account) : checked
 }
@@ -105,7 +105,7 @@ const check = async <Row extends Account>(
   { pool, throttle, isPassword }: Logins,
   accounts: Accounts<Row>,
   { tenant, email, password }: Login,
-  keys: ReturnType<typeof keysOf>,
+  keys: ReturnType<typeof listKeys>,
 ): Promise<Checked<Row>> => {
   const retryAfterSeconds = throttle.secondsSpent(keys)
   if (retryAfterSeconds > 0) return { kind: 'too_many', retryAfterSeconds }

@@ -46,5 +46,5 @@ export interface OrderScope {
 }
 
 /** Reads the scope of a request that a merchant's or staff's token admitted. */
-export const scopeOf = ({ merchant, staff }: FastifyRequest): OrderScope =>
+export const readScope = ({ merchant, staff }: FastifyRequest): OrderScope =>
   merchant ?? { tenant: staff.tenant, merchantId: null }

@@ -37,7 +37,7 @@ export const findRoles = async (tx: Tx, tenant: string, staffIds: readonly strin
 }
 
 /** Reads the tenant of a token, and the e-mail address of the account behind it; null without an account. */
-export const findStaffOf = (tx: Tx, tenant: string, tokenId: string) =>
+export const findStaffByToken = (tx: Tx, tenant: string, tokenId: string) =>
   tx
     .selectFrom('tokens')
     .innerJoin('tenants', 'tenants.tenant_id', 'tokens.tenant_id')
@@ -50,7 +50,7 @@ export const findStaffOf = (tx: Tx, tenant: string, tokenId: string) =>
     .executeTakeFirst()
 
 /** Reads the active businesses of one merchant. */
-export const findBusinessesOf = (tx: Tx, tenant: string, merchantId: string) =>
+export const findOwnBusinesses = (tx: Tx, tenant: string, merchantId: string) =>
   tx
     .selectFrom('businesses')
     .select(['business_id', 'name', 'is_default', 'is_active'])

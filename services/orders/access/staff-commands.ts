@@ -9,7 +9,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { hashPassword } from './passwords.ts'
 import { readRoles, type StaffRow, staffColumns } from './queries.ts'
-import { revokeLoginsOf } from './tokens.ts'
+import { revokeLogins } from './tokens.ts'
 
 export interface StaffRequest {
   tenant: string
@@ -40,7 +40,7 @@ const refusePassword = (password: string): void => {
     throw new UsageError('the password must be 8 to 255 characters long')
 }
 
-const emailOf = (text: string): string => {
+const readEmail = (text: string): string => {
   const email = text.trim().toLowerCase()
   const [name, domain, ...rest] = email.split('@')
   if (!name || !domain || rest.length > 0 || email.length > 255 || /\s/.test(email) || isBadText(email))
@@ -48,7 +48,7 @@ const emailOf = (text: string): string => {
   return email
 }
 
-const nameOf = (text: string): string => {
+const readName = (text: string): string => {
   const name = text.trim()
   if (!name || name.length > maxNameLength || isBadText(name) || /\p{Cc}/u.test(name))
     throw new UsageError(`--name must be 1 to ${maxNameLength} characters on one line`)
@@ -61,7 +61,7 @@ const nameOf = (text: string): string => {
  */
 export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string, by = operator()) => {
   const { tenant } = request
-  const [email, name, held] = [emailOf(request.email), nameOf(request.name), readRoleColumns(request.role)]
+  const [email, name, held] = [readEmail(request.email), readName(request.name), readRoleColumns(request.role)]
   refusePassword(password)
   await commands.requireTenant(pool, tenant)
   const password_hash = await hashPassword(password)
@@ -124,7 +124,7 @@ const endSessions =
   (tenant: string, by: Actor, action: 'staff.password_changed' | 'staff.deactivated') =>
   async (tx: Tx, { staff_id, name }: StaffRow): Promise<void> => {
     await audit(tx, tenant, by, action, name)
-    const ended = (await revokeLoginsOf(tx, tenant, 'staff_id', [staff_id])).map(({ token_id }) => token_id)
+    const ended = (await revokeLogins(tx, tenant, 'staff_id', [staff_id])).map(({ token_id }) => token_id)
     await audit(tx, tenant, by, 'token.revoked', ended)
   }
 
@@ -153,7 +153,7 @@ const change = async (
 
 /** Lists the staff of one tenant, or of all, without their passwords. */
 export const listStaff = (pool: pg.Pool, tenant?: string) =>
-  commands.listOf(pool, tenant, async (tx: Tx, id) => {
+  commands.listHolders(pool, tenant, async (tx: Tx, id) => {
     const rows = await tx
       .selectFrom('staff')
       .select([...staffColumns, 'created_at'])

@@ -16,7 +16,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
 import { addLogin, addLogout, type SessionOptions } from './login-routes.ts'
-import { findStaffOf, readRoles, type StaffRow, selectStaff } from './queries.ts'
+import { findStaffByToken, readRoles, type StaffRow, selectStaff } from './queries.ts'
 import { CurrentStaff, exampleStaff, LoggedInStaff, StaffLogin } from './staff-schema.ts'
 
 const tags = ['staff']
@@ -68,7 +68,7 @@ export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = asy
 }
 
 const readStaff = async (pool: pg.Pool, { tenant, name, roles, tokenId }: Staff): Promise<CurrentStaff> => {
-  const found = await inTenant(pool, tenant, (tx: Tx) => findStaffOf(tx, tenant, tokenId))
+  const found = await inTenant(pool, tenant, (tx: Tx) => findStaffByToken(tx, tenant, tokenId))
   if (!found) throw unauthenticated()
   const { email, ...of } = found
   // A token without an account was made by the operator: the notifier does not know it.

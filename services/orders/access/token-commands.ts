@@ -30,4 +30,4 @@ const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<H
 
 /** Lists the tokens of one tenant, or of all. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
-  commands.listOf(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
+  commands.listHolders(pool, tenant, (tx: Tx, id) => findTokens(tx, id))

@@ -91,7 +91,7 @@ export const findTokens = async (tx: Tx, tenant: string) => {
 }
 
 /** Revokes all live tokens from logins of these merchants or members of staff. */
-export const revokeLoginsOf = (tx: Tx, tenant: string, column: 'merchant_id' | 'staff_id', ids: readonly string[]) =>
+export const revokeLogins = (tx: Tx, tenant: string, column: 'merchant_id' | 'staff_id', ids: readonly string[]) =>
   tx
     .updateTable('tokens')
     .set({ revoked_at: sql`now()` })

@@ -70,9 +70,9 @@ export type NamedValues = Record<string, string | null>
 export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   const rows = toRows(batches)
   const parameters: NamedValues = {}
-  for (const column of orderColumns) parameters[column.name] = arrayOf(rows, column)
+  for (const column of orderColumns) parameters[column.name] = writeArray(rows, column)
   for (const column of batchColumns)
-    if (batches.length > 1) parameters[column.name] = arrayOf(rows, column)
+    if (batches.length > 1) parameters[column.name] = writeArray(rows, column)
     else parameters[`all_${column.name}`] = String(column.read(rows[0] as Row))
   return parameters
 }
@@ -127,7 +127,7 @@ export const storedWarnings = (warnings: FieldErrors): string | undefined =>
   Object.keys(warnings).length > 0 ? JSON.stringify(warnings) : undefined
 
 /** A Postgres array as text, at a fraction of the driver's cost. null when every cell is empty. */
-const arrayOf = (rows: readonly Row[], { read }: Column): string | null => {
+const writeArray = (rows: readonly Row[], { read }: Column): string | null => {
   let text = ''
   let isEmpty = true
   for (const row of rows) {

@@ -10,7 +10,7 @@ import { type CheckedBatch, checkBatch, type Verdict } from './check-batch.ts'
 import { type Conflicts, readConflicts } from './conflicts.ts'
 import type { FindHabits, Habits } from './habits.ts'
 import type { Batch, ReadableBatch } from './read-batch.ts'
-import { duplicatesOf, type Suspicions, suspect } from './warnings.ts'
+import { chooseCheck, type Suspicions, suspect } from './warnings.ts'
 import { type NumberedOrders, numberOrders, type WaybillNumbers } from './waybill-numbers.ts'
 
 export interface BookingDependencies {
@@ -67,7 +67,7 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
     if (isRight && numbered) {
       const { waybills } = numbered
       const found = { batch: verdict.batch, waybills, warnings: suspicions.warnings }
-      const duplicates = duplicatesOf(catalogue, waybills.length)
+      const duplicates = chooseCheck(catalogue, waybills.length)
       const written = await writeBatch(tenant, { ...booking, ...found, version: catalogue.version, duplicates })
       if (written.kind === 'written') return { kind: 'booked', waybills, warnings: written.warnings, replayed: false }
       isTaken = written.kind === 'taken'
@@ -87,7 +87,7 @@ export const quoteOrders = async (dependencies: BookingDependencies, asked: Aske
   const catalogue = await dependencies.catalogues.fresh(tenant)
   const checked = await check(dependencies, asked, catalogue)
   const { verdict } = checked
-  const comparable = catalogue.checks.duplicate !== 'off' && comparableOf(asked, verdict)
+  const comparable = catalogue.checks.duplicate !== 'off' && toComparable(asked, verdict)
   const conflicts = await readConflicts(dependencies.pool, tenant, { waybills: ownWaybills(batch), comparable })
   const refusal = refuse(checked, batch, conflicts, true)
   if (refusal || verdict.kind === 'refused') return refusal ?? (verdict as Refusal)
@@ -121,7 +121,7 @@ const judge = ({ catalogue, verdict, habits }: Omit<Checked, 'suspicions'>, alik
     ? suspect(verdict.batch, catalogue, habits, alike)
     : { errors: verdict.errors, warnings: new ErrorList() }
 
-const comparableOf = ({ merchantId }: Asked, verdict: Verdict): Comparable | undefined =>
+const toComparable = ({ merchantId }: Asked, verdict: Verdict): Comparable | undefined =>
   verdict.kind === 'accepted' ? { merchantId, batch: verdict.batch } : undefined
 
 const ownWaybills = ({ orders }: ReadableBatch): string[] => orders.flatMap(order => order?.waybill ?? [])
@@ -136,7 +136,7 @@ const explain = async (
   const { tenant, batch, key } = booking
   const { version, checks, waybills } = checked.catalogue
   const wanted = numbered?.waybills ?? ownWaybills(batch)
-  const comparable = checks.duplicate === 'refuse' && comparableOf(booking, checked.verdict)
+  const comparable = checks.duplicate === 'refuse' && toComparable(booking, checked.verdict)
   const conflicts = await readConflicts(pool, tenant, { waybills: wanted, key, comparable })
   const unused = numbered?.fresh.filter(waybill => !conflicts.existing.has(waybill)) ?? []
   numbers.release(tenant, waybills.format, unused)

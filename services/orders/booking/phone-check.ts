@@ -5,14 +5,14 @@ import {
   Metadata,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
-import { digitsOf } from '../tracking/mask.ts'
+import { readDigits } from '../tracking/mask.ts'
 
 /** Matches the separator of two numbers in one field; each has six digits at least. */
 const separator = /[/,;|&\n]|\s(?:or|and)\s/i
 const minDigits = 6
 
 const holdsSeveral = (phone: string): boolean =>
-  phone.split(separator).filter(part => digitsOf(part).length >= minDigits).length > 1
+  phone.split(separator).filter(part => readDigits(part).length >= minDigits).length > 1
 
 /** Returns true if the number is spelt as numbers of that country usually are. */
 export const isUsualPhone = (phone: string, country: string): boolean =>
@@ -22,7 +22,7 @@ export const isUsualPhone = (phone: string, country: string): boolean =>
 export const phoneProblem = (phone: string, country: string): string | undefined => {
   if (holdsSeveral(phone))
     return 'The customer phone field seems to hold two numbers, and a message reaches neither. Give the second as customer_secondary_phone.'
-  if (isValid(phone, country) || isValid(`+${digitsOf(phone)}`)) return undefined
+  if (isValid(phone, country) || isValid(`+${readDigits(phone)}`)) return undefined
   return `The customer phone field is no phone number of ${country} or another country: no message can reach it.`
 }
 
@@ -33,7 +33,7 @@ const isValid = (phone: string, country?: string): boolean =>
  * The usual spellings of a country's numbers, by length: the parser takes a hundred times as long for the same verdict.
  */
 const isPlain = (phone: string, country: string): boolean => {
-  const { prefixes, lengths } = spellingOf(country)
+  const { prefixes, lengths } = findSpelling(country)
   return (
     /^\+?[0-9]+$/.test(phone) &&
     prefixes.some(
@@ -49,7 +49,7 @@ interface Spelling {
 }
 const spellings = new Map<string, Spelling>()
 
-const spellingOf = (country: string): Spelling => {
+const findSpelling = (country: string): Spelling => {
   const known = spellings.get(country)
   if (known) return known
   const spelling = isSupportedCountry(country) ? readSpelling(country) : { prefixes: [], lengths: [] }

@@ -5,7 +5,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { Findings } from '../catalogue/findings.ts'
-import { PlaceRate, rateOf } from '../catalogue/place-schema.ts'
+import { PlaceRate, viewRate } from '../catalogue/place-schema.ts'
 import { type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
 import { charge } from '../catalogue/rate-card.ts'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
@@ -116,12 +116,12 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
       const { suggestions, missingRates } = findings.refusal()
       gaps.record(request.merchant, missingRates)
       if (errors.count > 0) throw invalid(errors.errors, { suggestions, more: errors.more })
-      return { data: orders.map((order, index) => quoteOf(found, index, Number(order?.weight), catalogue)) }
+      return { data: orders.map((order, index) => writeQuote(found, index, Number(order?.weight), catalogue)) }
     },
   )
 }
 
-const quoteOf = ({ destinations, rates }: FoundPrices, index: number, weightKg: number, { currency }: Catalogue) => {
+const writeQuote = ({ destinations, rates }: FoundPrices, index: number, weightKg: number, { currency }: Catalogue) => {
   const [city, rate] = [destinations[index], rates[index]]
   if (!city || !rate) throw new Error('a parcel without errors has no rate')
   return {
@@ -130,6 +130,6 @@ const quoteOf = ({ destinations, rates }: FoundPrices, index: number, weightKg: 
     destination_state: city.state.name,
     delivery_charge: charge(rate, weightKg) / 100,
     currency,
-    rate: rateOf(rate, currency),
+    rate: viewRate(rate, currency),
   }
 }

@@ -1,4 +1,4 @@
-import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@courier/shared/edge/idempotency.ts'
+import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
 import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
@@ -99,7 +99,7 @@ const addOperation = (
       const respond = responder(request, reply, options)
       if (read.kind === 'refused' || isTrue(request.query.dry_run))
         return respond(await quoteOrders(dependencies, { ...merchant, ...read }))
-      const key = idempotencyKeyOf(request, `merchant ${merchant.merchantId} ${name}`)
+      const key = readIdempotencyKey(request, `merchant ${merchant.merchantId} ${name}`)
       return respond(await bookOrders(dependencies, { ...merchant, batch: read.batch, key, traceparent }))
     },
   )

@@ -16,7 +16,7 @@ export interface Suspicions {
 const maxLookedUp = 100
 
 /** Returns how orders similar to earlier ones are treated. */
-export const duplicatesOf = ({ checks: { duplicate } }: Catalogue, orders: number): Check =>
+export const chooseCheck = ({ checks: { duplicate } }: Catalogue, orders: number): Check =>
   duplicate ?? (orders <= maxLookedUp ? 'warn' : 'off')
 
 /** `alike` holds the similar earlier orders found so far. */
@@ -68,7 +68,7 @@ const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void =
   if (orders.length < 2) return
   const all = [...orders.keys()]
   for (const [, samePhone] of findRepeats(all, index => orders[index]?.order.customerPhone))
-    for (const [, [first, second, ...more]] of findRepeats(samePhone, index => parcelOf(orders[index])))
+    for (const [, [first, second, ...more]] of findRepeats(samePhone, index => identifyParcel(orders[index])))
       list.add(
         `order_data.${second}`,
         `The order looks like order_data.${first}${andMore(more)}: same phone, COD and city.`,
@@ -80,7 +80,7 @@ const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void =
     )
 }
 
-const parcelOf = (priced: PricedOrder | undefined): string =>
+const identifyParcel = (priced: PricedOrder | undefined): string =>
   `${priced?.order.cod} ${priced?.destination.id} ${priced?.order.orderNo ?? ''}`
 
 /** Groups the indexes that share a key with others, by key. */

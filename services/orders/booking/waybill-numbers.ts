@@ -28,7 +28,7 @@ interface Stock {
  */
 export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
   const stocks = new Map<string, Stock>()
-  const stockOf = (tenant: string, { mask }: WaybillFormat): Stock => {
+  const findStock = (tenant: string, { mask }: WaybillFormat): Stock => {
     const key = `${tenant} ${mask}`
     const stock = stocks.get(key) ?? { next: 0, end: 0, spare: [] }
     stocks.set(key, stock)
@@ -45,7 +45,7 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
 
   return {
     reserve: async (tenant, format, count) => {
-      const stock = stockOf(tenant, format)
+      const stock = findStock(tenant, format)
       for (;;) {
         const fresh = Math.max(0, count - stock.spare.length)
         if (fresh > 0 && stock.end > 0 && stock.next + fresh > format.capacity) return undefined
@@ -63,7 +63,7 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
       }
     },
     release: (tenant, format, waybills) => {
-      stockOf(tenant, format).spare.unshift(...waybills)
+      findStock(tenant, format).spare.unshift(...waybills)
     },
   }
 }

@@ -12,7 +12,7 @@ import { type Catalogue, createCatalogues, estimateBytes } from './catalogue.ts'
 import { CityIndex } from './cities.ts'
 import { cityFilters } from './filters.ts'
 import { Lists } from './lists.ts'
-import { placesOf } from './place-index.ts'
+import { indexPlaces } from './place-index.ts'
 import { RateCard } from './rate-card.ts'
 import { WaybillFormat } from './waybill-format.ts'
 
@@ -58,7 +58,7 @@ const catalogueOf = ({
   })
   const format = new WaybillFormat('DM########')
   const index = new CityIndex(states, all)
-  placesOf(index)
+  indexPlaces(index)
   return {
     ...plainCatalogue({ waybills: { mode: 'auto', format }, cities: index }),
     rateCards: new Map([['1', card]]),

@@ -1,6 +1,6 @@
 import type { City } from './cities.ts'
 import type { Named, Near, PlaceIndex, SuggestionBudget } from './place-index.ts'
-import { soundOf } from './spelling.ts'
+import { writeSound } from './spelling.ts'
 
 type Kind = 'name' | 'number' | 'street' | 'ofStreet' | 'district' | 'filler'
 
@@ -35,7 +35,7 @@ export interface Part {
 
 const kinds = new Map<string, Kind>()
 const addKind = (kind: Kind, words: string): void => {
-  for (const word of words.split(' ')) kinds.set(soundOf(word), kind)
+  for (const word of words.split(' ')) kinds.set(writeSound(word), kind)
 }
 addKind(
   'street',
@@ -53,7 +53,7 @@ addKind(
 const longestWord = 40
 
 export const readWord = (text: string): Word => {
-  const kind = /^[0-9]/.test(text) ? 'number' : text.length > longestWord ? undefined : kinds.get(soundOf(text))
+  const kind = /^[0-9]/.test(text) ? 'number' : text.length > longestWord ? undefined : kinds.get(writeSound(text))
   return { text, kind: kind ?? 'name' }
 }
 
@@ -163,7 +163,7 @@ const findNear = (
 ): NearMatch | undefined => {
   let best: NearMatch | undefined
   let least = 1
-  for (const [start, end] of windowsOf(words)) {
+  for (const [start, end] of listWindows(words)) {
     if (streets.some(street => street.start < end && start < street.end)) continue
     const plain = joinWords(words, start, end)
     const near = index.near(plain, budget)
@@ -183,7 +183,7 @@ const findNear = (
 
 const maxWindows = 16
 
-const windowsOf = (words: readonly Word[]): [start: number, end: number][] => {
+const listWindows = (words: readonly Word[]): [start: number, end: number][] => {
   const windows: [number, number][] = []
   for (let end = words.length; end > 0; end--)
     for (let start = end - 1; start >= Math.max(0, end - 3) && windows.length < maxWindows; start--) {

@@ -2,9 +2,9 @@ import type { ErrorBody } from '@courier/shared/errors/errors.ts'
 import { type ErrorList, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import type { City, CityIndex, CityReference, Suggestion } from './cities.ts'
-import { placesOf, SuggestionBudget } from './place-index.ts'
+import { indexPlaces, SuggestionBudget } from './place-index.ts'
 import { resolvePlace } from './resolve-place.ts'
-import { wordsOf } from './spelling.ts'
+import { splitWords } from './spelling.ts'
 
 /** A combination of cities that a merchant's card lacks, and the number of parcels that want it. */
 export interface MissingRate {
@@ -89,7 +89,7 @@ const suggestStates = (
   cities: CityIndex,
   budget: SuggestionBudget,
 ): Suggestion[] => {
-  const near = placesOf(cities).near(wordsOf(stateName).flat().join(''), budget)
+  const near = indexPlaces(cities).near(splitWords(stateName).flat().join(''), budget)
   const states = new Set(near.flatMap(({ named }) => named.state ?? []))
   return [...states].slice(0, maxSuggestions).map(({ id, name }) => ({ id, name, state: name }))
 }

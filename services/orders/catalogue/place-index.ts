@@ -1,7 +1,7 @@
 import { distance as edits } from 'fastest-levenshtein'
 import type { City, CityIndex, State } from './cities.ts'
 import { addTo } from './multimap.ts'
-import { maxSoundLength, soundDistance, soundOf, startOf, wordsOf } from './spelling.ts'
+import { maxSoundLength, readStart, soundDistance, splitWords, writeSound } from './spelling.ts'
 
 /** The meaning of a name: a city, or a state or numbered districts (Colombo 01 to 15), which name no single city. */
 export interface Named {
@@ -66,35 +66,35 @@ export class PlaceIndex {
 
   /** A state has the aliases of the city with the same name. */
   #addState(state: State, among: readonly City[]): void {
-    const namesake = among.find(({ name }) => soundOf(name) === soundOf(state.name))
+    const namesake = among.find(({ name }) => writeSound(name) === writeSound(state.name))
     for (const name of [state.name, ...(namesake?.aliases ?? [])]) this.#add(name, { state, among })
   }
 
   /** Sinhala and Tamil names match only by their exact sound: Latin names that are almost the same are other towns. */
   #add(name: string, of: Partial<Named>): string[] {
-    const words = wordsOf(name).flat()
+    const words = splitWords(name).flat()
     this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))
     const plain = words.join('')
-    const sound = soundOf(plain)
+    const sound = writeSound(plain)
     const named = { ...of, plain, sound }
     if (sound !== '') addTo(this.#bySound, sound, named)
-    if (sound.length <= maxSoundLength && !/[\u0b80-\u0dff]/.test(name)) addTo(this.#byStart, startOf(sound), named)
+    if (sound.length <= maxSoundLength && !/[\u0b80-\u0dff]/.test(name)) addTo(this.#byStart, readStart(sound), named)
     return words
   }
 
   /** Finds the names that are written like this, or else those that sound like it. */
   named(plain: string): readonly Named[] {
     if (plain.length > 2 * maxSoundLength) return []
-    const alike = this.#bySound.get(soundOf(plain)) ?? []
+    const alike = this.#bySound.get(writeSound(plain)) ?? []
     const same = alike.filter(named => named.plain === plain)
     return same.length > 0 ? same : alike
   }
 
   /** Finds names that sound similar, nearest first, short ones within one edit; none when the budget runs out. */
   near(plain: string, budget: SuggestionBudget): Near[] {
-    const sound = plain.length > 2 * maxSoundLength ? '' : soundOf(plain)
+    const sound = plain.length > 2 * maxSoundLength ? '' : writeSound(plain)
     if (sound.length < 3 || sound.length > maxSoundLength) return []
-    const candidates = this.#byStart.get(startOf(sound)) ?? []
+    const candidates = this.#byStart.get(readStart(sound)) ?? []
     const most = Math.min(3, suggestedShare * sound.length)
     if (!budget.spend(candidates.length)) return []
     const found: Near[] = []
@@ -127,7 +127,7 @@ const codeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().
 const indexes = new WeakMap<CityIndex, PlaceIndex>()
 
 /** Makes the index at its first use; it lives as long as the cities. */
-export const placesOf = (cities: CityIndex): PlaceIndex => {
+export const indexPlaces = (cities: CityIndex): PlaceIndex => {
   const index = indexes.get(cities) ?? new PlaceIndex(cities)
   indexes.set(cities, index)
   return index

@@ -6,7 +6,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Catalogue, Catalogues } from './catalogue.ts'
 import type { City } from './cities.ts'
 import { SuggestionBudget } from './place-index.ts'
-import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces, rateOf } from './place-schema.ts'
+import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces, viewRate } from './place-schema.ts'
 import { type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
 
 interface PlaceOptions {
@@ -41,7 +41,7 @@ export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, 
       const { tenant, merchantId } = request.merchant
       const resolve = async () => {
         const catalogue = await catalogues.fresh(tenant)
-        const origin = originOf(request.body, catalogue)
+        const origin = findOrigin(request.body, catalogue)
         const resolved = await resolveAll(places, catalogue, nextSlice)
         return { data: resolved.map(place => shown(place, origin, catalogue, merchantId)) }
       }
@@ -68,7 +68,7 @@ const readPlaces = ({ places }: ResolvePlaces): WrittenPlace[] => {
   return read
 }
 
-const originOf = ({ origin_city_id: id }: ResolvePlaces, { cities }: Catalogue): City | undefined => {
+const findOrigin = ({ origin_city_id: id }: ResolvePlaces, { cities }: Catalogue): City | undefined => {
   if (isBlank(id)) return undefined
   const found = cities.find({ cityId: String(id).trim() })
   if (found.kind === 'found') return found.city
@@ -106,11 +106,11 @@ const shown = (
   const rate = origin && city && rateCards.get(merchantId)?.find(origin.id, city.id)
   return {
     confidence,
-    city: city ? cityOf(city) : null,
-    alternatives: alternatives.map(cityOf),
+    city: city ? viewCity(city) : null,
+    alternatives: alternatives.map(viewCity),
     served: origin && city ? rate !== undefined : null,
-    rate: rate ? rateOf(rate, currency) : null,
+    rate: rate ? viewRate(rate, currency) : null,
   }
 }
 
-const cityOf = ({ id, name, state, postalCode }: City) => ({ id, name, state: state.name, postal_code: postalCode })
+const viewCity = ({ id, name, state, postalCode }: City) => ({ id, name, state: state.name, postal_code: postalCode })

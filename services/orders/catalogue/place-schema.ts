@@ -52,7 +52,7 @@ export const PlaceRate = Type.Object(
 )
 
 /** A rate as responses have it: in units of the currency. */
-export const rateOf = ({ firstKg, eachExtraKg }: Rate, currency: string): Static<typeof PlaceRate> => ({
+export const viewRate = ({ firstKg, eachExtraKg }: Rate, currency: string): Static<typeof PlaceRate> => ({
   first_kg: firstKg / 100,
   each_extra_kg: eachExtraKg / 100,
   currency,

@@ -86,7 +86,7 @@ const findRates = (
     list.add(
       'rate_card.destination_city_id',
       `No rate card is assigned for the combination ${origin.name} to ${destination.name}. ` +
-        `It is from ${origin.name} in ${origin.state.name} to ${destination.name} in ${destination.state.name}${placesOf(indexes, paths)}.`,
+        `It is from ${origin.name} in ${origin.state.name} to ${destination.name} in ${destination.state.name}${wordPlaces(indexes, paths)}.`,
     )
   }
   return rates
@@ -94,7 +94,7 @@ const findRates = (
 
 const maxPlaces = 10
 
-const placesOf = (indexes: readonly number[], { destination }: ParcelPaths): string => {
+const wordPlaces = (indexes: readonly number[], { destination }: ParcelPaths): string => {
   const shown = indexes.slice(0, maxPlaces).map(index => destination(index).replace(/\.$/, ''))
   if (shown[0] === '') return ''
   const rest = indexes.length - shown.length

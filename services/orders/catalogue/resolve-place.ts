@@ -11,8 +11,8 @@ import {
   readPart,
   readWord,
 } from './find-names.ts'
-import { type Named, type PlaceIndex, placesOf, type SuggestionBudget } from './place-index.ts'
-import { soundOf, wordsOf } from './spelling.ts'
+import { indexPlaces, type Named, type PlaceIndex, type SuggestionBudget } from './place-index.ts'
+import { splitWords, writeSound } from './spelling.ts'
 
 /** A place as a person wrote it: the name of a city, or an address. */
 export interface WrittenPlace {
@@ -44,8 +44,8 @@ interface Clues {
 
 /** Finds the city that a text means, with a confidence (docs/merchants/places.md#confidence). Pure. */
 export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
-  const index = placesOf(cities)
-  const clues = cluesOf(place, index)
+  const index = indexPlaces(cities)
+  const clues = findClues(place, index)
   const named = cities.named(place.text)
   if (named.length > 0) {
     const isName = named.some(({ name }) => nameKey(name) === nameKey(place.text))
@@ -53,19 +53,19 @@ export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: Sug
       place.stateName === undefined || named.some(({ state }) => nameKey(state.name) === nameKey(place.stateName ?? ''))
     return settle(named, clues, isPlain ? (isName ? 'exact' : 'alias') : 'likely')
   }
-  return read(wordsOf(place.text), clues, index, budget)
+  return read(splitWords(place.text), clues, index, budget)
 }
 
-const cluesOf = ({ text, stateName, postalCode }: WrittenPlace, index: PlaceIndex): Clues => {
-  const wordsOfState = wordsOf(stateName ?? '')
+const findClues = ({ text, stateName, postalCode }: WrittenPlace, index: PlaceIndex): Clues => {
+  const wordsOfState = splitWords(stateName ?? '')
     .flat()
     .map(readWord)
   const states = findNames(wordsOfState.slice(0, maxWordsOfPart), index).matches.flatMap(({ names }) => names)
   const coded = postalCode === undefined ? codedIn(text, index) : index.coded(postalCode)
-  return { states: statesOf(states), coded }
+  return { states: findStates(states), coded }
 }
 
-const statesOf = (names: readonly Named[]): Set<number> | undefined => {
+const findStates = (names: readonly Named[]): Set<number> | undefined => {
   const ids = names.flatMap(({ among = [] }) => among.map(({ state }) => state.id))
   return ids.length > 0 ? new Set(ids) : undefined
 }
@@ -94,16 +94,16 @@ const settle = (
   const [city, ...more] = withCode.length > 0 ? withCode : inStates
   if (!city || more.length > 0) return ambiguous([...(city ? [city] : []), ...more, ...others])
   const isNarrowed = candidates.length > 1 && inStates.length > 1
-  return { confidence: isNarrowed ? 'likely' : confidence, city, alternatives: firstOf(others, city) }
+  return { confidence: isNarrowed ? 'likely' : confidence, city, alternatives: takeFirst(others, city) }
 }
 
-const firstOf = (cities: readonly City[], except?: City): City[] =>
+const takeFirst = (cities: readonly City[], except?: City): City[] =>
   [...new Set(cities)].filter(city => city !== except).slice(0, maxAlternatives)
 
 const ambiguous = (cities: readonly City[]): ResolvedPlace => ({
   confidence: 'ambiguous',
   city: undefined,
-  alternatives: firstOf(cities),
+  alternatives: takeFirst(cities),
 })
 
 /** Keeps only the end of very long texts. */
@@ -152,7 +152,7 @@ const read = (
 
 /** Settles on a city of the states that the text names beside it. */
 const settleIn = (broad: readonly Named[], cities: readonly City[], clues: Clues): ResolvedPlace => {
-  const states = statesOf(broad)
+  const states = findStates(broad)
   const inside = states ? cities.filter(({ state }) => states.has(state.id)) : cities
   // People also write "Colombo" for suburbs in other states, but not "Colombo District".
   if (inside.length === 0 && broad.every(({ state }) => state)) return ambiguous(cities)
@@ -182,5 +182,5 @@ const districts = new Set(
     'ratnapura kegalle'
   )
     .split(' ')
-    .map(soundOf),
+    .map(writeSound),
 )

@@ -1,13 +1,13 @@
 import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { filterRows } from '@courier/shared/lists/filters.ts'
-import { pageOf, wantedPage } from '@courier/shared/lists/pages.ts'
+import { wantedPage, writePage } from '@courier/shared/lists/pages.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TObject } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
-import { type Merchant, type OrderScope, scopeOf } from '../access/merchant.ts'
-import { findBusinessesOf } from '../access/queries.ts'
+import { type Merchant, type OrderScope, readScope } from '../access/merchant.ts'
+import { findOwnBusinesses } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogues } from './catalogue.ts'
 import { BusinessQuery, businessFilters, CityQuery, cityFilters, StateQuery, stateFilters } from './filters.ts'
@@ -39,7 +39,7 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
   const ofBusinesses = listSchema('listBusinesses', "List the merchant's businesses", BusinessQuery.schema, Businesses)
   app.get('/business', ofBusinesses, async request => {
     const rows = await findBusinesses(pool, request.merchant)
-    return pageOf(request, request.query, filterRows(businessFilters, BusinessQuery.read(request.query), rows))
+    return writePage(request, request.query, filterRows(businessFilters, BusinessQuery.read(request.query), rows))
   })
 
   const ofStates = listSchema('listStates', 'List the states', StateQuery.schema, States)
@@ -49,7 +49,7 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
     const all = lists.states(isWhole || includesCities(request.query.include))
     const rows = filterRows(stateFilters, StateQuery.read(request.query), all)
     if (isWhole && rows === all) return sendJson(reply, lists.statesJson)
-    return pageOf(request, request.query, rows)
+    return writePage(request, request.query, rows)
   })
 
   const addOne = (
@@ -81,7 +81,7 @@ type CityRoutes = FastifyPluginAsyncTypebox<Pick<CatalogueOptions, 'catalogues'>
 export const cityRoutes: CityRoutes = async (app, { catalogues }) => {
   const { schema } = listSchema('listCities', 'List the cities', CityQuery.schema, Cities)
   app.get('/city', { schema, serializerCompiler }, async (request, reply) =>
-    sendCities(request, reply, await findLists(catalogues, scopeOf(request))),
+    sendCities(request, reply, await findLists(catalogues, readScope(request))),
   )
 }
 
@@ -89,7 +89,7 @@ export const cityRoutes: CityRoutes = async (app, { catalogues }) => {
 export const staffCityRoutes: CityRoutes = async (app, { catalogues }) => {
   const { schema } = listSchema('listStaffCities', 'List the cities', CityQuery.schema, Cities)
   app.get('/city', { schema: { ...schema, tags: ['staff'] }, serializerCompiler }, async (request, reply) =>
-    sendCities(request, reply, await findLists(catalogues, scopeOf(request))),
+    sendCities(request, reply, await findLists(catalogues, readScope(request))),
   )
 }
 
@@ -97,14 +97,14 @@ const sendCities = (request: FastifyRequest, reply: FastifyReply, lists: Lists) 
   const query = request.query as Static<typeof CityQuery.schema>
   const rows = filterRows(cityFilters, CityQuery.read(query), lists.cities)
   if (!wantedPage(query) && rows === lists.cities) return sendJson(reply, lists.citiesJson)
-  return pageOf(request, query, rows)
+  return writePage(request, query, rows)
 }
 
 /** Sends prepared bytes, without types and the serializer. */
 const sendJson = (reply: FastifyReply, json: Buffer) => reply.type('application/json; charset=utf-8').send(json)
 
 const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => {
-  const rows = await inTenant(pool, tenant, (tx: Tx) => findBusinessesOf(tx, tenant, merchantId))
+  const rows = await inTenant(pool, tenant, (tx: Tx) => findOwnBusinesses(tx, tenant, merchantId))
   return rows.map(({ business_id: id, ...row }) => ({ id, ref_no: String(id), business_name: row.name, ...row }))
 }
 

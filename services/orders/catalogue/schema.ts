@@ -1,4 +1,4 @@
-import { ListOf } from '@courier/shared/lists/pages.ts'
+import { ListBody } from '@courier/shared/lists/pages.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
 const text = Type.String()
@@ -74,9 +74,9 @@ const StateRow = Type.Object(
 export type ListedState = Static<typeof StateRow>
 const exampleState = { id: 1, ref_no: 'ST-0001', name: 'Colombo', country_id: 1, has_child: true, is_active: true }
 
-export const Businesses = ListOf(BusinessRow, exampleBusiness)
+export const Businesses = ListBody(BusinessRow, exampleBusiness)
 export const Business = OneOf(BusinessRow, exampleBusiness)
-export const States = ListOf(StateRow, exampleState)
+export const States = ListBody(StateRow, exampleState)
 export const State = OneOf(StateRow, { ...exampleState, cities: [exampleCity] })
-export const Cities = ListOf(CityRow, exampleCity)
+export const Cities = ListBody(CityRow, exampleCity)
 export const City = OneOf(CityRow, exampleCity)

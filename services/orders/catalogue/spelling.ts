@@ -36,7 +36,7 @@ const shortForms = new Map(
 )
 
 /** Splits each part of an address into words and numbers, in lower-case Latin letters, numbers without leading zeros. */
-export const wordsOf = (text: string): string[][] =>
+export const splitWords = (text: string): string[][] =>
   romanize(
     text
       .normalize('NFKD')
@@ -72,7 +72,7 @@ const sameSounds = new Map(
 /**
  * Returns the same sound for common variants: th or t, w or v, y or i, doubled letters, a silent h.
  */
-export const soundOf = (word: string): string =>
+export const writeSound = (word: string): string =>
   word
     .replace(/cch|[cgkstdbz]h|ee|oo|[cfqwxyz]/g, letters => sameSounds.get(letters) ?? letters)
     .replace(/([a-z])\1+/g, '$1')
@@ -81,7 +81,7 @@ export const soundOf = (word: string): string =>
 const pairs = new Map(Object.entries({ g: 'k', d: 't', b: 'p', j: 'c', s: 'c' }))
 
 /** Returns the consonant that a sound begins with, the same for those that are easily confused; `a` for a vowel. */
-export const startOf = (sound: string): string => {
+export const readStart = (sound: string): string => {
   const letter = sound[0] ?? ''
   return isWeak(letter) ? 'a' : (pairs.get(letter) ?? letter)
 }
@@ -91,9 +91,9 @@ const isNasal = (letter: string): boolean => letter === 'm' || letter === 'n'
 const isDigit = (letter: string): boolean => letter >= '0' && letter <= '9'
 
 /** Returns the cost of a missing letter: little for letters that are hardly heard. Numbers must match. */
-const lossOf = (letter: string): number => (isDigit(letter) ? 100 : isWeak(letter) ? 0.5 : 1.5)
+const weighLoss = (letter: string): number => (isDigit(letter) ? 100 : isWeak(letter) ? 0.5 : 1.5)
 
-const changeOf = (a: string, b: string): number => {
+const weighChange = (a: string, b: string): number => {
   if (a === b) return 0
   if (isDigit(a) || isDigit(b)) return 100
   if ((pairs.get(a) ?? a) === (pairs.get(b) ?? b)) return 0.25
@@ -108,15 +108,15 @@ export const maxSoundLength = 40
 export const soundDistance = (one: string, other: string): number => {
   let before: number[] = []
   let row = [0]
-  for (let j = 0; j < other.length; j++) row.push(at(row, j) + lossOf(other.charAt(j)))
+  for (let j = 0; j < other.length; j++) row.push(at(row, j) + weighLoss(other.charAt(j)))
   for (let i = 0; i < one.length; i++) {
     const letter = one.charAt(i)
-    const loss = lossOf(letter)
+    const loss = weighLoss(letter)
     const next = [at(row, 0) + loss]
     for (let j = 0; j < other.length; j++) {
       const wanted = other.charAt(j)
-      const changed = at(row, j) + changeOf(letter, wanted)
-      const lost = Math.min(at(row, j + 1) + loss, at(next, j) + lossOf(wanted))
+      const changed = at(row, j) + weighChange(letter, wanted)
+      const lost = Math.min(at(row, j + 1) + loss, at(next, j) + weighLoss(wanted))
       const isSwapped =
         j > 0 && letter === other[j - 1] && wanted === one[i - 1] && !isDigit(letter) && !isDigit(wanted)
       next.push(Math.min(changed, lost, isSwapped ? at(before, j - 1) + swap : changed))

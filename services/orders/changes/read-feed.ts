@@ -3,14 +3,14 @@ import { catchUp, type FeedOwner, type FeedState, openFeed } from '../log/feed.t
 import { type Change, readChanges } from '../log/read-changes.ts'
 
 /** Identifies a change for good, also among those of other merchants, and is the cursor behind it. */
-export const idOf = (epoch: string, position: number): string => `${epoch}.${position}`
+export const writeId = (epoch: string, position: number): string => `${epoch}.${position}`
 
 export const cursorPattern = '^(now|[0-9a-f-]{36}\\.(0|[1-9][0-9]{0,14}))$'
 
 /**
  * The position that a cursor names: without one before all that is kept. undefined: what follows it is no longer kept.
  */
-const positionOf = (cursor: string | undefined, feed: FeedState): number | undefined => {
+const readPosition = (cursor: string | undefined, feed: FeedState): number | undefined => {
   if (cursor === undefined) return feed.deletedPosition
   if (cursor === 'now') return feed.lastPosition
   const [epoch, digits] = cursor.split('.')
@@ -35,7 +35,7 @@ export const readFeed = async (
   limit: number,
 ): Promise<FeedPage | undefined> => {
   const feed = await (cursor === 'now' ? catchUp : openFeed)(pool, merchant)
-  const after = positionOf(cursor, feed)
+  const after = readPosition(cursor, feed)
   if (after === undefined) return undefined
   const isNew = after < feed.lastPosition
   const changes = isNew ? await readChanges(pool, merchant.tenant, merchant.merchantId, after, limit) : []

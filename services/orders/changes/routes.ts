@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify'
 import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
 import { keptDays } from '../log/expiry.ts'
-import { cursorPattern, type FeedPage, idOf, readFeed } from './read-feed.ts'
+import { cursorPattern, type FeedPage, readFeed, writeId } from './read-feed.ts'
 import { ChangeItem, changeItem, exampleChange } from './schema.ts'
 import type { ChangeWatch } from './watch.ts'
 
@@ -87,14 +87,14 @@ export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (ap
       const page = await read(cursor)
       if (page.changes.length > 0 || page.hasMore || Number(wait) === 0) return toResponse(page)
       await waitFor(watch, request.merchant, page, Number(wait), reply)
-      return toResponse(await read(idOf(page.epoch, page.position)))
+      return toResponse(await read(writeId(page.epoch, page.position)))
     },
   )
 }
 
 const toResponse = ({ changes, epoch, position, hasMore }: FeedPage): Static<typeof Changes> => ({
   data: changes.map(change => changeItem(epoch, change)),
-  next_cursor: idOf(epoch, position),
+  next_cursor: writeId(epoch, position),
   has_more: hasMore,
 })
 
@@ -106,7 +106,7 @@ const waitFor = async (
   seconds: number,
   reply: FastifyReply,
 ): Promise<void> => {
-  if (watch.countOf(tenant, merchantId) >= maxWaiting)
+  if (watch.countWaiting(tenant, merchantId) >= maxWaiting)
     throw httpError('rate_limited', `At most ${maxWaiting} requests per merchant may wait at once: use fewer.`, {
       retryAfterSeconds: 1,
     })

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { changeTypes } from '../database/tables.ts'
 import type { Change } from '../log/read-changes.ts'
 import { ActorName } from '../tracking/order-view.ts'
-import { idOf } from './read-feed.ts'
+import { writeId } from './read-feed.ts'
 
 export const ChangeItem = Type.Object(
   {
@@ -36,7 +36,7 @@ export const exampleChange: Static<typeof ChangeItem> = {
 
 /** A change as merchants receive it. */
 export const changeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({
-  id: idOf(epoch, position),
+  id: writeId(epoch, position),
   ...change,
   fields: fields && [...fields],
 })

@@ -92,7 +92,7 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     })
   }
   /** How many requests of the merchant wait. */
-  const countOf = (tenant: string, merchantId: string): number => {
+  const countWaiting = (tenant: string, merchantId: string): number => {
     let count = 0
     for (const waiter of waiters) if (waiter.tenant === tenant && waiter.merchantId === merchantId) count++
     return count
@@ -106,5 +106,5 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     clearTimeout(timer)
     for (const { resolve } of waiters) resolve()
   }
-  return { wait, wake, countOf, close }
+  return { wait, wake, countWaiting, close }
 }

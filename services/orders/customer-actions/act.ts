@@ -8,11 +8,11 @@ import type { Tables, Tx } from '../database/tables.ts'
 import { checkFields } from '../editing/check-edit.ts'
 import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
-import { nameOf } from '../moves/check-moves.ts'
+import { nameStatus } from '../moves/check-moves.ts'
 import { limitLockWait, moveIn } from '../moves/move.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { cancelledKey, confirmedKey, isFinal, type Statuses } from '../statuses/statuses.ts'
-import { digitsOf } from '../tracking/mask.ts'
+import { readDigits } from '../tracking/mask.ts'
 import { toDetails } from '../tracking/order-details.ts'
 import { findTracked, isWaybill, type OrderRow, type TrackedRow } from '../tracking/read-orders.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
@@ -104,16 +104,16 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
 const isRecipient = (order: OrderRow, recipient: string | undefined): boolean =>
   recipient === undefined ||
   [order.customer_phone, order.customer_secondary_phone ?? ''].some(phone =>
-    digitsOf(phone).includes(recipient.slice(-7)),
+    readDigits(phone).includes(recipient.slice(-7)),
   )
 
 /** In the audit the customer is named by the action. */
-const actorOf = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })
+const nameActor = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })
 
 const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Outcome> => {
   const { tenant, action, traceparent } = delivered
   const waybills = [action.waybill_number]
-  const by = actorOf(delivered)
+  const by = nameActor(delivered)
   const moved = await moveIn(tx, { tenant, mover: customer, waybills, statusKey, note: null, by, traceparent })
   return moved.kind === 'moved' ? done : refusedBy(moved.errors)
 }
@@ -126,7 +126,7 @@ const mayGiveAddress = (given: CustomerAction, { status_key }: OrderRow, statuse
 
 const mayRequest = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome =>
   isFinal(statuses.get(status_key))
-    ? refused(`${given.waybill_number} is ${nameOf(status_key, statuses)}: there is nothing left to request.`)
+    ? refused(`${given.waybill_number} is ${nameStatus(status_key, statuses)}: there is nothing left to request.`)
     : { outcome: 'requested', detail: null }
 
 const changeAddress = async (
@@ -139,7 +139,7 @@ const changeAddress = async (
   const read = readEdit('merchant', { customer_address: address })
   if (read.kind === 'refused') return refusedBy(read.errors.errors)
   const edit = { tenant, waybill: action.waybill_number, editor: customer, changes: read.changes, ifMatch: undefined }
-  const edited = await editIn(tx, catalogue, { ...edit, by: actorOf(delivered) })
+  const edited = await editIn(tx, catalogue, { ...edit, by: nameActor(delivered) })
   if (!edited || edited.kind === 'busy' || edited.kind === 'stale') return undefined
   if (edited.kind === 'unknown') return unknown
   return edited.kind === 'edited' ? done : refusedBy(edited.errors)

@@ -104,7 +104,7 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
         ? await decide(pool, { tenant, requestId, ...wanted, actor, traceparent: request.traceparent })
         : { kind: 'unknown' as const }
       if (decided.kind === 'unknown') throw app.httpErrors.notFound('There is no such request.')
-      const row = rowOf(decided)
+      const row = viewRow(decided)
       if (decided.kind === 'decided' && !decided.isRepeated) {
         onChanged(tenant)
         request.log.info({ customer_request: row.id, decision }, 'customer_request.decided')
@@ -114,7 +114,7 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
   )
 }
 
-const rowOf = (decided: Exclude<Decided, { kind: 'unknown' }>): CustomerRequest => {
+const viewRow = (decided: Exclude<Decided, { kind: 'unknown' }>): CustomerRequest => {
   if (decided.kind === 'decided') return decided.request
   const { status, decided_by, decided_at } = decided.request
   throw httpError('already_decided', `${decided_by} ${status} this request at ${decided_at}.`)

@@ -2,7 +2,7 @@ import type { ErrorBody, FieldErrors } from '@courier/shared/errors/errors.ts'
 import { isUsualPhone, phoneProblem } from '../booking/phone-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { priceParcel } from '../catalogue/price-parcels.ts'
-import { type Mover, nameOf, whoMay } from '../moves/check-moves.ts'
+import { type Mover, nameStatus, whoMay } from '../moves/check-moves.ts'
 import { beforePickup, editableIn, type Statuses } from '../statuses/statuses.ts'
 import type { OrderState } from '../tracking/etag.ts'
 import type { OrderRow } from '../tracking/read-orders.ts'
@@ -81,14 +81,14 @@ export const checkFields = (
 ): FieldErrors => {
   const editable = editableFields(statusKey, editor)
   const refused = given.filter(name => !editable.includes(name))
-  const sentence = `${waybill} is ${nameOf(statusKey, statuses)}: ${hintOf(editable, editor, statuses)}`
+  const sentence = `${waybill} is ${nameStatus(statusKey, statuses)}: ${writeHint(editable, editor, statuses)}`
   return Object.fromEntries(refused.map(name => [name, [sentence]]))
 }
 
-const hintOf = (editable: readonly string[], editor: Mover, statuses: Statuses): string => {
+const writeHint = (editable: readonly string[], editor: Mover, statuses: Statuses): string => {
   if (editable.length > 0) return `only ${editable.join(', ')} may be changed.`
   if ('staffName' in editor) return 'it may not be changed any more.'
-  const open = beforePickup.filter(key => statuses.has(key)).map(key => nameOf(key, statuses))
+  const open = beforePickup.filter(key => statuses.has(key)).map(key => nameStatus(key, statuses))
   return `${whoMay(editor)} change an order that is ${open.join(' or ')}.`
 }
 

@@ -4,7 +4,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import { actorOf, type Mover } from '../moves/check-moves.ts'
+import { findActor, type Mover } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
 import { type EditableColumn, editableColumns, type OrderState, tagState } from '../tracking/etag.ts'
@@ -113,7 +113,7 @@ const writeEdit = async (
   const { tenant, waybill, editor, changes, by } = edit
   const staffName = 'staffName' in editor ? editor.staffName : null
   const previous = JSON.stringify(Object.fromEntries(fields.map(field => [field, before[field]])))
-  const values = [tenant, waybill, fields, actorOf(editor), staffName, changes.reason, previous]
+  const values = [tenant, waybill, fields, findActor(editor), staffName, changes.reason, previous]
   const columns = editableColumns.map(column => state[column])
   await tx.client.query({ name: 'write_edit', text: writeEditSql, values: [...values, ...columns] })
   await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)

@@ -1,6 +1,6 @@
 import JsBarcode from 'jsbarcode'
 import { correction, generate } from 'lean-qr'
-import { codOf, factsOf, type Label, phonesOf, placeOf } from './label.ts'
+import { type Label, wordCod, wordFacts, wordPhones, wordPlace } from './label.ts'
 import { write } from './text.ts'
 
 type Page = PDFKit.PDFDocument
@@ -42,7 +42,7 @@ const drawHead = (page: Page, label: Label): void => {
   y = write(page, label.booked_on, margin, y, column, { size: 8 }) + mm(2)
   y = write(page, 'From', margin, y, column, { size: 7 })
   y = write(page, label.merchant_business_name, margin, y, column, { size: 10, weight: 700, maxLines: 2 })
-  write(page, placeOf(label.origin_city_name, label.origin_state_name), margin, y, column, { size: 9, maxLines: 2 })
+  write(page, wordPlace(label.origin_city_name, label.origin_state_name), margin, y, column, { size: 9, maxLines: 2 })
   drawQr(page, label.url, labelWidth - margin - qrWidth, mm(6))
 }
 
@@ -50,13 +50,13 @@ const drawRecipient = (page: Page, label: Label): void => {
   let y = write(page, 'To', margin, mm(43), width, { size: 7 })
   y = write(page, label.customer_name, margin, y, width, { size: 14, weight: 700, maxLines: 2 })
   y = write(page, label.customer_address, margin, y, width, { size: 10, maxLines: 3 })
-  write(page, phonesOf(label), margin, y, width, { size: 11, weight: 700 })
-  const place = placeOf(label.destination_city_name, label.destination_state_name)
+  write(page, wordPhones(label), margin, y, width, { size: 11, weight: 700 })
+  const place = wordPlace(label.destination_city_name, label.destination_state_name)
   write(page, place, margin, mm(77), width, { size: 17, weight: 700 })
 }
 
 const drawCod = (page: Page, label: Label): void => {
-  const cod = codOf(label)
+  const cod = wordCod(label)
   if (cod === undefined) return void write(page, 'PREPAID', margin, mm(90), width, { size: 22, weight: 700 })
   page.rect(margin, mm(88), width, mm(14)).fill('#000')
   page.fillColor('#fff')
@@ -66,19 +66,19 @@ const drawCod = (page: Page, label: Label): void => {
 }
 
 const drawContent = (page: Page, label: Label): void => {
-  const y = write(page, factsOf(label), margin, mm(105), width, { size: 9, weight: 700 })
+  const y = write(page, wordFacts(label), margin, mm(105), width, { size: 9, weight: 700 })
   write(page, label.description ?? '', margin, y, width, { size: 8, maxLines: 2 })
 }
 
 /** Returns the modules of a Code 128 from left to right, without quiet zones: true for dark. */
-const barsOf = (text: string): boolean[] => {
+const encodeBars = (text: string): boolean[] => {
   const encoded: { encodings?: { data: string }[] } = {}
   JsBarcode(encoded, text, { format: 'CODE128' })
   return [...(encoded.encodings?.[0]?.data ?? '')].map(bit => bit === '1')
 }
 
 const drawBars = (page: Page, waybill: string): void => {
-  const bars = barsOf(waybill)
+  const bars = encodeBars(waybill)
   const module = Math.max(1, Math.min(4, Math.floor(width / bars.length / dot))) * dot
   const left = (labelWidth - bars.length * module) / 2
   for (let start = 0; start < bars.length; start++) {

@@ -1,5 +1,5 @@
 import { mm } from './draw-label.ts'
-import { codOf, type Label, placeOf } from './label.ts'
+import { type Label, wordCod, wordPlace } from './label.ts'
 import { write } from './text.ts'
 
 type Page = PDFKit.PDFDocument
@@ -44,7 +44,7 @@ const drawHead = (page: Page, labels: readonly Label[], title: string, place: st
   const [first] = labels
   write(page, `${first?.company ?? ''}: ${title}`, left, mm(9), mm(140), { size: 14, weight: 700 })
   write(page, place, left + mm(160), mm(10), mm(30), { size: 9 })
-  const sum = codOf({ cod: total, currency: first?.currency ?? '' }) ?? 'no COD'
+  const sum = wordCod({ cod: total, currency: first?.currency ?? '' }) ?? 'no COD'
   write(page, `${labels.length} parcels, ${sum}`, left, mm(16), mm(140), { size: 10 })
   for (const column of Object.keys(columns) as Column[])
     cell(page, column, columns[column][2], mm(25), { size: 9, weight: 700 })
@@ -72,7 +72,7 @@ const drawRow = (page: Page, label: Label, number: number, y: number): void => {
   below = cell(page, 'recipient', label.customer_name, top, { size: 9, maxLines: 2 })
   cell(page, 'recipient', label.customer_phone, below, { size: 9, weight: 700 })
   below = cell(page, 'address', label.customer_address, top, { size: 8, maxLines: 2 })
-  const place = placeOf(label.destination_city_name, label.destination_state_name)
+  const place = wordPlace(label.destination_city_name, label.destination_state_name)
   cell(page, 'address', place, below, { size: 8, weight: 700 })
   cell(page, 'cod', label.cod > 0 ? label.cod.toLocaleString('en') : '-', top, { size: 10, weight: 700 })
   line(page, y + rowHeight)

@@ -4,7 +4,7 @@ import type { OrderScope } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import { toOrder } from '../tracking/order-view.ts'
 import { findOrders, isWaybill, viewOrders } from '../tracking/read-orders.ts'
-import { trackingUrlOf } from '../tracking/tracking-link.ts'
+import { writeTrackingUrl } from '../tracking/tracking-link.ts'
 import type { Label } from './label.ts'
 
 export interface LabelStore {
@@ -29,7 +29,7 @@ export const findLabels = async (
   const labels = await viewOrders(catalogues, tenant, rows, (row, catalogue) => {
     // Swedish dates are ISO 8601. Making the format takes longer than a label.
     day ??= new Intl.DateTimeFormat('sv-SE', { timeZone: catalogue.timeZone })
-    const url = trackingUrlOf(publicUrl, catalogue, row.waybill_number)
+    const url = writeTrackingUrl(publicUrl, catalogue, row.waybill_number)
     const booked_on = day.format(new Date(row.created_at))
     return { ...toOrder(row, catalogue), company: catalogue.company, url, booked_on }
   })

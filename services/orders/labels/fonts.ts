@@ -56,7 +56,7 @@ const unpackWoff = (woff: Buffer<ArrayBuffer>): Buffer => {
   return Buffer.concat(parts)
 }
 
-const scriptOf = (character: string): Script => {
+const findScript = (character: string): Script => {
   const code = character.codePointAt(0) ?? 0
   if (code >= 0x0d80 && code <= 0x0dff) return 'sinhala'
   if (code >= 0x0b80 && code <= 0x0bff) return 'tamil'
@@ -72,15 +72,15 @@ interface Run {
 }
 
 /** Replaces letters that the fonts lack, such as those of Vietnamese, by letters without marks. */
-const shownOf = (text: string): string =>
+const keepPrintable = (text: string): string =>
   text.normalize('NFC').replace(/[\u1e00-\u1eff]/g, letter => letter.normalize('NFD').charAt(0))
 
 /** Splits a text into parts that one font can show. Pure. */
-export const runsOf = (text: string, weight: Weight): Run[] => {
+export const splitRuns = (text: string, weight: Weight): Run[] => {
   const runs: Run[] = []
-  for (const character of shownOf(text)) {
+  for (const character of keepPrintable(text)) {
     const last = runs.at(-1)
-    const font: FontName = last && isJoined(character) ? last.font : `${scriptOf(character)}-${weight}`
+    const font: FontName = last && isJoined(character) ? last.font : `${findScript(character)}-${weight}`
     if (last?.font === font) runs[runs.length - 1] = { font, text: last.text + character }
     else runs.push({ font, text: character })
   }

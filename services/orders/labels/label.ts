@@ -15,15 +15,15 @@ export interface Label extends OrderView {
 }
 
 /** `COD LKR 4,500`; undefined when there is nothing to collect. */
-export const codOf = ({ cod, currency }: Pick<Label, 'cod' | 'currency'>): string | undefined =>
+export const wordCod = ({ cod, currency }: Pick<Label, 'cod' | 'currency'>): string | undefined =>
   cod > 0 ? `COD ${currency} ${cod.toLocaleString('en')}` : undefined
 
 /** Joins city and state, or names one if they are the same. */
-export const placeOf = (city: string, state: string): string => (city === state ? city : `${city}, ${state}`)
+export const wordPlace = (city: string, state: string): string => (city === state ? city : `${city}, ${state}`)
 
-export const phonesOf = ({ customer_phone, customer_secondary_phone }: Label): string =>
+export const wordPhones = ({ customer_phone, customer_secondary_phone }: Label): string =>
   [customer_phone, customer_secondary_phone].filter(Boolean).join(' / ')
 
 /** The merchant's number and the weight. */
-export const factsOf = ({ order_no, weight }: Label): string =>
+export const wordFacts = ({ order_no, weight }: Label): string =>
   [order_no && `Order ${order_no}`, `${weight} kg`].filter(Boolean).join(', ')

@@ -9,7 +9,7 @@ import { build } from '../test/build.ts'
 import { batch, order } from '../test/tenant.ts'
 import { exampleOrder } from '../tracking/order-view.ts'
 import { draw } from './draw.ts'
-import { readFonts, runsOf } from './fonts.ts'
+import { readFonts, splitRuns } from './fonts.ts'
 import type { Label } from './label.ts'
 import { Printer } from './printer.ts'
 import { writeZpl } from './zpl.ts'
@@ -174,7 +174,7 @@ t.test('drawing stops once the client is gone', async t => {
 
 t.test('text uses a font of its script; joined letters and marks use the font of the letter before', async t => {
   t.strictSame(
-    runsOf('12 ශ්‍රී, ஸ்ரீ Ž', 400).map(({ font, text }) => `${font} ${text}`),
+    splitRuns('12 ශ්‍රී, ஸ்ரீ Ž', 400).map(({ font, text }) => `${font} ${text}`),
     ['latin-400 12 ', 'sinhala-400 ශ්‍රී', 'latin-400 , ', 'tamil-400 ஸ்ரீ', 'latin-400  ', 'latin-ext-400 Ž'],
   )
 })

@@ -4,7 +4,7 @@ import { errorResponses, httpError, notFound } from '@courier/shared/errors/erro
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { scopeOf } from '../access/merchant.ts'
+import { readScope } from '../access/merchant.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
 import type { PrintJob } from './draw.ts'
 import { type Caller, findAllLabels, findLabels, type LabelStore } from './find-labels.ts'
@@ -22,7 +22,7 @@ const pdf = { 'application/pdf': { schema: Type.String({ description: 'Binary.',
 const zpl = { 'application/zpl': { schema: Type.String({ examples: ['^XA^FO32,32^FDDM00000001^FS^XZ'] }) } }
 const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
 
-const callerOf = (request: FastifyRequest): Caller => ({ ...scopeOf(request), publicUrl: request.publicUrl })
+const readCaller = (request: FastifyRequest): Caller => ({ ...readScope(request), publicUrl: request.publicUrl })
 
 /** Prints labels of the merchant's orders. */
 export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
@@ -47,7 +47,7 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
     },
     async (request, reply) => {
       const { waybill_numbers, title = 'Run sheet' } = request.body
-      const labels = await findAllLabels(options, callerOf(request), waybill_numbers)
+      const labels = await findAllLabels(options, readCaller(request), waybill_numbers)
       return sendPdf(options.printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
     },
   )
@@ -77,7 +77,7 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) =>
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request)
+      const caller = readCaller(request)
       const found = await findLabels(options, caller, [request.params.waybill])
       if (found.size === 0) throw notFound('waybill')
       return print(printer, reply, caller.tenant, [...found.values()], request.query)
@@ -101,7 +101,7 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) =>
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request)
+      const caller = readCaller(request)
       const found = await findAllLabels(options, caller, request.body.waybill_numbers)
       return print(printer, reply, caller.tenant, found, request.body)
     },

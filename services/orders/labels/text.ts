@@ -1,4 +1,4 @@
-import { runsOf, type Weight } from './fonts.ts'
+import { splitRuns, type Weight } from './fonts.ts'
 
 /** A PDF document of pdfkit, as far as texts need it. */
 type Page = PDFKit.PDFDocument
@@ -13,22 +13,22 @@ interface TextStyle {
 
 const lineHeight = 1.25
 
-const widthOf = (page: Page, text: string, { size, weight = 400 }: TextStyle): number =>
-  runsOf(text, weight).reduce((sum, run) => sum + page.font(run.font).fontSize(size).widthOfString(run.text), 0)
+const measureWidth = (page: Page, text: string, { size, weight = 400 }: TextStyle): number =>
+  splitRuns(text, weight).reduce((sum, run) => sum + page.font(run.font).fontSize(size).widthOfString(run.text), 0)
 
 /** Splits a text into lines of at most `width` points, at most one more than are shown. */
-const linesOf = (page: Page, text: string, width: number, style: TextStyle): string[] => {
+const breakLines = (page: Page, text: string, width: number, style: TextStyle): string[] => {
   const { maxLines = 1 } = style
-  const space = widthOf(page, ' ', style)
+  const space = measureWidth(page, ' ', style)
   const lines: string[] = []
   let [line, filled] = ['', 0]
   for (const word of text
     .trim()
     .replace(/\s+/g, ' ')
     .split(/(?<= )/))
-    for (const part of partsOf(page, word, width, style)) {
+    for (const part of breakWord(page, word, width, style)) {
       if (lines.length > maxLines) return lines
-      const partWidth = widthOf(page, part.trimEnd(), style)
+      const partWidth = measureWidth(page, part.trimEnd(), style)
       if (line !== '' && filled + partWidth > width) {
         lines.push(line.trimEnd())
         ;[line, filled] = ['', 0]
@@ -43,8 +43,8 @@ const linesOf = (page: Page, text: string, width: number, style: TextStyle): str
  * Returns the word, or the letters of one that is too wide for a line: given the whole, pdfkit would keep each measured
  * beginning as long as the document.
  */
-const partsOf = (page: Page, word: string, width: number, style: TextStyle): string[] =>
-  word.length < maxWholeWord && widthOf(page, word.trimEnd(), style) <= width
+const breakWord = (page: Page, word: string, width: number, style: TextStyle): string[] =>
+  word.length < maxWholeWord && measureWidth(page, word.trimEnd(), style) <= width
     ? [word]
     : Array.from(clusters.segment(word), ({ segment }) => segment)
 
@@ -59,10 +59,10 @@ const withEllipsis = (lines: readonly string[], max: number): string[] =>
 /** Writes the text below `y` in a column of `width` points, and returns where the next one begins. */
 export const write = (page: Page, text: string, x: number, y: number, width: number, style: TextStyle): number => {
   const { size, weight = 400, maxLines = 1 } = style
-  const lines = withEllipsis(linesOf(page, text.slice(0, 500), width, style), maxLines)
+  const lines = withEllipsis(breakLines(page, text.slice(0, 500), width, style), maxLines)
   for (const [index, line] of lines.entries()) {
     let left = x
-    for (const { font, text } of runsOf(line, weight)) {
+    for (const { font, text } of splitRuns(line, weight)) {
       page.font(font).fontSize(size)
       // The fonts of the scripts have different ascenders; the baseline is common.
       page.text(text, left, y + (index + 1) * size * lineHeight - size * 0.3, {

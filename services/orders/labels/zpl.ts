@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { codOf, factsOf, type Label, phonesOf, placeOf } from './label.ts'
+import { type Label, wordCod, wordFacts, wordPhones, wordPlace } from './label.ts'
 
 /**
  * Writes control characters, and those that would end a field or begin a command, in hexadecimal. ^CI28 says that the
@@ -21,23 +21,23 @@ const line = (y: number): string => `^FO32,${y}^GB736,2,2^FS`
 
 /** Writes a label, 100 by 150 mm. */
 const writeLabel = (label: Label): string => {
-  const cod = codOf(label)
+  const cod = wordCod(label)
   return [
     '^XA^CI28^PW799^LL1199^LH0,0',
     text(32, 32, 40, 480, 2, label.company),
     text(32, 120, 24, 480, 1, label.booked_on),
     text(32, 156, 32, 480, 2, label.merchant_business_name),
-    text(32, 230, 28, 480, 2, placeOf(label.origin_city_name, label.origin_state_name)),
+    text(32, 230, 28, 480, 2, wordPlace(label.origin_city_name, label.origin_state_name)),
     `^FO540,32^BQN,2,${label.url.length > 60 ? 5 : 6}^FH_^FDMA,${escapeText(label.url)}^FS`,
     line(336),
     text(32, 350, 46, 736, 2, label.customer_name),
     text(32, 452, 32, 736, 3, label.customer_address),
-    text(32, 566, 36, 736, 1, phonesOf(label)),
-    text(32, 616, 54, 736, 1, placeOf(label.destination_city_name, label.destination_state_name)),
+    text(32, 566, 36, 736, 1, wordPhones(label)),
+    text(32, 616, 54, 736, 1, wordPlace(label.destination_city_name, label.destination_state_name)),
     line(686),
     text(32, 712, 76, 736, 1, cod ?? 'PREPAID'),
     line(830),
-    text(32, 842, 28, 736, 1, factsOf(label)),
+    text(32, 842, 28, 736, 1, wordFacts(label)),
     text(32, 878, 26, 736, 2, label.description ?? ''),
     `^FO32,952^BY${moduleDots(label.waybill_number)}^BCN,150,N,N,N,A^FH_^FD${escapeText(label.waybill_number.replaceAll('>', '>0'))}^FS`,
     text(32, 1116, 44, 736, 1, label.waybill_number),

@@ -29,7 +29,7 @@ export const listOrders = async (tx: Tx, tenant: string, filter: OrderFilter, wi
 /** The statement of `listOrders`. */
 export const selectOrders = (tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
   const values = new Values(tenant)
-  const conditions = conditionsOf(filter, values, after)
+  const conditions = writeConditions(filter, values, after)
   const text = `
     ${hits(filter, conditions)}
     select ${orderColumnsSql} from hit order by hit.created_at desc, waybill_number desc
@@ -46,7 +46,7 @@ export const countOrders = async (
   after?: Position,
 ): Promise<number> => {
   const values = new Values(tenant)
-  const conditions = conditionsOf(filter, values, after)
+  const conditions = writeConditions(filter, values, after)
   const text = `
     ${hits(filter, conditions)}
     select count(*)::integer as count from (select from hit limit ${values.add(most)}) counted`
@@ -98,7 +98,7 @@ const conditionSql: Readonly<Record<string, (value: string) => string>> = {
   destination_city_id: id => `destination_city_id = ${id}::bigint`,
 }
 
-const conditionsOf = (filter: OrderFilter, values: Values, after: Position | undefined): string[] => {
+const writeConditions = (filter: OrderFilter, values: Values, after: Position | undefined): string[] => {
   const { created_from, created_to, created_at } = filter
   const given = Object.entries(filter).filter(([name, value]) => value !== undefined && name in conditionSql)
   return [

@@ -2,13 +2,13 @@ import { invalid } from '@courier/shared/errors/errors.ts'
 import { cursorField, listCursor } from '@courier/shared/lists/cursor.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
 import {
-  ListOf,
-  linksOf,
+  ListBody,
   pageFields,
   type RequestAddress,
   toPage,
   type WantedPage,
   wantedPage,
+  writeLinks,
 } from '@courier/shared/lists/pages.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
@@ -27,7 +27,7 @@ export const orderPageFields = {
   cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
 }
 
-const { data, meta } = ListOf(OrderView, exampleOrder).properties
+const { data, meta } = ListBody(OrderView, exampleOrder).properties
 const { path, per_page, ...counted } = meta.properties
 const Link = Type.Union([Type.String(), Type.Null()])
 const total = Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` })
@@ -119,7 +119,7 @@ export const createOrderPages = ({ pool, catalogues }: { pool: pg.Pool; catalogu
       const { meta, ...rest } = toPage(address, page, data, total)
       return { ...rest, meta: { ...meta, next_cursor } }
     }
-    const { path, linkWith } = linksOf(address)
+    const { path, linkWith } = writeLinks(address)
     const next = next_cursor === null ? null : linkWith('cursor', next_cursor)
     return {
       data,

@@ -5,7 +5,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
-import { scopeOf } from '../access/merchant.ts'
+import { readScope } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { editableIn, keysOfClass } from '../statuses/statuses.ts'
@@ -113,7 +113,7 @@ const addOne = (
   view: (order: TrackedOrder, reply: FastifyReply) => unknown,
 ) =>
   app.get<{ Params: Static<typeof WaybillParams> }>(path, { schema, serializerCompiler }, async (request, reply) => {
-    const { tenant, merchantId } = scopeOf(request as FastifyRequest)
+    const { tenant, merchantId } = readScope(request as FastifyRequest)
     const order = await findOrder(tenant, request.params.waybill, merchantId)
     if (!order) throw notFound('waybill')
     return { data: await view(order, reply) }
@@ -144,7 +144,7 @@ const addList = (
     async (request, reply) => {
       const { query } = request
       const { after, page } = wantedOrders(query)
-      const { tenant, merchantId } = scopeOf(request as FastifyRequest)
+      const { tenant, merchantId } = readScope(request as FastifyRequest)
       const own = merchantId === null ? {} : { merchant_id: merchantId }
       const given: OrderFilter = { ...Query.read(query), ...own }
       const filter = await resolveStatus(catalogues, tenant, given, Query.fieldOf(query, 'status'))

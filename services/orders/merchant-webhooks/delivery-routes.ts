@@ -8,7 +8,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import { keptDays } from '../log/expiry.ts'
-import { bodyOf } from './fan-out.ts'
+import { writeBody } from './fan-out.ts'
 import { listedDays } from './housekeeping.ts'
 import { sendOnce } from './post.ts'
 import { findTarget, listDeliveries, replay } from './queries.ts'
@@ -40,7 +40,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
         throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
       pinging.add(id)
       try {
-        const body = bodyOf('ping', (await options.clock()).toISOString(), { webhook_id: id })
+        const body = writeBody('ping', (await options.clock()).toISOString(), { webhook_id: id })
         const opened = secrets.map(sealed => openSecret(route.expectKeys(options), tenant, id, sealed))
         const message = { url, secrets: opened, messageId: `ping.${randomUUID()}`, body }
         const { code, milliseconds, error, responseBody } = await sendOnce(options, message)

@@ -101,7 +101,7 @@ const sendAll = async (
       const delivery = queue.shift()
       if (!delivery || !(await lease.renew())) return
       const attempt = await sendOnce(options, { ...delivery, url, secrets }, options.aborted)
-      options.onAttempt(resultOf(attempt))
+      options.onAttempt(nameResult(attempt))
       // Recorded even if another one has paused the endpoint meanwhile.
       const pauses = await record('', { ...attempt, ...delivery, attempts: delivery.attempts + 1 })
       isPaused ||= pauses
@@ -116,7 +116,7 @@ const sendAll = async (
   if (failed && !options.aborted.aborted) throw (failed as PromiseRejectedResult).reason
 }
 
-const resultOf = ({ code }: Attempt) => {
+const nameResult = ({ code }: Attempt) => {
   if (code === null) return 'unreachable'
   return isSuccess(code) ? 'delivered' : 'refused'
 }

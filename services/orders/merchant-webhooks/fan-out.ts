@@ -25,17 +25,17 @@ export const fanOut = async (pool: pg.Pool, endpoint: HeldEndpoint): Promise<boo
   const changes = read.filter(({ position }) => position <= through)
   const reached = changes.at(-1)?.position ?? through
   const progress = { reached, ...(isReplay && { replayTo: reached < through ? through : null }) }
-  const events = changes.filter(({ type }) => endpoint.events.includes(type)).map(each => eventOf(feed.epoch, each))
+  const events = changes.filter(({ type }) => endpoint.events.includes(type)).map(each => toEvent(feed.epoch, each))
   await inTenant(pool, tenant, (tx: Tx) => addDeliveries(tx, endpoint, progress, events), { keeps: isHeld => isHeld })
   return true
 }
 
-const eventOf = (epoch: string, change: Change): Event => {
+const toEvent = (epoch: string, change: Change): Event => {
   const { position, type, waybill_number: waybill, happened_at: happenedAt } = change
   const data = changeItem(epoch, change)
-  return { position, messageId: data.id, type, waybill, happenedAt, body: bodyOf(type, happenedAt, data) }
+  return { position, messageId: data.id, type, waybill, happenedAt, body: writeBody(type, happenedAt, data) }
 }
 
 /** The body of a message, as Standard Webhooks recommends. */
-export const bodyOf = (type: string, timestamp: string, data: object): string =>
+export const writeBody = (type: string, timestamp: string, data: object): string =>
   JSON.stringify({ type, timestamp, data })

@@ -1,8 +1,8 @@
 import type { Clock } from '@courier/shared/postgres/clock.ts'
-import { reasonOf } from '@courier/shared/service-client.ts'
+import { wordReason } from '@courier/shared/service-client.ts'
 import { type Dispatcher, request } from 'undici'
 import { privateProblem, refusedCode, urlProblem } from './addresses.ts'
-import { headersOf } from './secrets.ts'
+import { signHeaders } from './secrets.ts'
 import { type Attempt, isSuccess, readRetryAfter } from './settle.ts'
 
 interface Message {
@@ -39,7 +39,7 @@ export const sendOnce = async (
   const signal = aborted ? AbortSignal.any([aborted, limit]) : limit
   // Receivers refuse a time that is minutes off. While Postgres does not respond our own clock has to do.
   const at = await clock().catch(() => new Date())
-  const headers = headersOf(secrets, messageId, body, at)
+  const headers = signHeaders(secrets, messageId, body, at)
   const started = performance.now()
   const elapsedMilliseconds = () => Math.round(performance.now() - started)
   try {
@@ -53,7 +53,7 @@ export const sendOnce = async (
   } catch (error) {
     aborted?.throwIfAborted()
     const isRefused = (error as { code?: unknown }).code === refusedCode
-    const reason = isRefused ? `the address ${privateProblem}` : reasonOf(error)
+    const reason = isRefused ? `the address ${privateProblem}` : wordReason(error)
     return { ...none, milliseconds: elapsedMilliseconds(), error: reason }
   }
 }

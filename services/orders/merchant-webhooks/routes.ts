@@ -23,7 +23,7 @@ const changed = 'Webhook Updated Successfully'
 const deleted = 'Webhook Deleted Successfully'
 const rotated = 'Webhook Secret Rotated Successfully'
 
-const oneOf = (message: string) =>
+const findOne = (message: string) =>
   Type.Object({ message: Type.String(), data: schema.Webhook }, { examples: [{ message, data: exampleWebhook }] })
 
 const oneWithSecret = (message: string) =>
@@ -103,7 +103,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
         summary: 'Change, disable or enable a webhook',
         description: `Pending events are retried at once. Events of the last ${keptDays} days that occurred while it was disabled follow, oldest first.`,
         body: schema.WebhookChange,
-        response: { 200: oneOf(changed), ...route.failuresOfOne },
+        response: { 200: findOne(changed), ...route.failuresOfOne },
       },
     },
     async request => {

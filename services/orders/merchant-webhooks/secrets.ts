@@ -33,7 +33,7 @@ export const secretsIn = ({ key_id, sealed_secret, previous_key_id, previous_sec
 ]
 
 /** The headers of a message: signed with each secret. */
-export const headersOf = (secrets: readonly string[], messageId: string, body: string, at: Date) => ({
+export const signHeaders = (secrets: readonly string[], messageId: string, body: string, at: Date) => ({
   'content-type': 'application/json',
   'user-agent': 'Courier-Webhooks',
   'webhook-id': messageId,

@@ -6,7 +6,7 @@ import { cancelledKey, merchantMoves, type Statuses } from '../statuses/statuses
 /** Returns every move of the tenant's set for staff, and `merchantMoves` for a merchant and a customer. */
 export type Mover = { readonly staffName: string } | { readonly merchantId: string } | { readonly isCustomer: true }
 
-export const actorOf = (mover: Mover): ChangeActor => {
+export const findActor = (mover: Mover): ChangeActor => {
   if ('staffName' in mover) return 'staff'
   return 'merchantId' in mover ? 'merchant' : 'customer'
 }
@@ -32,7 +32,7 @@ export const checkMoves = (
     if (seen.has(waybill)) errors[path] = [`The ${path} field has a duplicate value.`]
     else if (from === undefined) errors[path] = ['The requested waybill does not exist in the system.']
     else if (isKnown && !legalMoves(from, mover, statuses).includes(to))
-      errors[path] = [`${waybill} is ${nameOf(from, statuses)}: ${hintOf(from, to, mover, statuses)}`]
+      errors[path] = [`${waybill} is ${nameStatus(from, statuses)}: ${writeHint(from, to, mover, statuses)}`]
     seen.add(waybill)
   }
   return errors
@@ -41,8 +41,8 @@ export const checkMoves = (
 const legalMoves = (from: string, mover: Mover, statuses: Statuses): readonly string[] =>
   ('staffName' in mover ? statuses.get(from)?.moves : merchantMoves[from]) ?? []
 
-const hintOf = (from: string, to: string, mover: Mover, statuses: Statuses): string => {
-  const name = (key: string): string => nameOf(key, statuses)
+const writeHint = (from: string, to: string, mover: Mover, statuses: Statuses): string => {
+  const name = (key: string): string => nameStatus(key, statuses)
   if (!('staffName' in mover)) {
     const movable = Object.keys(merchantMoves).filter(key => merchantMoves[key]?.includes(to))
     const verb = to === cancelledKey ? 'cancel' : 'confirm'
@@ -56,4 +56,4 @@ const hintOf = (from: string, to: string, mover: Mover, statuses: Statuses): str
 export const whoMay = (mover: Mover): string => ('isCustomer' in mover ? 'customers may' : 'you may')
 
 /** Names a status by its key and its name. */
-export const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()
+export const nameStatus = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()

@@ -1,4 +1,4 @@
-import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@courier/shared/edge/idempotency.ts'
+import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -29,7 +29,7 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (a
   addMove(app, options, '/order/status', schema, 'Order Status Updated Successfully', request => {
     const { tenant, name: staffName, actor: by } = request.staff
     const { waybill_numbers: waybills, status_key, note } = request.body as Static<typeof StatusMove>
-    const key = idempotencyKeyOf(request, 'staff order/status')
+    const key = readIdempotencyKey(request, 'staff order/status')
     return { tenant, mover: { staffName }, waybills, statusKey: status_key.trim(), note: note?.trim() || null, key, by }
   })
 }
@@ -61,7 +61,7 @@ export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async
     addMove(app, options, `/${name}`, { tags: ['orders'], ...schema }, message, request => {
       const { tenant, merchantId } = request.merchant
       const { waybill_numbers: waybills } = request.body as Static<typeof Confirmation>
-      const key = idempotencyKeyOf(request, `merchant ${merchantId} ${name}`)
+      const key = readIdempotencyKey(request, `merchant ${merchantId} ${name}`)
       return { tenant, mover: { merchantId }, waybills, statusKey, note: null, key }
     })
 }

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
-import { actorOf, checkMoves, type Mover } from './check-moves.ts'
+import { checkMoves, findActor, type Mover } from './check-moves.ts'
 
 /** Orders to move to one status. */
 export interface Move {
@@ -106,7 +106,7 @@ const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, tr
     staffName,
     note,
     traceparent ? [traceparent] : null,
-    actorOf(mover),
+    findActor(mover),
     failed,
   ]
   return tx.client.query({ name: 'write_moves', text: writing, values })

@@ -5,9 +5,9 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
-import { revokeLoginsOf } from '../access/tokens.ts'
+import { revokeLogins } from '../access/tokens.ts'
 import type { Tx } from '../database/tables.ts'
-import { addressOf, findMatchErrors, matchMerchants } from './match-merchants.ts'
+import { findMatchErrors, matchMerchants, normalizeEmail } from './match-merchants.ts'
 import { sync } from './sync.ts'
 import type { MerchantsFile } from './tenant-file.ts'
 
@@ -60,13 +60,13 @@ export const applyMerchants = async (
   )
   return [
     ...renamed.filter(({ id }) => !changes.some(change => change.id === id)),
-    ...changes.map(change => ({ ...renamed.find(({ id }) => id === change.id), ...change, ...reasonOf(change) })),
+    ...changes.map(change => ({ ...renamed.find(({ id }) => id === change.id), ...change, ...findReason(change) })),
     ...(await endLogins(tx, tenant_id, changed, by)),
     ...(await applyBusinesses(tx, tenant_id, merchants)),
   ]
 }
 
-const reasonOf = ({ change }: Change): Pick<Change, 'reason'> =>
+const findReason = ({ change }: Change): Pick<Change, 'reason'> =>
   change === 'deactivated' ? { reason: 'its tokens are refused, its orders stay' } : {}
 
 /** Gives merchants new e-mail addresses, which must be unused. */
@@ -78,7 +78,7 @@ const renameMerchants = async (
   const changes: Change[] = []
   for (const [index, entry] of entries.entries()) {
     const row = matches[index]
-    const email = addressOf(entry)
+    const email = normalizeEmail(entry)
     if (!row || row.email === email) continue
     await tx
       .updateTable('merchants')
@@ -94,7 +94,7 @@ const renameMerchants = async (
 /** Ends the sessions of logins with an old password. */
 const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], by: Actor): Promise<Change[]> => {
   const emails = new Map(merchants.map(({ merchant_id, email }) => [merchant_id, email]))
-  const tokens = await revokeLoginsOf(tx, tenant, 'merchant_id', [...emails.keys()])
+  const tokens = await revokeLogins(tx, tenant, 'merchant_id', [...emails.keys()])
   if (tokens.length === 0) return []
   const ids = tokens.map(({ token_id }) => token_id)
   await audit(tx, tenant, by, 'token.revoked', ids)

@@ -89,8 +89,8 @@ export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectab
 
 /** Returns the number of an existing zone, or the next one. */
 const createZoneNumbers = (zones: readonly Selectable<Tables['zones']>[]) => {
-  const keyOf = (card: string, zone: string): string => JSON.stringify([card, zone])
-  const numbers = new Map(zones.map(({ rate_card, zone, zone_id }) => [keyOf(rate_card, zone), zone_id]))
+  const toKey = (card: string, zone: string): string => JSON.stringify([card, zone])
+  const numbers = new Map(zones.map(({ rate_card, zone, zone_id }) => [toKey(rate_card, zone), zone_id]))
   let last = Math.max(0, ...numbers.values())
-  return (card: string, zone: string): number => numbers.get(keyOf(card, zone)) || ++last
+  return (card: string, zone: string): number => numbers.get(toKey(card, zone)) || ++last
 }

@@ -9,7 +9,7 @@ interface StoredMerchant {
   readonly email: string
 }
 
-export const addressOf = ({ email }: Pick<Entry, 'email'>): string => email.toLowerCase()
+export const normalizeEmail = ({ email }: Pick<Entry, 'email'>): string => email.toLowerCase()
 
 /**
  * Finds the stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has;
@@ -22,7 +22,7 @@ export const matchMerchants = <Row extends StoredMerchant>(
   const ofAddress = new Map(stored.map(row => [row.email, row]))
   return entries.map(entry => {
     if (entry.id !== undefined) return stored.find(row => row.merchant_id === String(entry.id))
-    return ofAddress.get(entry.was?.toLowerCase() ?? '') ?? ofAddress.get(addressOf(entry))
+    return ofAddress.get(entry.was?.toLowerCase() ?? '') ?? ofAddress.get(normalizeEmail(entry))
   })
 }
 
@@ -32,7 +32,7 @@ export const findMatchErrors = (entries: readonly Entry[], stored: readonly Stor
   const errors: FieldErrors = {}
   for (const [m, entry] of entries.entries()) {
     const match = matches[m]
-    const holder = stored.find(row => row.email === addressOf(entry))
+    const holder = stored.find(row => row.email === normalizeEmail(entry))
     const first = match ? matches.indexOf(match) : m
     if (!match && entry.id !== undefined)
       errors[`merchants.${m}.id`] = [`There is no merchant ${entry.id}: a new one has no id.`]

@@ -51,12 +51,12 @@ export const sync = async (tx: Tx, tenant: string, wanted: readonly Wanted[]): P
 const write = async (tx: Tx, tenant: string, { table, rows, among }: Wanted) => {
   const { kind, keys, others }: Table = tables[table]
   const current = await read(tx, tenant, table, among)
-  const keyOf = (row: Row): string => JSON.stringify(keys.map(key => row[key]))
-  const before = new Map(current.map(row => [keyOf(row), row]))
-  const after = new Set(rows.map(keyOf))
-  const added = rows.filter(row => !before.has(keyOf(row)))
-  const changed = rows.filter(row => findChanged(before.get(keyOf(row)) ?? row, row).length > 0)
-  const gone = others === 'kept' ? [] : current.filter(row => !after.has(keyOf(row)) && row.is_active !== false)
+  const toKey = (row: Row): string => JSON.stringify(keys.map(key => row[key]))
+  const before = new Map(current.map(row => [toKey(row), row]))
+  const after = new Set(rows.map(toKey))
+  const added = rows.filter(row => !before.has(toKey(row)))
+  const changed = rows.filter(row => findChanged(before.get(toKey(row)) ?? row, row).length > 0)
+  const gone = others === 'kept' ? [] : current.filter(row => !after.has(toKey(row)) && row.is_active !== false)
   const inactive = others === 'deactivated' ? gone.map(row => ({ ...row, is_active: false })) : []
   const allKeys = ['tenant_id', ...keys]
   await upsert(
@@ -71,10 +71,10 @@ const write = async (tx: Tx, tenant: string, { table, rows, among }: Wanted) => 
       kind,
       id: keys.map(key => row[key]).join(' / ') || tenant,
       change,
-      ...(change === 'changed' && { details: describeChanges(before.get(keyOf(row)) ?? {}, row) }),
+      ...(change === 'changed' && { details: describeChanges(before.get(toKey(row)) ?? {}, row) }),
     }))
   const { ended = [], altered = [] } = Object.groupBy(changed, row =>
-    row.is_active === false && before.get(keyOf(row))?.is_active === true ? 'ended' : 'altered',
+    row.is_active === false && before.get(toKey(row))?.is_active === true ? 'ended' : 'altered',
   )
   const changes = [...describe(added, 'added'), ...describe(altered, 'changed'), ...describe(ended, 'deactivated')]
   if (others !== 'kept') changes.push(...describe(gone, others))

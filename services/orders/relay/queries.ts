@@ -91,7 +91,7 @@ export const measureOutbox = async (tx: Tx): Promise<OutboxSize> => {
   await tx.client.query(`set local statement_timeout = '1s'`)
   const [size] = await alongTheKey(
     tx,
-    `select * from (select ${ageOf('unknown_since is null')} as "ageSeconds", ${ageOf('unknown_since is not null')} as "unknownAgeSeconds",
+    `select * from (select ${selectAge('unknown_since is null')} as "ageSeconds", ${selectAge('unknown_since is not null')} as "unknownAgeSeconds",
       count(unknown_since)::int as "unknownTenants"
     from tenants t cross join lateral (
       select happened_at from log where log.tenant_id = t.tenant_id and not is_relayed order by entry_id limit 1
@@ -101,7 +101,7 @@ export const measureOutbox = async (tx: Tx): Promise<OutboxSize> => {
   return size
 }
 
-const ageOf = (where: string): string =>
+const selectAge = (where: string): string =>
   `coalesce(extract(epoch from clock_timestamp() - min(oldest.happened_at) filter (where ${where})), 0)::float8`
 
 /** Takes up to 10,000 entries of a tenant without messaging from the relay; returns how many. */

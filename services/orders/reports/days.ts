@@ -6,7 +6,7 @@ export const addDays = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * dayMilliseconds).toISOString().slice(0, 10)
 
 /** Lists every date from the first to the last. */
-export const daysOf = (first: string, last: string): string[] => {
+export const listDays = (first: string, last: string): string[] => {
   const count = Math.max(0, daysBetween(first, last) + 1)
   return Array.from({ length: count }, (_, day) => addDays(first, day))
 }

@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { addDays, daysBetween } from './days.ts'
-import { countOrders, groupings, groupOrders, maxSummed, totalsOf } from './summary.ts'
+import { countOrders, groupings, groupOrders, maxSummed, sumTotals } from './summary.ts'
 import { Summary } from './summary-schema.ts'
 
 const maxDays = 366
@@ -68,10 +68,10 @@ const summarise = async (
   const { query, counted, version, ...settings } = await inTenant(pool, tenant, async (tx: Tx) => {
     const { rows } = await tx.client.query(settingsSql, [tenant])
     const { today, ...settings } = rows[0]
-    const query = { merchantId, businessId: business_id, group, ...periodOf(wanted, today) }
+    const query = { merchantId, businessId: business_id, group, ...readPeriod(wanted, today) }
     return { query, counted: await countOrders(tx, tenant, query), ...settings }
   })
-  const total = totalsOf(counted)
+  const total = sumTotals(counted)
   if (total.orders > maxSummed)
     throw invalid({ from: [`The period has more than ${maxSummed} orders. Request a shorter period, such as a week.`] })
   const groups = groupOrders(query, counted, await catalogues.since(tenant, version))
@@ -83,7 +83,7 @@ const settingsSql = `
   from tenants where tenant_id = $1`
 
 /** Throws for a period that is empty or too long. */
-const periodOf = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) => {
+const readPeriod = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) => {
   const last = to ?? today
   const first = from ?? addDays(last, 1 - defaultDays)
   if (first > last) throw invalid({ [to === undefined ? 'from' : 'to']: [emptyPeriod(to)] })

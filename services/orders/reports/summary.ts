@@ -1,7 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { classOf } from '../statuses/statuses.ts'
-import { daysOf } from './days.ts'
+import { classify } from '../statuses/statuses.ts'
+import { listDays } from './days.ts'
 import { type Group, maxCities, type Totals } from './summary-schema.ts'
 
 export const groupings = ['day', 'status', 'city'] as const
@@ -71,21 +71,21 @@ const countSql = (value: string, key: string): string => `
     ) hit, zone group by 1, 2
   ) counted`
 
-export const totalsOf = (rows: readonly Counted[]): Totals => {
+export const sumTotals = (rows: readonly Counted[]): Totals => {
   const orders = { waiting: 0, under_way: 0, delivered: 0, returned: 0, cancelled: 0 }
   const cod = { ...orders }
   let [first, later] = [0, 0]
   for (const row of rows) {
-    orders[classOf(row.status_key)] += row.orders
-    cod[classOf(row.status_key)] += row.cod
+    orders[classify(row.status_key)] += row.orders
+    cod[classify(row.status_key)] += row.cod
     first += row.first
     later += row.later
   }
-  const sumOf = (sums: typeof orders): number => Object.values(sums).reduce((total, sum) => total + sum)
+  const addUp = (sums: typeof orders): number => Object.values(sums).reduce((total, sum) => total + sum)
   return {
-    orders: sumOf(orders),
+    orders: addUp(orders),
     ...orders,
-    cod_total: sumOf(cod),
+    cod_total: addUp(cod),
     cod_delivered: cod.delivered,
     cod_outstanding: cod.waiting + cod.under_way,
     delivered_first_attempt: first,
@@ -106,15 +106,15 @@ export const groupOrders = (
   { statuses, names }: Catalogue,
 ): Groups => {
   const rows = Map.groupBy(counted, ({ key }) => key)
-  const toGroup = (key: string, name = key): Group => ({ key, name, ...totalsOf(rows.get(key) ?? []) })
+  const toGroup = (key: string, name = key): Group => ({ key, name, ...sumTotals(rows.get(key) ?? []) })
   if (group === undefined) return { groups: [], others: null }
-  if (group === 'day') return { groups: daysOf(from, to).map(day => toGroup(day)), others: null }
+  if (group === 'day') return { groups: listDays(from, to).map(day => toGroup(day)), others: null }
   if (group === 'status')
     return { groups: [...statuses.values()].map(({ key, name }) => toGroup(key, name)), others: null }
   const cities = [...rows.keys()]
     .map(key => toGroup(key, names.cities.get(Number(key))?.name))
     .sort((a, b) => b.orders - a.orders)
   const rest = cities.slice(maxCities).flatMap(({ key }) => rows.get(key) ?? [])
-  const others = rest.length > 0 ? { groups: cities.length - maxCities, ...totalsOf(rest) } : null
+  const others = rest.length > 0 ? { groups: cities.length - maxCities, ...sumTotals(rest) } : null
   return { groups: cities.slice(0, maxCities), others }
 }

@@ -8,7 +8,7 @@ import type { Tx } from '../database/tables.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/outcomes.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
 import { keysOfClass } from '../statuses/statuses.ts'
-import { addDays, daysOf } from './days.ts'
+import { addDays, listDays } from './days.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
@@ -106,7 +106,7 @@ const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>)
   }
   const days: Day[] = []
   // Stores each day once it is counted, with a statement of its own: all together may need more time.
-  for (const day of daysOf(addDays(date, 1 - listedDays), date)) days.push(await find(day))
+  for (const day of listDays(addDays(date, 1 - listedDays), date)) days.push(await find(day))
   const { created, delivered, failed } = days.at(-1) as Day
   return { date, time_zone, new: created, moving: counted[0].moving, failed, delivered, days }
 }

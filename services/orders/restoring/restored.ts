@@ -105,10 +105,10 @@ const marginDays = 1
  * Those of `events` that are not among `others`: an event is known by its order, status and time, whatever its id was.
  */
 const without = <Event extends KnownEvent>(events: readonly Event[], others: readonly KnownEvent[]): Event[] => {
-  const keyOf = ({ waybill_number, status_key, happened_at }: KnownEvent) =>
+  const toKey = ({ waybill_number, status_key, happened_at }: KnownEvent) =>
     `${waybill_number} ${status_key} ${happened_at.getTime()}`
-  const keys = new Set(others.map(keyOf))
-  return events.filter(event => !keys.has(keyOf(event)))
+  const keys = new Set(others.map(toKey))
+  return events.filter(event => !keys.has(toKey(event)))
 }
 
 /** How many processes of orders may have started since the backup: each leaves the rest of a block. */

@@ -1,12 +1,12 @@
 import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { filterRows, flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
-import { ListOf, pageFields, pageOf } from '@courier/shared/lists/pages.ts'
+import { ListBody, pageFields, writePage } from '@courier/shared/lists/pages.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
-import { scopeOf } from '../access/merchant.ts'
+import { readScope } from '../access/merchant.ts'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, type StoredStatus } from './status-queries.ts'
 import { merchantMoves, type Status } from './statuses.ts'
@@ -62,7 +62,7 @@ const Query = listQuery(pageFields, filters)
 const wholeSet = '1000'
 
 const security = [{ token: [] }]
-const response = { 200: ListOf(StatusRow, example), ...errorResponses(400, 401, 405, 422, 429, 503) }
+const response = { 200: ListBody(StatusRow, example), ...errorResponses(400, 401, 405, 422, 429, 503) }
 const common = { summary: 'List the statuses with their moves', security, querystring: Query.schema, response }
 
 type StatusRoutes = FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
@@ -80,15 +80,15 @@ export const staffStatusRoutes: StatusRoutes = async (app, { pool }) => {
 }
 
 const listPage = async (pool: pg.Pool, request: FastifyRequest) => {
-  const { tenant } = scopeOf(request)
+  const { tenant } = readScope(request)
   const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
   const query = request.query as Static<typeof Query.schema>
   const rows = filterRows(filters, Query.read(query), toRows(statuses))
-  return pageOf(request, { ...query, per_page: query.per_page || wholeSet }, rows)
+  return writePage(request, { ...query, per_page: query.per_page || wholeSet }, rows)
 }
 
 /** Shows the moves from a status, and which of them its merchant may make. */
-const nextOf = ({ key, moves }: Status): string[] => [...new Set([...moves, ...(merchantMoves[key] ?? [])])]
+const listNext = ({ key, moves }: Status): string[] => [...new Set([...moves, ...(merchantMoves[key] ?? [])])]
 
 const toRows = (statuses: ReadonlyMap<string, StoredStatus>): Row[] => {
   const all = [...statuses.values()]
@@ -101,8 +101,8 @@ const toRows = (statuses: ReadonlyMap<string, StoredStatus>): Row[] => {
     icon: null,
     is_merchant_status: 1,
     is_finance_status: 0,
-    before_statuses: all.filter(before => nextOf(before).includes(status.key)).map(({ key }) => key),
-    after_statuses: nextOf(status),
+    before_statuses: all.filter(before => listNext(before).includes(status.key)).map(({ key }) => key),
+    after_statuses: listNext(status),
     created_at: status.createdAt,
   }))
 }

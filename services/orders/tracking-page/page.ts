@@ -4,7 +4,7 @@ import { type OrderView, toOrder } from '../tracking/order-view.ts'
 import type { TrackedOrder } from '../tracking/read-orders.ts'
 import { signWaybill } from '../tracking/tracking-link.ts'
 import { type Language, languages } from './languages/choose.ts'
-import { type Stage, stageOf, steps, stepsDone } from './stages.ts'
+import { findStage, type Stage, steps, stepsDone } from './stages.ts'
 
 interface Page {
   readonly html: string
@@ -15,11 +15,11 @@ interface Page {
  * Shows where a parcel is, or that there is none, in a page that needs no script. The `code` of its link adds amount
  * and city. Pure.
  */
-export const pageOf = (language: Language, parcel: TrackedOrder | undefined, code?: string): Page => {
+export const renderPage = (language: Language, parcel: TrackedOrder | undefined, code?: string): Page => {
   const words = languages[language]
-  const style = styleOf(parcel?.catalogue.color ?? '#1d4e6b')
+  const style = writeStyle(parcel?.catalogue.color ?? '#1d4e6b')
   const company = parcel ? `<header>${escapeHtml(parcel.catalogue.company)}</header>` : ''
-  const title = parcel ? words.stages[stageOf(parcel.row.status_key)].title : words.unknown.title
+  const title = parcel ? words.stages[findStage(parcel.row.status_key)].title : words.unknown.title
   const html = `<!doctype html>
 <html lang="${language}">
 <head>
@@ -33,7 +33,7 @@ export const pageOf = (language: Language, parcel: TrackedOrder | undefined, cod
 <body>
 ${company}
 <main>
-${parcel ? bodyOf(language, parcel, code) : `<h1>${words.unknown.title}</h1>\n<p>${words.unknown.text}</p>`}
+${parcel ? renderBody(language, parcel, code) : `<h1>${words.unknown.title}</h1>\n<p>${words.unknown.text}</p>`}
 </main>
 <footer><nav>${Object.entries(languages).map(linkTo(language)).join(' ')}</nav></footer>
 </body>
@@ -51,12 +51,12 @@ const linkTo =
   ([language, words]: [string, { language: string }]): string =>
     `<a href="?lang=${language}" lang="${language}"${language === current ? ' aria-current="true"' : ''}>${words.language}</a>`
 
-const bodyOf = (language: Language, parcel: TrackedOrder, code: string | undefined): string => {
+const renderBody = (language: Language, parcel: TrackedOrder, code: string | undefined): string => {
   const words = languages[language]
   const { row, catalogue } = parcel
   const isSigned = code === signWaybill(catalogue, row.waybill_number)
   const order = toOrder(row, catalogue)
-  const stage = stageOf(row.status_key)
+  const stage = findStage(row.status_key)
   const rows = [
     [words.parcel, order.waybill_number],
     [words.from, order.merchant_business_name],
@@ -65,20 +65,20 @@ const bodyOf = (language: Language, parcel: TrackedOrder, code: string | undefin
   ].flatMap(([name, text]) => (typeof text === 'string' ? `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>` : []))
   return `<h1>${words.stages[stage].title}</h1>
 <p>${words.stages[stage].text}</p>
-${lineOf(language, stage, parcel)}
-${isSigned ? payOf(language, stage, order) : ''}
+${writeLine(language, stage, parcel)}
+${isSigned ? writeAmount(language, stage, order) : ''}
 <dl>
 ${rows.join('\n')}
 </dl>`
 }
 
 /** Lists the steps so far with their times and, for a parcel that will arrive, the next ones. */
-const lineOf = (language: Language, stage: Stage, { row, catalogue: { timeZone } }: TrackedOrder): string => {
+const writeLine = (language: Language, stage: Stage, { row, catalogue: { timeZone } }: TrackedOrder): string => {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone })
   const { timeline, status_key, created_at } = row
   const known = timeline.length > 0 ? timeline.toReversed() : [{ status_key, happened_at: created_at }]
   const done = known
-    .map(({ status_key, happened_at }) => ({ stage: stageOf(status_key), at: new Date(happened_at) }))
+    .map(({ status_key, happened_at }) => ({ stage: findStage(status_key), at: new Date(happened_at) }))
     .filter((step, index, all) => step.stage !== all[index - 1]?.stage)
   const items = done.map(({ stage, at }, index) => {
     const current = index === done.length - 1 ? ' aria-current="step"' : ''
@@ -92,7 +92,7 @@ const lineOf = (language: Language, stage: Stage, { row, catalogue: { timeZone }
   return `<ol>${[...items, ...left].join('')}</ol>`
 }
 
-const payOf = (language: Language, stage: Stage, { cod, currency }: OrderView): string => {
+const writeAmount = (language: Language, stage: Stage, { cod, currency }: OrderView): string => {
   if (stage === 'delivered' || stage === 'returned' || stage === 'cancelled') return ''
   const { pay, nothingToPay } = languages[language]
   return cod > 0
@@ -109,7 +109,7 @@ const onColor = (color: string): string => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? '#000' : '#fff'
 }
 
-const styleOf = (color: string): string => `
+const writeStyle = (color: string): string => `
 :root{--company:${color};--on:${onColor(color)};color-scheme:light}
 body{margin:0;font:18px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f2}
 header{padding:16px 20px;background:var(--company);color:var(--on);font-weight:700;overflow-wrap:anywhere}

@@ -1,8 +1,8 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FindOrder } from '../tracking/read-orders.ts'
-import { type Language, languageOf, languages } from './languages/choose.ts'
-import { pageOf } from './page.ts'
+import { chooseLanguage, type Language, languages } from './languages/choose.ts'
+import { renderPage } from './page.ts'
 
 /**
  * Serves the tracking page, which the label opens by a signed link: without its code the page shows neither amount nor
@@ -14,9 +14,9 @@ export const trackingPageRoutes: FastifyPluginAsyncTypebox<{ findOrder: FindOrde
       path,
       { schema: { hide: true } },
       async ({ params: { tenant, waybill, code }, query: { lang }, headers }, reply) => {
-        const language = isLanguage(lang) ? lang : languageOf(headers['accept-language'])
+        const language = isLanguage(lang) ? lang : chooseLanguage(headers['accept-language'])
         const parcel = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
-        const { html, policy } = pageOf(language, parcel, code)
+        const { html, policy } = renderPage(language, parcel, code)
         return reply
           .code(parcel ? 200 : 404)
           .headers({ 'content-security-policy': policy, 'content-language': language, vary: 'accept-language' })

@@ -1,4 +1,4 @@
-import { beforePickup, classOf } from '../statuses/statuses.ts'
+import { beforePickup, classify } from '../statuses/statuses.ts'
 
 /** The steps of a parcel that will arrive. */
 export const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const
@@ -8,11 +8,11 @@ const outForDeliveryKey = 'key_12'
 const delayedKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
 
 /** Returns the stage of a parcel for its recipient. A company's own statuses are under way. Pure. */
-export const stageOf = (statusKey: string): Stage => {
+export const findStage = (statusKey: string): Stage => {
   if (beforePickup.includes(statusKey)) return 'booked'
   if (statusKey === outForDeliveryKey) return 'out_for_delivery'
   if (delayedKeys.includes(statusKey)) return 'delayed'
-  const kind = classOf(statusKey)
+  const kind = classify(statusKey)
   return kind === 'delivered' || kind === 'returned' || kind === 'cancelled' ? kind : 'on_its_way'
 }
 

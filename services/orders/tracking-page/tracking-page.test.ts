@@ -8,9 +8,9 @@ import { plainCatalogue } from '../test/plain-catalogue.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 import { exampleOrder } from '../tracking/order-view.ts'
 import { signWaybill } from '../tracking/tracking-link.ts'
-import { languageOf } from './languages/choose.ts'
-import { pageOf } from './page.ts'
-import { stageOf } from './stages.ts'
+import { chooseLanguage } from './languages/choose.ts'
+import { renderPage } from './page.ts'
+import { findStage } from './stages.ts'
 
 const file = tenantFile({ name: 'Demo <Couriers>', contact: '011 200 0000', color: '#ffd400' })
 const { app, bulk, pool, rows } = await build(t, { file, publicRequestsPerMinute: 40 })
@@ -67,7 +67,7 @@ t.test('uses the language that the browser prefers, or that the reader chose', a
     ['*', 'en'],
     [',;q=,en-', 'en'],
   ]
-  for (const [header, language] of wishes) t.equal(languageOf(header), language, String(header))
+  for (const [header, language] of wishes) t.equal(chooseLanguage(header), language, String(header))
 })
 
 t.test('unknown parcels and unknown companies get the same page', async t => {
@@ -86,11 +86,11 @@ t.test('refuses clients that read many pages', async t => {
 
 t.test('each status has a stage, and a status of the company’s own is under way', async t => {
   t.strictSame(
-    standardStatuses.map(({ key }) => stageOf(key)).join(' '),
+    standardStatuses.map(({ key }) => findStage(key)).join(' '),
     'booked booked cancelled booked booked on_its_way delivered on_its_way on_its_way on_its_way on_its_way out_for_delivery ' +
       'delivered delivered delayed delayed delayed returned returned returned returned',
   )
-  t.equal(stageOf('customs'), 'on_its_way')
+  t.equal(findStage('customs'), 'on_its_way')
 })
 
 t.test('text of a company or a merchant never becomes markup', async t => {
@@ -103,14 +103,14 @@ t.test('text of a company or a merchant never becomes markup', async t => {
     const row = { ...order, ...ids, waybill_number, status_key: 'key_12', version: '1', timeline: [], edits: [] }
     return [{ row, catalogue }, signWaybill(catalogue, waybill_number)] as const
   }
-  const plain = pageOf('en', ...parcelOf('', '', '', '')).html
+  const plain = renderPage('en', ...parcelOf('', '', '', '')).html
   const tagsOf = (html: string): number => html.match(/</g)?.length ?? 0
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'binary' }), { minLength: 4, maxLength: 4 }),
         ([waybill_number = '', company = '', destination = '', currency = '']) => {
-          const { html } = pageOf('en', ...parcelOf(waybill_number, `${company}"><b>`, destination, currency))
+          const { html } = renderPage('en', ...parcelOf(waybill_number, `${company}"><b>`, destination, currency))
           return tagsOf(html) === tagsOf(plain)
         },
       ),

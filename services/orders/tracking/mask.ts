@@ -12,10 +12,10 @@ export const maskName = (name: string): string =>
     .join(' ')
 
 /** Returns the digits of a phone number as 0 to 9: Arabic and full-width ones count as well. */
-export const digitsOf = (phone: string): string => parseIncompletePhoneNumber(`+${phone}`).slice(1)
+export const readDigits = (phone: string): string => parseIncompletePhoneNumber(`+${phone}`).slice(1)
 
 /** Keeps only the last two digits of a phone number with at least seven. */
 export const maskPhone = (phone: string): string => {
-  const digits = digitsOf(phone)
+  const digits = readDigits(phone)
   return digits.length >= 7 ? `***${digits.slice(-2)}` : '***'
 }

@@ -1,7 +1,7 @@
 import { exampleSnapshot, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { toSnapshot } from './order-snapshot.ts'
-import { ActorName, actorOf, labelStatus, Previous } from './order-view.ts'
+import { ActorName, findActor, labelStatus, Previous } from './order-view.ts'
 import { maxEdits, type TrackedOrder } from './read-orders.ts'
 
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
@@ -66,12 +66,12 @@ export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | 
   created_at: toMilliseconds(row.created_at),
   timeline: row.timeline.map(({ happened_at, staff_name, actor, note, ...event }) => {
     const { key: status_key, name: status_name, color } = labelStatus(catalogue, event.status_key)
-    const by = actorOf({ actor, staff_name })
+    const by = findActor({ actor, staff_name })
     return { status_key, status_name, color, at: toMilliseconds(happened_at), staff_name, by, note }
   }),
   edits: row.edits.map(edit => {
     const { fields, staff_name, reason, previous } = edit
-    return { fields, at: toMilliseconds(edit.edited_at), staff_name, by: actorOf(edit), reason, previous }
+    return { fields, at: toMilliseconds(edit.edited_at), staff_name, by: findActor(edit), reason, previous }
   }),
 })
 

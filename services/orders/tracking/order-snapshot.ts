@@ -4,7 +4,7 @@ import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { isFinal } from '../statuses/statuses.ts'
 import { toOrder } from './order-view.ts'
 import { findOrders, type OrderRow, viewOrders } from './read-orders.ts'
-import { signWaybill, trackingUrlOf } from './tracking-link.ts'
+import { signWaybill, writeTrackingUrl } from './tracking-link.ts'
 
 /** An order for the notifier. `change`: in the status that an event brought, with its note. */
 export type Snapshot = (change: { statusKey: string; note: string | null }) => OrderSnapshot
@@ -47,7 +47,7 @@ export const toSnapshot = (
     currency: order.currency,
     time_zone: catalogue.timeZone,
     tracking_code: signWaybill(catalogue, waybill_number),
-    ...(publicUrl && { tracking_url: trackingUrlOf(publicUrl, catalogue, waybill_number) }),
+    ...(publicUrl && { tracking_url: writeTrackingUrl(publicUrl, catalogue, waybill_number) }),
     weight: order.weight,
     description: order.description,
     status_key: status.key,

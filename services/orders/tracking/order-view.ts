@@ -173,7 +173,7 @@ export const toOrder = (row: OrderRow, catalogue: Catalogue): OrderView => {
   return {
     waybill_number: row.waybill_number,
     order_no: row.order_no,
-    merchant: { id: Number(row.merchant_id), name: merchantOf(row, catalogue) },
+    merchant: { id: Number(row.merchant_id), name: findMerchantName(row, catalogue) },
     merchant_business_id: row.business_id,
     merchant_business_name: names.businesses.get(row.business_id) ?? '',
     origin_city_id: row.origin_city_id,
@@ -198,20 +198,20 @@ export const toOrder = (row: OrderRow, catalogue: Catalogue): OrderView => {
   }
 }
 
-const merchantOf = ({ merchant_id }: OrderRow, { names }: Catalogue): string =>
+const findMerchantName = ({ merchant_id }: OrderRow, { names }: Catalogue): string =>
   names.merchants.get(Number(merchant_id)) ?? ''
 
 type User = TrackingEvent['user']
 
 /** Who moved or changed the order. */
-export const actorOf = ({ actor, staff_name }: Pick<EventRow, 'actor' | 'staff_name'>): ChangeActor =>
+export const findActor = ({ actor, staff_name }: Pick<EventRow, 'actor' | 'staff_name'>): ChangeActor =>
   actor ?? (staff_name === null ? 'merchant' : 'staff')
 
 /** The customer goes without a name: the order has it. */
-const userOf = (entry: EventRow | EditRow, { row, catalogue }: TrackedOrder): User => {
+const viewUser = (entry: EventRow | EditRow, { row, catalogue }: TrackedOrder): User => {
   const { actor, staff_name } = entry
   if (actor === 'customer') return { first_name: 'Customer', last_name: '' }
-  if (staff_name === null) return { first_name: merchantOf(row, catalogue), last_name: '' }
+  if (staff_name === null) return { first_name: findMerchantName(row, catalogue), last_name: '' }
   const [first_name = '', ...others] = staff_name.trim().split(/\s+/)
   return { first_name, last_name: others.join(' ') }
 }
@@ -224,8 +224,8 @@ const stateSince = (catalogue: Catalogue, statusKey: string, since: string, now:
 
 const toEvent = (event: EventRow, order: TrackedOrder, now: Date): Static<typeof OrderEvent> => ({
   ...stateSince(order.catalogue, event.status_key, event.happened_at, now),
-  user: userOf(event, order),
-  by: actorOf(event),
+  user: viewUser(event, order),
+  by: findActor(event),
 })
 
 export const toTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
@@ -245,8 +245,8 @@ export const toPublicTimeline = (order: TrackedOrder, now: Date): TrackingEvent[
 const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> => ({
   fields: edit.fields,
   date_time: edit.edited_at,
-  user: userOf(edit, order),
-  by: actorOf(edit),
+  user: viewUser(edit, order),
+  by: findActor(edit),
 })
 
 export const OrderStatus = Type.Object(

@@ -9,5 +9,5 @@ export const signWaybill = ({ linkKey }: Pick<Catalogue, 'linkKey'>, waybill: st
   hash('sha256', linkKey + waybill, 'base64url').slice(0, 11)
 
 /** The page of a parcel, by its signed link. */
-export const trackingUrlOf = (publicUrl: string, catalogue: Catalogue, waybill: string): string =>
+export const writeTrackingUrl = (publicUrl: string, catalogue: Catalogue, waybill: string): string =>
   `${publicUrl.replace(/\/$/, '')}/t/${catalogue.tenant}/${encodeURIComponent(waybill)}/${signWaybill(catalogue, waybill)}`

@@ -2,7 +2,7 @@ import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { preValidationAsyncHookHandler } from 'fastify'
 import type pg from 'pg'
-import { scopeOf } from '../access/merchant.ts'
+import { readScope } from '../access/merchant.ts'
 import { isWaybill } from './read-orders.ts'
 
 type Fields = Record<string, unknown>
@@ -28,7 +28,7 @@ export const readTypedWaybills =
     if (places.length === 0) return
     const resolve = await findSpellings(
       pool,
-      scopeOf(request).tenant,
+      readScope(request).tenant,
       places.map(({ text }) => text),
     )
     for (const { fields, name, text } of places) fields[name] = resolve(text)

@@ -1,4 +1,4 @@
-import { isTenantId, tenantOf } from '@courier/shared/access/authenticate.ts'
+import { isTenantId, readTenant } from '@courier/shared/access/authenticate.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
 import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -34,7 +34,7 @@ const acceptWaybillBody = (app: FastifyInstance): void => {
 }
 
 /** The bytes of the body. Fastify leaves that of a GET unread. */
-const bodyOf = async (request: FastifyRequest): Promise<Buffer | undefined> => {
+const takeBody = async (request: FastifyRequest): Promise<Buffer | undefined> => {
   if (request.method === 'POST') return request.body as Buffer | undefined
   const body = await readBody(request.raw).catch(() => {
     throw httpError('malformed_request', 'The connection ended before the body.')
@@ -45,7 +45,7 @@ const bodyOf = async (request: FastifyRequest): Promise<Buffer | undefined> => {
   throw httpError('payload_too_large', 'The body is too large. It holds one waybill number.', { headers })
 }
 
-const waybillOf = (request: FastifyRequest, body: Buffer | undefined): string => {
+const findWaybill = (request: FastifyRequest, body: Buffer | undefined): string => {
   const read = readWaybill(request.query, body)
   if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
   if (read.kind === 'refused') throw invalid(read.errors)
@@ -72,7 +72,7 @@ const addReads = (
   const schema = { ...common, operationId, response: { 200: view, ...failures } }
   const read = async (request: FastifyRequest) => {
     const { tenant, merchantId } = request.merchant
-    const order = await findOrder(tenant, waybillOf(request, await bodyOf(request)), merchantId)
+    const order = await findOrder(tenant, findWaybill(request, await takeBody(request)), merchantId)
     if (!order) throw notFound('waybill')
     return { data: toView(order) }
   }
@@ -116,9 +116,9 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
       },
     },
     async request => {
-      const tenant = tenantOf(request)
-      const body = await bodyOf(request)
-      const waybill = waybillOf(request, body)
+      const tenant = readTenant(request)
+      const body = await takeBody(request)
+      const waybill = findWaybill(request, body)
       const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
       if (!order) throw notFound('waybill')
       return { data: publicView(order, trackingCodeIn(body), new Date()) }

@@ -9,7 +9,7 @@ export type Language = keyof typeof languages
 const isLanguage = (text: string): text is Language => Object.hasOwn(languages, text)
 
 /** Returns the available language that an Accept-Language header prefers; English when it prefers none. Pure. */
-export const languageOf = (header = ''): Language => {
+export const chooseLanguage = (header = ''): Language => {
   const wished = header
     .slice(0, 500)
     .split(',')
