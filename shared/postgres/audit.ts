@@ -68,10 +68,10 @@ export const audit = async (
 ): Promise<void> => {
   const { kind, name, tokenId = null, requestId = null } = actor
   const values = [tenant, kind, name, tokenId, action, requestId, [objectIds].flat()]
-  await tx.client.query({ name: 'audit', text: insertEntries, values })
+  await tx.client.query({ name: 'audit', text: insertEntriesSql, values })
 }
 
-const insertEntries = `
+const insertEntriesSql = `
   insert into audit (tenant_id, actor_kind, actor, token_id, action, request_id, object_id)
   select $1, $2, $3, $4, $5, $6, object_id from unnest($7::text[]) as object_id returning tenant_id`
 

@@ -71,8 +71,8 @@ const summarise = async (tx: Tx, tenant: string, last: MessageSummary | undefine
   const since = last?.minutes.at(-1 - openMinutes)?.at ?? null
   const recent = idsFrom(new Date(Date.now() - recentHours * 3_600_000))
   const [{ rows: counts }, { rows: minutes }] = await Promise.all([
-    tx.client.query({ name: 'count_messages', text: counting, values: [tenant, recent] }),
-    tx.client.query({ name: 'count_sends', text: sends, values: [tenant, since] }),
+    tx.client.query({ name: 'count_messages', text: countsSql, values: [tenant, recent] }),
+    tx.client.query({ name: 'count_sends', text: sendsSql, values: [tenant, since] }),
   ])
   const counted = minutes.map(({ at, sent }: { at: Date; sent: number }) => ({ at: at.toISOString(), sent }))
   const before =
@@ -84,7 +84,7 @@ const selectCount = (where: string): string =>
   `(select count(*)::integer from (select from messages where tenant_id = $1 and ${where} limit ${maxCounted}) counted)`
 
 // Names each status literally: each has a partial index, which a parameter would not reach.
-const counting = `
+const countsSql = `
   select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
     ${selectCount(`status = 'queued'`)} as queued, ${selectCount(`status = 'held'`)} as held,
     ${selectCount(`status = 'unknown' and message_id >= $2`)} as unknown,
@@ -95,7 +95,7 @@ const counting = `
     (select count(*)::integer from channels where tenant_id = $1 and state = 'paused') as paused_channels
   from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`
 
-const sends = `
+const sendsSql = `
   with zone as materialized (
     select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1
   )

@@ -24,7 +24,7 @@ export const markSending = async (
   const isApart = pairSeconds > 0
   const { rows } = await tx.client.query({
     name: isApart ? 'mark_sending_apart' : 'mark_sending',
-    text: isApart ? markApart : mark('given'),
+    text: isApart ? markApartSql : mark('given'),
     values: [
       ...toColumns(messages, 'tenant', 'id'),
       sendingSeconds,
@@ -58,7 +58,7 @@ const mark = (ready: string): string => `
  * Locks recipients after messages (docs/contributors/decisions.md#order-of-locks). It stores `due_at` of the message
  * and the pause, by which storeOutcomes finds that no other send has the recipient meanwhile.
  */
-const markApart = `
+const markApartSql = `
   with given as (
     select distinct on (tenant_id, phone_number_id, recipient) given.*
     from unnest($1::text[], $2::text[], $4::text[], $5::text[]) as given (tenant_id, message_id, phone_number_id, recipient)

@@ -46,7 +46,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], p
           for update of m
         ), decided as (
           select o.*, l.status as was,
-            l.status = 'unknown' and o.status = 'queued' and exists (${laterThatLeft}) as overtaken,
+            l.status = 'unknown' and o.status = 'queued' and exists (${laterThatLeftSql}) as overtaken,
             l.status = 'sending' or l.status = 'unknown' and o.status <> 'unknown' as applies
           from outcome o join locked l using (tenant_id, message_id, fence)
         ), updated as (
@@ -113,7 +113,7 @@ const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise
 }
 
 /** Finds messages sent after the swept message `l`, which no longer waited for it. */
-const laterThatLeft = `
+const laterThatLeftSql = `
   select from messages x
   where x.tenant_id = l.tenant_id and x.waybill_number = l.waybill_number and x.phone_number_id = l.phone_number_id
     and x.recipient = l.recipient and (x.created_at, x.message_id) > (l.created_at, l.message_id)

@@ -16,9 +16,9 @@ interface Swept {
  * time expires. Any number of processes may sweep at once.
  */
 export const sweep = async (pool: pg.Pool): Promise<Swept> => ({
-  overdue: await move(pool, 'sweep_overdue', overdue, [unknownMinutes]),
-  resent: await move(pool, 'sweep_unknown', unknown),
-  expired: await move(pool, 'sweep_expired', expired),
+  overdue: await move(pool, 'sweep_overdue', overdueSql, [unknownMinutes]),
+  resent: await move(pool, 'sweep_unknown', unknownSql),
+  expired: await move(pool, 'sweep_expired', expiredSql),
 })
 
 const move = async (pool: pg.Pool, name: string, moving: string, values: unknown[] = []): Promise<number> => {
@@ -33,7 +33,7 @@ const due = (where: string): string => `(
   select tenant_id, message_id from messages where ${where} limit 1000 for update skip locked
 )`
 
-const overdue = `
+const overdueSql = `
   update messages m set status = 'unknown', status_at = now(), due_at = now() + make_interval(mins => $1::integer)
   from ${due("status = 'sending' and due_at <= now()")} late
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
@@ -41,7 +41,7 @@ const overdue = `
 
 /** The setting resends a message once, while it has not expired: a third send is never possible. */
 const isResent = 't.resends_unknown and m.resent_at is null and m.expires_at > now()'
-const unknown = `
+const unknownSql = `
   update messages m set
     status = case when ${isResent} then 'queued' else m.status end,
     resent_at = case when ${isResent} then now() else m.resent_at end,
@@ -53,7 +53,7 @@ const unknown = `
   returning m.tenant_id, m.message_id, m.status,
     case when m.status = 'queued' then 'sent again by itself: a duplicate is possible' end as detail`
 
-const expired = `
+const expiredSql = `
   update messages m set status = 'expired', status_at = now()
   from ${due("status in ('queued', 'held') and expires_at <= now()")} late
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id

@@ -62,13 +62,17 @@ export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
       const { id = null, name = null } = Query.read(query)
       const { after, limit } = cursors.read(query)
       const values = [tenant, after[0] ?? '0', name, limit + 1, id]
-      const rows = await readInTenant<ListedMerchant>(pool, tenant, { name: 'list_merchants', text: listing, values })
+      const rows = await readInTenant<ListedMerchant>(pool, tenant, {
+        name: 'list_merchants',
+        text: merchantsSql,
+        values,
+      })
       return cursors.toPage(rows, limit, row => [String(row.id)])
     },
   )
 }
 
-const listing = `
+const merchantsSql = `
   select m.merchant_id::float8 as id, m.name, m.email, m.rate_card, m.is_active, (
     select coalesce(json_agg(json_build_object('id', business_id, 'name', name, 'is_default', is_default,
       'is_active', is_active) order by business_id), '[]')

@@ -9,7 +9,7 @@ interface FeedReader extends FeedOwner {
   readonly after: number
 }
 
-const findingNews = `
+const newsSql = `
   select number::int - 1 as index
   from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as reader (tenant_id, merchant_id, after, number)
   join feeds f on f.tenant_id = reader.tenant_id and f.merchant_id = reader.merchant_id
@@ -20,7 +20,7 @@ const findingNews = `
 const findNews = async <Reader extends FeedReader>(tx: Tx, readers: readonly Reader[]): Promise<Reader[]> => {
   const { rows } = await tx.client.query({
     name: 'find_news',
-    text: findingNews,
+    text: newsSql,
     values: [
       readers.map(({ tenant }) => tenant),
       readers.map(({ merchantId }) => merchantId),

@@ -4,7 +4,7 @@ import { numberChanges } from './feed.ts'
 /** How long changes are kept. */
 export const keptDays = 30
 
-const deleting = `
+const deleteExpiredSql = `
   with old as (
     delete from log where tenant_id = $1 and entry_id = any(array(
       select entry_id from (select * from log where tenant_id = $1 order by entry_id limit 10000) oldest
@@ -17,7 +17,7 @@ const deleting = `
   )
   select count(*)::int as deleted from old`
 
-const findingUnread = `
+const unreadSql = `
   select m.merchant_id as "merchantId" from merchants m cross join lateral (
     select happened_at from log n
     where n.tenant_id = $1 and n.merchant_id = m.merchant_id and n.position is null order by entry_id limit 1
@@ -29,11 +29,11 @@ const findingUnread = `
  * how many.
  */
 export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<number> => {
-  const { rows } = await tx.client.query(findingUnread, [tenant])
+  const { rows } = await tx.client.query(unreadSql, [tenant])
   for (const { merchantId } of rows) await numberChanges(tx, tenant, merchantId)
   return rows.length
 }
 
 /** Deletes entries that are no longer kept and that nobody waits for; returns how many. */
 export const deleteOldChanges = async (tx: AnyTransaction, tenant: string): Promise<number> =>
-  (await tx.client.query(deleting, [tenant])).rows[0].deleted
+  (await tx.client.query(deleteExpiredSql, [tenant])).rows[0].deleted

@@ -17,7 +17,7 @@ export interface FeedState {
 /** Entries that one transaction numbers. */
 const numberedAtOnce = 1_000
 
-const numbering = `
+const numberChangesSql = `
   with committed as (
     select entry_id, cardinality(waybill_numbers) as size from log
     where tenant_id = $1 and merchant_id = $2 and position is null order by entry_id limit ${numberedAtOnce} for no key update
@@ -42,18 +42,18 @@ const numbering = `
 export const numberChanges = async (tx: Tx, tenant: string, merchantId: string): Promise<FeedState> => {
   const values = [tenant, merchantId]
   const [, , { rows }] = await Promise.all([
-    tx.client.query({ name: 'add_feed', text: adding, values }),
-    tx.client.query({ name: 'lock_feed', text: locking, values }),
-    tx.client.query({ name: 'number_changes', text: numbering, values }),
+    tx.client.query({ name: 'add_feed', text: addFeedSql, values }),
+    tx.client.query({ name: 'lock_feed', text: lockFeedSql, values }),
+    tx.client.query({ name: 'number_changes', text: numberChangesSql, values }),
   ])
   return rows[0]
 }
 
-const adding = 'insert into feeds (tenant_id, merchant_id) values ($1, $2) on conflict do nothing'
+const addFeedSql = 'insert into feeds (tenant_id, merchant_id) values ($1, $2) on conflict do nothing'
 /** A statement of its own: the numbering sees what was committed before it begins. */
-const locking = 'select from feeds where tenant_id = $1 and merchant_id = $2 for update'
+const lockFeedSql = 'select from feeds where tenant_id = $1 and merchant_id = $2 for update'
 
-const findingFeed = `
+const currentFeedSql = `
   select epoch, last_position::float8 as "lastPosition", deleted_position::float8 as "deletedPosition", false as "isBehind"
   from feeds where tenant_id = $1 and merchant_id = $2
     and not exists (select from log where tenant_id = $1 and merchant_id = $2 and position is null)`
@@ -62,7 +62,7 @@ const findingFeed = `
 const findCurrentFeed = async (pool: pg.Pool, tenant: string, merchantId: string): Promise<FeedState | undefined> => {
   const [feed] = await readInTenant<FeedState & pg.QueryResultRow>(pool, tenant, {
     name: 'find_current_feed',
-    text: findingFeed,
+    text: currentFeedSql,
     values: [tenant, merchantId],
   })
   return feed

@@ -19,7 +19,7 @@ export interface Change {
 }
 
 /** Reads the entry in which the first of them lies, and all that begin before the last. */
-const reading = `
+const changesSql = `
   select (c.position + place - 1)::float8 as position, c.type, item.waybill_number, o.order_no,
     json_build_object('key', item.status_key, 'name', coalesce(status.name, item.status_key)) as status,
     ${isoTime('c.happened_at')} as happened_at, c.actor as by, c.fields
@@ -43,4 +43,4 @@ export const readChanges = async (
   after: number,
   limit: number,
 ): Promise<Change[]> =>
-  readInTenant(pool, tenant, { name: 'read_changes', text: reading, values: [tenant, merchantId, after, limit] })
+  readInTenant(pool, tenant, { name: 'read_changes', text: changesSql, values: [tenant, merchantId, after, limit] })

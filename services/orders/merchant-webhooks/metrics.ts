@@ -7,7 +7,7 @@ import type { Tx } from '../database/tables.ts'
 /** Counting stops here, so that measuring a backlog of any size costs the same. */
 const maxCounted = 100_000
 
-const measuring = `
+const metricsSql = `
   select (select count(*)::int from (select 1 from webhook_deliveries where state = 'pending' limit ${maxCounted}) counted) as pending,
     (select count(*)::int from webhook_endpoints where state = 'disabled') as disabled,
     coalesce(extract(epoch from clock_timestamp() - (
@@ -25,7 +25,7 @@ export const watchWebhooks = (pool: pg.Pool, registry: Registry): void =>
     () =>
       inAllTenants(pool, async (tx: Tx) => {
         await tx.client.query(`set local statement_timeout = '1s'`)
-        const { rows } = await tx.client.query(measuring)
+        const { rows } = await tx.client.query(metricsSql)
         return rows[0] as { pending: number; disabled: number; overdue: number }
       }),
     [

@@ -20,7 +20,7 @@ export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = op
   let rotated = 0
   for (const tenant of await findTenantIds(pool)) {
     const failed = await inTenant(pool, tenant, async (tx: Tx) => {
-      const { rows } = await tx.client.query(finding, [tenant, keyring.newest])
+      const { rows } = await tx.client.query(secretsSql, [tenant, keyring.newest])
       const failures = (await Promise.all(rows.map(row => rotateEndpoint(tx, keyring, tenant, row, by)))).flat()
       rotated += rows.length - failures.length
       return failures
@@ -30,7 +30,7 @@ export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = op
   return { rotated, unopened }
 }
 
-const finding = `
+const secretsSql = `
   select endpoint_id, key_id, sealed_secret, previous_key_id, previous_secret from webhook_endpoints
   where tenant_id = $1 and state <> 'deleted' and (key_id <> $2 or previous_key_id <> $2) order by endpoint_id for update`
 

@@ -81,13 +81,13 @@ const lockOrders = async (
   waybills: readonly string[],
 ): Promise<Map<string, string>> => {
   const values = [tenant, waybills, 'merchantId' in mover ? mover.merchantId : null]
-  const { rows } = await tx.client.query({ name: 'lock_orders', text: locking, values })
+  const { rows } = await tx.client.query({ name: 'lock_orders', text: lockOrdersSql, values })
   return new Map(
     rows.map((row: { waybill_number: string; status_key: string }) => [row.waybill_number, row.status_key]),
   )
 }
 
-const locking = `
+const lockOrdersSql = `
   select waybill_number, status_key from orders
   where tenant_id = $1 and waybill_number = any($2::text[]) and ($3::bigint is null or merchant_id = $3)
   order by waybill_number for no key update`
@@ -109,24 +109,24 @@ const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, tr
     findActor(mover),
     failed,
   ]
-  return tx.client.query({ name: 'write_moves', text: writing, values })
+  return tx.client.query({ name: 'write_moves', text: writeMovesSql, values })
 }
 
 /** Finds the orders among `waybills` that have had a failed delivery. */
 const findFailed = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<string[]> => {
   const { rows } = await tx.client.query({
     name: 'find_failed',
-    text: failing,
+    text: failedSql,
     values: [tenant, waybills, failedAttemptKeys],
   })
   return rows.map((row: { waybill_number: string }) => row.waybill_number)
 }
 
-const failing = `
+const failedSql = `
   select distinct waybill_number from order_events
   where tenant_id = $1 and waybill_number = any($2::text[]) and status_key = any($3::text[])`
 
-const writing = `
+const writeMovesSql = `
   with clock as materialized (
     select clock_timestamp() as now
   ), moved as (
