@@ -60,7 +60,7 @@ t.test('messages that could not be made or sent appear with the reason', async t
 t.test('a waybill unknown to orders is 404; while orders is unavailable it is 503', async t => {
   const { read, state } = await prepare(t)
   const unknown = await read('DM404')
-  t.same([unknown.status, unknown.body.message], [404, 'The requested waybill does not exist in the system.'])
+  t.same([unknown.status, unknown.body.message], [404, 'The requested waybill does not exist in the system'])
   for (const odd of ['x'.repeat(51), '\u0000', '😀']) t.equal((await read(odd)).status, 422, JSON.stringify(odd))
   t.equal((await read('..%2f..')).status, 404)
   state.isBroken = true

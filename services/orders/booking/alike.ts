@@ -19,9 +19,15 @@ export interface Comparable {
 }
 
 /**
- * Finds the earlier orders that the batches' orders are similar to; leaves out orders without any. Ignores cancelled ones.
+ * Finds the earlier orders that the batches' orders are similar to; leaves out orders without any. Ignores cancelled
+ * ones, and those that this transaction has `written`.
  */
-export const findAlike = async (tx: Tx, tenant: string, batches: readonly Comparable[]): Promise<FoundAlike> => {
+export const findAlike = async (
+  tx: Tx,
+  tenant: string,
+  batches: readonly Comparable[],
+  written: readonly string[] = [],
+): Promise<FoundAlike> => {
   const orders = batches.flatMap(({ batch }) => batch.orders)
   if (orders.length === 0) return noneAlike
   const columns = [
@@ -31,7 +37,7 @@ export const findAlike = async (tx: Tx, tenant: string, batches: readonly Compar
     orders.map(({ destination }) => destination.id),
     orders.map(({ order }) => order.orderNo),
   ]
-  const { rows } = await tx.client.query({ ...findAlikeSql, values: [tenant, ...columns.map(arrayLiteral)] })
+  const { rows } = await tx.client.query({ ...findAlikeSql, values: [tenant, ...columns.map(arrayLiteral), written] })
   return new Map(rows.map(({ place, ...alike }) => [orders[place - 1] as PricedOrder, alike as Alike]))
 }
 
@@ -59,11 +65,9 @@ export const mayBeAlikeSql = `(
     ) found limit 1
   )`
 
-/**
- * Reads only the newest orders of a phone or an order number, however many there are; none that this transaction wrote.
- */
+/** Reads only the newest orders of a phone or an order number, however many there are. */
 const newest = (condition: string): string => `
-  ${recent('$1', condition)} and created_at <> now()
+  ${recent('$1', condition)} and waybill_number <> all($7::text[])
   order by created_at desc limit 20`
 
 /** Joins the look-ups, because Citus takes no subquery of another table as a column. */

@@ -77,7 +77,8 @@ const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Prom
   const { is_current, is_free, may_be_alike } = await insertBatches(tx, tenant, batches)
   if (!is_current) return batches.map(() => ({ kind: 'stale' }))
   if (!is_free) return undefined
-  const alike = may_be_alike ? await findAlike(tx, tenant, batches) : noneAlike
+  const waybills = batches.flatMap(batch => batch.waybills)
+  const alike = may_be_alike ? await findAlike(tx, tenant, batches, waybills) : noneAlike
   const repeating = batches.filter(({ batch }) => batch.orders.some(order => alike.has(order)))
   if (repeating.some(({ duplicates }) => duplicates === 'refuse')) return undefined
   const written = batches.map(({ warnings, batch: { orders } }) => addAlike(warnings, orders, alike))

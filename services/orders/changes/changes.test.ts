@@ -82,7 +82,7 @@ t.test('a transaction that commits late is not skipped', async t => {
   const late = inTenant(pool, 'demo', async (tx: Tx) => {
     await tx.client.query(`insert into log (tenant_id, merchant_id, type, fields, waybill_numbers, status_keys, actor)
       select tenant_id, merchant_id, 'order.edited', '{cod}', array[waybill_number], '{key_2}', 'merchant'
-      from orders where tenant_id = 'demo' and waybill_number = 'DM10000001'`)
+      from orders where tenant_id = 'demo' and waybill_number = 'DM10000001' returning tenant_id`)
     written.resolve()
     await release.promise
   })

@@ -26,20 +26,34 @@ export const findOutcome = (tx: Tx, tenant: string, id: string): Promise<Outcome
     .executeTakeFirst()
 
 /** Opens a request unless the waybill has the same one open. Its order is locked. */
-export const insertAction = (
+export const insertAction = async (
   tx: Tx,
   tenant: string,
   { id, waybill_number, action, happened_at }: CustomerAction,
   { outcome, detail }: Outcome,
-) =>
-  sql`
-    insert into customer_actions
-      (tenant_id, action_id, waybill_number, action, outcome, detail, status, happened_at)
-    select tenants.tenant_id, ${id}, ${waybill_number}, ${action}, ${outcome}, ${detail}::text,
-      case when ${outcome} = 'requested' and open.action_id is null then 'open' end, ${new Date(happened_at)}::timestamptz
-    from tenants left join customer_actions open on open.tenant_id = tenants.tenant_id
-      and open.waybill_number = ${waybill_number} and open.action = ${action} and open.status = 'open'
-    where tenants.tenant_id = ${tenant} returning tenant_id`.execute(tx)
+): Promise<void> => {
+  const isNewRequest = outcome === 'requested' && !(await isOpen(tx, tenant, waybill_number, action))
+  await tx
+    .insertInto('customer_actions')
+    .values({
+      ...{ tenant_id: tenant, action_id: id, waybill_number, action, outcome, detail },
+      status: isNewRequest ? 'open' : null,
+      happened_at: new Date(happened_at),
+    })
+    .execute()
+}
+
+const isOpen = async (tx: Tx, tenant: string, waybill: string, action: string): Promise<boolean> => {
+  const open = await tx
+    .selectFrom('customer_actions')
+    .select('action_id')
+    .where('tenant_id', '=', tenant)
+    .where('waybill_number', '=', waybill)
+    .where('action', '=', action)
+    .where('status', '=', 'open')
+    .executeTakeFirst()
+  return open !== undefined
+}
 
 export const findRequest = async (
   tx: Tx,
