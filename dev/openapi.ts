@@ -7,7 +7,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { createNotifier, type NotifierOptions } from '../services/notifier/app.ts'
 import { createMessagingApi } from '../services/notifier/messaging-api/client.ts'
-import { type ErrorEntry, errorTable } from '../services/notifier/messaging-api/errors.ts'
+import { type ErrorEntry, errorTable } from '../services/notifier/messaging-api/error-table.ts'
 import { createOrders } from '../services/orders/app.ts'
 import { toCollection } from './postman.ts'
 import { root } from './settings.ts'
@@ -27,7 +27,7 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
     webhooks: { keyring: undefined, allowsPrivate: false },
     login: { tokenDays: 30, staffHours: 12, triesPerEmail: 5, triesPerAddress: 30 },
   })
-  const ofNotifier = { api, ordersPublicUrl: 'http://127.0.0.1:3000', window: 1, pairSeconds: 0 }
+  const ofNotifier = { api, ordersPublicUrl: 'http://127.0.0.1:3000', window: 1, recipientPauseSeconds: 0 }
   const notifier = await createNotifier({ ...common, ...ofNotifier } as NotifierOptions)
   const read = async ({ app }: Pick<typeof orders, 'app'> | Pick<typeof notifier, 'app'>): Promise<OpenApi> => {
     const { statusCode, body } = await app.inject('/openapi.json')
@@ -58,7 +58,7 @@ const errorCodesPage = (): string => {
   return `# Error codes of the messaging API
 
 How the notifier treats each code, in a response or in a webhook. This page is generated from
-\`services/notifier/messaging-api/errors.ts\` by \`node_modules/.bin/node dev/openapi.ts\`.
+\`services/notifier/messaging-api/error-table.ts\` by \`node_modules/.bin/node dev/openapi.ts\`.
 
 | code | what becomes of the message | meaning | what to do |
 |---|---|---|---|

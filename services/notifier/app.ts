@@ -45,7 +45,7 @@ export interface NotifierOptions extends Edge {
   /** How many messages may be in flight at once. */
   window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
-  pairSeconds: number
+  recipientPauseSeconds: number
   /** The rate limit of one member of staff. */
   requestsPerMinute: number
   /** Limits of the cache of staff tokens that orders knows. */

@@ -38,7 +38,7 @@ const { app, workers } = await createNotifier({
   ordersPublicUrl: ordersPublicUrl(settings),
   serviceToken: settings.SERVICE_TOKEN,
   window: settings.MESSAGING_CONNECTIONS,
-  pairSeconds: settings.RECIPIENT_PAUSE_SECONDS,
+  recipientPauseSeconds: settings.RECIPIENT_PAUSE_SECONDS,
   maxMessagesPerBatch: settings.MAX_MESSAGES_PER_BATCH,
   maxBodyBytes: settings.MAX_BODY_BYTES,
   requestsPerMinute: settings.RATE_LIMIT_PER_MINUTE,

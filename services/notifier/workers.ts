@@ -28,7 +28,7 @@ interface WorkerOptions {
   /** The maximum of messages in flight. */
   readonly window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
-  readonly pairSeconds: number
+  readonly recipientPauseSeconds: number
   readonly counters: Counters
   readonly tracer?: Tracer | undefined
   /** Reads the catalogues of templates that are due. */
@@ -61,7 +61,7 @@ export const createWorkers = (options: WorkerOptions) => {
 }
 
 const createQueue = (options: WorkerOptions): Queue => {
-  const { pool, logger, keys, window, pairSeconds, counters } = options
+  const { pool, logger, keys, window, recipientPauseSeconds, counters } = options
   const effects = createEffects(pool, logger)
   const send = createSender({ ...options, effects, onUnopened: keys.doubt })
   const sendAndCount = async (message: ClaimedMessage) => {
@@ -69,5 +69,13 @@ const createQueue = (options: WorkerOptions): Queue => {
     counters.countSend(outcome.status)
     return outcome
   }
-  return new Queue({ pool, logger, send: sendAndCount, window, pairSeconds, sendSeconds, mayClaim: keys.mayUse })
+  return new Queue({
+    pool,
+    logger,
+    send: sendAndCount,
+    window,
+    recipientPauseSeconds,
+    sendSeconds,
+    mayClaim: keys.mayUse,
+  })
 }

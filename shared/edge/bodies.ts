@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
-import { type HttpError, httpError } from '../errors/errors.ts'
+import { bodyTooLarge, type HttpError, httpError } from '../errors/errors.ts'
 import { readAddress } from './addresses.ts'
 import { rateLimited } from './limits.ts'
 
@@ -25,7 +25,7 @@ export const refuseLargeBodies = (app: FastifyInstance): void => {
     const isTooLarge = length > smallBodyBytes && length > (request.routeOptions.bodyLimit ?? smallBodyBytes)
     // No parser reads the body after such a head; Node would read all of it before the next request.
     if (isTooLarge || (isBodyless(request) && request.headers['transfer-encoding'])) reply.header('connection', 'close')
-    if (isTooLarge) done(httpError('payload_too_large', 'The body is too large. Send it in smaller parts.'))
+    if (isTooLarge) done(bodyTooLarge())
     else if (type.length > maxContentTypeLength)
       done(httpError('unsupported_media_type', 'Send the body as application/json.'))
     else done()

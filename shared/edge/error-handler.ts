@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import {
+  bodyTooLarge,
   findCode,
   type HttpError,
   httpError,
@@ -64,7 +65,7 @@ const asHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError
     return httpError('unavailable', unavailable, { retryAfterSeconds: 1 })
   switch (error.statusCode) {
     case 413:
-      return httpError('payload_too_large', 'The body is too large. Send it in smaller parts.')
+      return bodyTooLarge()
     case 415:
       return httpError('unsupported_media_type', 'Send the body as application/json.')
     default:

@@ -140,6 +140,10 @@ const takeFirst = (errors: FieldErrors): FieldErrors => {
   return Object.fromEntries(first)
 }
 
+/** A 413 for a body above its limit. */
+export const bodyTooLarge = () => httpError('payload_too_large', bodyTooLargeMessage)
+const bodyTooLargeMessage = 'The body is too large. Send it in smaller parts.'
+
 /** What each error status means, and the message of an example, for the documentation. */
 const documented: Record<number, readonly [meaning: string, message: string]> = {
   400: ['The X-tenant header is missing, or the body is not JSON.', 'The body is not valid JSON.'],
@@ -166,7 +170,7 @@ const documented: Record<number, readonly [meaning: string, message: string]> = 
     'The order has another ETag than If-Match says: the response carries it.',
     'The order has changed since you read it. Read it again.',
   ],
-  413: ['The body is too large, or its JSON has too many values.', 'The body is too large. Send it in smaller parts.'],
+  413: ['The body is too large, or its JSON has too many values.', bodyTooLargeMessage],
   415: ['The body must be application/json.', 'Send the body as application/json.'],
   422: [
     'The given data was invalid: `errors` lists every error, and nothing was created.',

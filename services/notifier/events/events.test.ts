@@ -285,7 +285,7 @@ t.test(
 )
 
 t.test('sends messages in order, with a pause between two to one person too', async t => {
-  const { deliver, start, control } = await prepare(t, { pairSeconds: 1 })
+  const { deliver, start, control } = await prepare(t, { recipientPauseSeconds: 1 })
   await start()
   const moves = ['key_1', 'key_12', 'key_13'].map((status_key, n) =>
     orderEvent(`e${n}`, { status_key }, n === 0 ? 'order.created' : 'order.status_changed'),

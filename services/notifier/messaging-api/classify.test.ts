@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Classification, classify, type Failure } from './classify.ts'
-import { errorClasses, errorTable, findError } from './errors.ts'
+import { errorClasses, errorTable, findError } from './error-table.ts'
 
 const failed = (failure: Partial<Failure>): Failure => ({
   status: 400,

@@ -1,4 +1,4 @@
-import { type Delay, type ErrorClass, type ErrorEntry, findError } from './errors.ts'
+import { type Delay, type ErrorClass, type ErrorEntry, findError } from './error-table.ts'
 
 /** A failure as the API reports it, in a response or in a webhook (which has no HTTP status: null). */
 export interface Failure {

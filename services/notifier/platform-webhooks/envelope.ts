@@ -1,4 +1,4 @@
-import { marketingStopped } from '../messaging-api/errors.ts'
+import { marketingStopped } from '../messaging-api/error-table.ts'
 import { integer, type Json, list, record } from '../messaging-api/read-json.ts'
 import { id, text, time, word } from './json.ts'
 import { type Pricing, reportedStatuses } from './settle.ts'

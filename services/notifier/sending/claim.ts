@@ -59,7 +59,7 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const allowed = await deferForHours(tx, affordable, now)
     const first = await waitForEarlier(tx, allowed)
     const [ready, checkable] = await Promise.all([
-      limitRecipientRate(tx, first, options.pairSeconds),
+      limitRecipientRate(tx, first, options.recipientPauseSeconds),
       addConversations(tx, channels, first),
     ])
     const { sendable, blocked } = check(ready, checkable, now)

@@ -1,5 +1,5 @@
 import { type Classification, classify, nameScope } from '../messaging-api/classify.ts'
-import { marketingStopped } from '../messaging-api/errors.ts'
+import { marketingStopped } from '../messaging-api/error-table.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'

@@ -71,7 +71,7 @@ const recipientSeconds = 0.25
 export const limitRecipientRate = async (
   tx: Tx,
   due: readonly DueMessage[],
-  pairSeconds: number,
+  recipientPauseSeconds: number,
 ): Promise<DueMessage[]> => {
   if (due.length === 0) return []
   const groups = Map.groupBy(due, toKey)
@@ -80,9 +80,9 @@ export const limitRecipientRate = async (
   for (const [key, group] of groups) {
     const wait = waits.get(key) ?? 0
     // A message in flight holds the others back for longer than it usually takes.
-    const first = pairSeconds > 0 ? Math.min(wait, Math.max(pairSeconds, recipientSeconds)) : wait
+    const first = recipientPauseSeconds > 0 ? Math.min(wait, Math.max(recipientPauseSeconds, recipientSeconds)) : wait
     for (const [place, message] of group.entries()) {
-      const seconds = first + place * pairSeconds
+      const seconds = first + place * recipientPauseSeconds
       if (seconds > 0) late.set(message, { seconds })
     }
   }

@@ -76,7 +76,7 @@ t.test('a number that is rate-limited loses no message, uses up no attempt and s
 })
 
 t.test('two queues space out the messages to one person', async t => {
-  const fixture = await createFixture(t, { pairSeconds: 3 })
+  const fixture = await createFixture(t, { recipientPauseSeconds: 3 })
   const second = fixture.createQueue()
   second.start()
   t.teardown(() => second.stop())

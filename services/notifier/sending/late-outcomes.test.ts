@@ -65,7 +65,7 @@ t.test('messages about a parcel keep their order when the outcome of one comes l
   t.same(arrived(fixture), [first, second])
 })
 
-const claiming = { room: 10, sendingSeconds: 0, pairSeconds: 0 }
+const claiming = { room: 10, sendingSeconds: 0, recipientPauseSeconds: 0 }
 const refused = {
   status: 'queued',
   code: 131016,

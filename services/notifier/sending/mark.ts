@@ -6,7 +6,7 @@ export interface MarkOptions {
   /** An outcome is overdue after this long. */
   readonly sendingSeconds: number
   /** Seconds between two messages to one recipient; 0: no limit. */
-  readonly pairSeconds: number
+  readonly recipientPauseSeconds: number
 }
 
 /**
@@ -18,17 +18,17 @@ export interface MarkOptions {
 export const markSending = async (
   tx: Tx,
   messages: readonly ClaimedMessage[],
-  { sendingSeconds, pairSeconds }: MarkOptions,
+  { sendingSeconds, recipientPauseSeconds }: MarkOptions,
 ): Promise<ClaimedMessage[]> => {
   if (messages.length === 0) return []
-  const isApart = pairSeconds > 0
+  const isApart = recipientPauseSeconds > 0
   const { rows } = await tx.client.query({
     name: isApart ? 'mark_sending_apart' : 'mark_sending',
     text: isApart ? markApartSql : mark('given'),
     values: [
       ...toColumns(messages, 'tenant', 'id'),
       sendingSeconds,
-      ...(isApart ? [...toColumns(messages, 'phoneNumberId', 'recipient'), pairSeconds] : []),
+      ...(isApart ? [...toColumns(messages, 'phoneNumberId', 'recipient'), recipientPauseSeconds] : []),
     ],
   })
   const fences = new Map<string, string>(rows.map(({ key, fence }) => [key, fence]))

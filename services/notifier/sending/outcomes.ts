@@ -28,9 +28,13 @@ export interface SendOutcome {
  * acceptance or a failure settles the message, and an unsent message is queued again, unless a later message about its
  * parcel has left (docs/contributors/decisions.md#messages).
  */
-export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], pairSeconds: number): Promise<void> =>
+export const storeOutcomes = (
+  pool: pg.Pool,
+  outcomes: readonly SendOutcome[],
+  recipientPauseSeconds: number,
+): Promise<void> =>
   inAllTenants(pool, async (tx: Tx) => {
-    const isApart = pairSeconds > 0
+    const isApart = recipientPauseSeconds > 0
     const messages = outcomes.map(({ message }) => message)
     await tx.client.query({
       name: isApart ? 'store_outcomes_apart' : 'store_outcomes',
@@ -70,7 +74,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], p
         ...toColumns(messages, 'tenant', 'id', 'fence'),
         ...toColumns(outcomes, 'status', 'providerMessageId', 'code', 'meaning', 'isAttempt', 'dueSeconds', 'detail'),
         'not sent: a later message about the parcel has left',
-        ...(isApart ? [pairSeconds, outcomes.map(o => (o.isUnwritten ? 0 : pairSeconds))] : []),
+        ...(isApart ? [recipientPauseSeconds, outcomes.map(o => (o.isUnwritten ? 0 : recipientPauseSeconds))] : []),
       ],
     })
     await restRecipients(tx, outcomes)
@@ -126,16 +130,16 @@ const laterThatLeftSql = `
 export const storeValidOutcomes = async (
   pool: pg.Pool,
   outcomes: readonly SendOutcome[],
-  pairSeconds: number,
+  recipientPauseSeconds: number,
   onRefused: (error: unknown, outcome: SendOutcome) => void,
 ): Promise<void> => {
   try {
-    await storeOutcomes(pool, outcomes, pairSeconds)
+    await storeOutcomes(pool, outcomes, recipientPauseSeconds)
   } catch (error) {
     if (!isBadData(error)) throw error
     const [first] = outcomes
     if (outcomes.length > 1)
-      for (const outcome of outcomes) await storeValidOutcomes(pool, [outcome], pairSeconds, onRefused)
+      for (const outcome of outcomes) await storeValidOutcomes(pool, [outcome], recipientPauseSeconds, onRefused)
     else if (first) onRefused(error, first)
   }
 }

@@ -13,7 +13,7 @@ import { storeOutcomes } from './outcomes.ts'
 const several = (count: number) =>
   Array.from({ length: count }, (_, index) => messageTo(`+9477${String(1_000_000 + index)}`))
 
-const claiming = { room: 100, sendingSeconds: 30, pairSeconds: 0 }
+const claiming = { room: 100, sendingSeconds: 30, recipientPauseSeconds: 0 }
 
 t.test('a number sends while another transaction queues messages for it', async t => {
   const { accept, rows, pool } = await createFixture(t)
@@ -147,7 +147,7 @@ t.test('numbers with an exhausted rate hide no other, however little room there 
 t.test('sends one message to a person at a time', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(...Array.from({ length: 3 }, () => messageTo('0770000101')), messageTo('0770000102'))
-  const apart = { ...claiming, pairSeconds: 6 }
+  const apart = { ...claiming, recipientPauseSeconds: 6 }
   const dueAgain = () => rows(`update messages set due_at = now() where status = 'queued'`)
   const sending = await claimSome(() => claimMessages(pool, apart))
   t.same(sending.map(({ recipient }) => recipient).toSorted(), ['94770000101', '94770000102'])

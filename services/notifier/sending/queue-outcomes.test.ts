@@ -161,7 +161,7 @@ t.test('three denials in a row without a known code pause the number, fewer do n
 })
 
 t.test('131056 delays messages to this person only', async t => {
-  const fixture = await createFixture(t, { pairSeconds: 0.01 })
+  const fixture = await createFixture(t, { recipientPauseSeconds: 0.01 })
   fixture.control.script({ times: 1, recipient: '94770000101', trouble: { kind: 'error', code: 131056 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
   const [other] = await fixture.accept(messageTo('0770000102'))

@@ -16,7 +16,7 @@ export interface QueueOptions {
   /** The maximum of sends in flight. */
   readonly window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
-  readonly pairSeconds: number
+  readonly recipientPauseSeconds: number
   /** A send ends within this time, with a response or without. */
   readonly sendSeconds: number
   /** While it resolves to false, nothing is claimed. */
@@ -126,7 +126,7 @@ export class Queue {
   }
 
   async #claim(): Promise<void> {
-    const { pool, sendSeconds, pairSeconds } = this.#options
+    const { pool, sendSeconds, recipientPauseSeconds } = this.#options
     const begun = performance.now()
     this.#isClaimDue = false
     let inDoubt: readonly ClaimedMessage[] = []
@@ -134,7 +134,12 @@ export class Queue {
       inDoubt = messages
     }
     // The time is twice that of a send: a slow outcome of a live process must not look like that of a dead one.
-    const options = { room: this.#roomToClaim(begun), sendingSeconds: sendSeconds * 2, pairSeconds, beforeCommit }
+    const options = {
+      room: this.#roomToClaim(begun),
+      sendingSeconds: sendSeconds * 2,
+      recipientPauseSeconds,
+      beforeCommit,
+    }
     const hasMore = await this.#guard('queue.claim_failed', async () => {
       if ((await this.#options.mayClaim?.()) === false) return false
       const { messages, blocked, hasMore, now } = await claimMessages(pool, options)
@@ -183,9 +188,9 @@ export class Queue {
     // Includes sends that end in this iteration of the event loop.
     await setImmediate()
     const batch = this.#finished.splice(0, 500)
-    const { pool, pairSeconds } = this.#options
+    const { pool, recipientPauseSeconds } = this.#options
     const isStored = await this.#guard('queue.store_failed', async () => {
-      await storeValidOutcomes(pool, batch, pairSeconds, (err, { message }) =>
+      await storeValidOutcomes(pool, batch, recipientPauseSeconds, (err, { message }) =>
         this.#options.logger.error({ err, message_id: message.id }, 'queue.outcome_refused'),
       )
       return true

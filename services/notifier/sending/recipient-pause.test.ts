@@ -25,8 +25,8 @@ const deadlocks = async ({ rows }: Fixture): Promise<number> =>
   Number((await rows('select deadlocks from pg_stat_database where datname = current_database()'))[0].deadlocks)
 
 t.test('the pause between two messages to a person holds at the API, across processes and with a slow one', async t => {
-  const pairSeconds = 0.4
-  const fixture = await createFixture(t, { isRunning: false, pairSeconds })
+  const recipientPauseSeconds = 0.4
+  const fixture = await createFixture(t, { isRunning: false, recipientPauseSeconds })
   const slow = fixture.createQueue({ send: message => sleep(Math.random() * 300).then(() => fixture.send(message)) })
   t.teardown(() => slow.stop())
   await fixture.accept(...several(8, 5))
@@ -36,11 +36,11 @@ t.test('the pause between two messages to a person holds at the API, across proc
   const gaps = arrivals(fixture, people(8)).map(({ gap }) => gap)
   t.equal(gaps.length, 32)
   t.comment(`${Math.min(...gaps)} ms to ${Math.max(...gaps)} ms`)
-  t.ok(Math.min(...gaps) >= pairSeconds * 1_000, `${Math.min(...gaps)} ms apart`)
+  t.ok(Math.min(...gaps) >= recipientPauseSeconds * 1_000, `${Math.min(...gaps)} ms apart`)
 })
 
 t.test('a person over the limit gets nothing for as long as the API asks, also after a deadlock', async t => {
-  const fixture = await createFixture(t, { isRunning: false, pairSeconds: 0.02 })
+  const fixture = await createFixture(t, { isRunning: false, recipientPauseSeconds: 0.02 })
   const { control } = fixture
   const worker = await spawnWorker(t, fixture, { PAIR_SECONDS: '0.02' })
   const refusing = setInterval(() => {
@@ -64,7 +64,7 @@ t.test('a person over the limit gets nothing for as long as the API asks, also a
 })
 
 t.test('a process that dies with a message to a person delays nobody else', async t => {
-  const fixture = await createFixture(t, { isRunning: false, pairSeconds: 0.1, sendSeconds: 1 })
+  const fixture = await createFixture(t, { isRunning: false, recipientPauseSeconds: 0.1, sendSeconds: 1 })
   fixture.control.behave({ answer_latency_ms: 3_000 })
   await fixture.accept(messageTo('0770000101'))
   const worker = await spawnWorker(t, fixture, { PAIR_SECONDS: '0.1', SEND_SECONDS: '1' })

@@ -60,7 +60,7 @@ export const claimedMessage = (more: Partial<ClaimedMessage> = {}): ClaimedMessa
 })
 
 export interface FixtureOptions {
-  pairSeconds?: number
+  recipientPauseSeconds?: number
   /** Messages per second of the number. */
   rate?: number
   /** Messages per second that the API accepts; 0: no limit. */
@@ -134,13 +134,13 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
 
 /** Builds a queue over real HTTP, wired as in main.ts. */
 export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, options: FixtureOptions) => {
-  const { window = 64, pairSeconds = 0, sendSeconds = 16 } = options
+  const { window = 64, recipientPauseSeconds = 0, sendSeconds = 16 } = options
   const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenKeeper(pool, keyring)
   const send = createSender({ pool, api, keyring, tokens, effects: createEffects(pool, logger), logger })
   const createQueue = (more: Partial<QueueOptions> = {}) =>
-    new Queue({ pool, logger, send, window, pairSeconds, sendSeconds, ...more })
+    new Queue({ pool, logger, send, window, recipientPauseSeconds, sendSeconds, ...more })
   return { api, tokens, send, createQueue }
 }
 

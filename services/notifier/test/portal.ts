@@ -43,7 +43,7 @@ export const build = async (
     ordersPublicUrl: 'http://127.0.0.1:3000',
     serviceToken,
     window: 64,
-    pairSeconds: options.pairSeconds ?? 0,
+    recipientPauseSeconds: options.recipientPauseSeconds ?? 0,
     requestsPerMinute,
     ...limits,
   })

@@ -19,7 +19,7 @@ const pool = createPool({ url: DATABASE_URL, name: 'worker', connections: 10 })
 const { createQueue } = buildQueue(pool, readKeyring(KEYS), API_URL, {
   window: Number(WINDOW),
   sendSeconds: Number(SEND_SECONDS),
-  pairSeconds: Number(PAIR_SECONDS),
+  recipientPauseSeconds: Number(PAIR_SECONDS),
 })
 const queue = createQueue()
 queue.start()

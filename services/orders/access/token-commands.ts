@@ -1,10 +1,11 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import * as commands from '@courier/shared/cli/token-commands.ts'
 import { operator } from '@courier/shared/postgres/audit.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { selectMerchant } from './queries.ts'
-import { createToken, findTokens, type Holder } from './tokens.ts'
+import { createToken, type Holder } from './tokens.ts'
 
 export interface TokenRequest extends commands.TokenRequest {
   merchant?: string
@@ -31,3 +32,16 @@ const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<H
 /** Lists the tokens of one tenant, or of all. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
   commands.listHolders(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
+
+type ListedToken = Record<'token_id' | 'tenant_id', string> &
+  Record<'email' | 'staff_name', string | null> &
+  Record<'created_at', Date> &
+  Record<'expires_at' | 'revoked_at' | 'last_used_at', Date | null>
+
+const findTokens = async (tx: Tx, tenant: string) => {
+  const { rows } = await sql<ListedToken>`
+    select token_id, tenant_id, email, staff_name, tokens.created_at, expires_at, revoked_at, last_used_at
+    from tokens left join merchants using (tenant_id, merchant_id)
+    where tenant_id = ${tenant} order by tokens.created_at`.execute(tx)
+  return rows
+}

@@ -77,19 +77,6 @@ export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffe
   )
 }
 
-type ListedToken = Record<'token_id' | 'tenant_id', string> &
-  Record<'email' | 'staff_name', string | null> &
-  Record<'created_at', Date> &
-  Record<'expires_at' | 'revoked_at' | 'last_used_at', Date | null>
-
-export const findTokens = async (tx: Tx, tenant: string) => {
-  const { rows } = await sql<ListedToken>`
-    select token_id, tenant_id, email, staff_name, tokens.created_at, expires_at, revoked_at, last_used_at
-    from tokens left join merchants using (tenant_id, merchant_id)
-    where tenant_id = ${tenant} order by tokens.created_at`.execute(tx)
-  return rows
-}
-
 /** Revokes all live tokens from logins of these merchants or members of staff. */
 export const revokeLogins = (tx: Tx, tenant: string, column: 'merchant_id' | 'staff_id', ids: readonly string[]) =>
   tx

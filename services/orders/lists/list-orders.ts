@@ -77,11 +77,14 @@ class Values {
   }
 }
 
+/** Ranges, and the class that `status_keys` replaces. */
+type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class'
+
 /**
  * The condition of each filter, on the placeholder of its value. An index of the tenant's orders serves each but that
  * by origin.
  */
-const conditionSql: Readonly<Record<string, (value: string) => string>> = {
+const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value: string) => string>> = {
   merchant_id: id => `merchant_id = ${id}::bigint`,
   // A business uses the index of its merchant.
   business_id: id => `business_id = ${id}::bigint and merchant_id = (
@@ -103,7 +106,7 @@ const writeConditions = (filter: OrderFilter, values: Values, after: Position | 
   const given = Object.entries(filter).filter(([name, value]) => value !== undefined && name in conditionSql)
   return [
     'tenant_id = $1',
-    ...given.map(([name, value]) => conditionSql[name]?.(values.add(value)) ?? ''),
+    ...given.map(([name, value]) => conditionSql[name as keyof typeof conditionSql](values.add(value))),
     ...[created_from, created_at].flatMap(bound => (bound ? fromSql(bound, values) : [])),
     ...[created_to, created_at].flatMap(bound => (bound ? untilSql(bound, values) : [])),
     ...(after

@@ -19,8 +19,9 @@ import {
 } from './delivery-queries.ts'
 import { fanOut } from './fan-out.ts'
 import { type PostOptions, requestMilliseconds, sendOnce } from './post.ts'
+import { isDown } from './schedule.ts'
 import { openSecret } from './secrets.ts'
-import { type Attempt, isDown, isSuccess, type Outcome, settle } from './settle.ts'
+import { type Attempt, isSuccess, type Outcome, settle } from './settle.ts'
 
 export interface DrainOptions extends PostOptions {
   readonly pool: pg.Pool

@@ -2,8 +2,9 @@ import type { Clock } from '@courier/shared/postgres/clock.ts'
 import { wordReason } from '@courier/shared/service-client.ts'
 import { type Dispatcher, request } from 'undici'
 import { privateProblem, refusedCode, urlProblem } from './addresses.ts'
+import { readRetryAfter } from './schedule.ts'
 import { signHeaders } from './secrets.ts'
-import { type Attempt, isSuccess, readRetryAfter } from './settle.ts'
+import { type Attempt, isSuccess } from './settle.ts'
 
 interface Message {
   readonly url: string

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { failuresAfter, isDown, nextAttempt, type Outcome, pauseAfter, readRetryAfter, settle } from './settle.ts'
+import { failuresAfter, isDown, nextAttempt, pauseAfter, readRetryAfter } from './schedule.ts'
+import { type Outcome, settle } from './settle.ts'
 
 const middle = () => 0.5
 const hour = 3_600

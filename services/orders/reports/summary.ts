@@ -1,6 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { classify } from '../statuses/statuses.ts'
+import { classifyStatus } from '../statuses/statuses.ts'
 import { listDays } from './days.ts'
 import { type Group, maxCities, type Totals } from './summary-schema.ts'
 
@@ -76,8 +76,8 @@ export const sumTotals = (rows: readonly Counted[]): Totals => {
   const cod = { ...orders }
   let [first, later] = [0, 0]
   for (const row of rows) {
-    orders[classify(row.status_key)] += row.orders
-    cod[classify(row.status_key)] += row.cod
+    orders[classifyStatus(row.status_key)] += row.orders
+    cod[classifyStatus(row.status_key)] += row.cod
     first += row.first
     later += row.later
   }

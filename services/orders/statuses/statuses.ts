@@ -27,7 +27,7 @@ export const statusClasses = ['waiting', 'under_way', 'delivered', 'returned', '
 type StatusClass = (typeof statusClasses)[number]
 
 /** Returns the class of a status by its key. In a tenant's own set, statuses with other keys are under way. */
-export const classify = (key: string): StatusClass => {
+export const classifyStatus = (key: string): StatusClass => {
   if (initialStatusKeys.some(initial => initial === key)) return 'waiting'
   if (key === cancelledKey) return 'cancelled'
   if (deliveredKeys.includes(key)) return 'delivered'
@@ -45,7 +45,7 @@ export const editables = ['all', 'customer', 'none'] as const
  */
 export const editableIn = (key: string): (typeof editables)[number] => {
   if (beforePickup.includes(key)) return 'all'
-  return classify(key) === 'under_way' ? 'customer' : 'none'
+  return classifyStatus(key) === 'under_way' ? 'customer' : 'none'
 }
 
 /** A status of a tenant; `moves` are the keys that staff may move an order to from there. */
@@ -60,7 +60,7 @@ export interface Status {
 
 /** Returns the keys of a tenant's statuses with the same meaning. */
 export const keysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
-  [...statuses.keys()].filter(key => classify(key) === wanted)
+  [...statuses.keys()].filter(key => classifyStatus(key) === wanted)
 
 /** Returns true for a status without moves, and for one that the set no longer has. */
 export const isFinal = (status: Status | undefined): boolean => (status?.moves.length ?? 0) === 0

@@ -1,4 +1,4 @@
-import { beforePickup, classify } from '../statuses/statuses.ts'
+import { beforePickup, classifyStatus } from '../statuses/statuses.ts'
 
 /** The steps of a parcel that will arrive. */
 export const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const
@@ -12,7 +12,7 @@ export const findStage = (statusKey: string): Stage => {
   if (beforePickup.includes(statusKey)) return 'booked'
   if (statusKey === outForDeliveryKey) return 'out_for_delivery'
   if (delayedKeys.includes(statusKey)) return 'delayed'
-  const kind = classify(statusKey)
+  const kind = classifyStatus(statusKey)
   return kind === 'delivered' || kind === 'returned' || kind === 'cancelled' ? kind : 'on_its_way'
 }
 
