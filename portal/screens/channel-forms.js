@@ -4,7 +4,7 @@ import { t } from '../i18n.js'
 import { html } from '../preact.js'
 import { announced } from '../ui.js'
 
-/** A secret is sent and never shown again. */
+/** A field for a secret, which is sent and never shown again. */
 const secret = (/** @type {string} */ name, /** @type {object} */ more = {}) => ({
   name,
   label: t(`channels.${name}`),
@@ -27,7 +27,7 @@ const newFields = () => [
 /** @param {string} id */
 const pathOf = id => `/api/channels/${encodeURIComponent(id)}`
 
-/** A form for a new number. `known` holds the existing numbers, which this does not change. */
+/** A form for a new number. `known` holds the existing numbers, which this form does not change. */
 export const NewChannel = ({ known, onDone }) => {
   const send = async entered => {
     const given = Object.entries(entered).map(([name, value]) => [name, value.trim()])

@@ -13,7 +13,7 @@ const Health = ({ checked: { ok, problems, warnings, number } }) => html`
     ${[...problems, ...warnings].map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
   </div>`
 
-/** The end of a secret; during a rotation the newer one appears beside it until it has worked. */
+/** The last characters of a secret, and during a rotation those of the new one, until it has worked. */
 const Ends = ({ now, next }) =>
   html`<code>${now === null ? '–' : `…${now}`}</code>${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
 

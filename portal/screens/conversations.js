@@ -24,7 +24,7 @@ import { MessageStatus } from './messages.js'
 export const conversationLink = ({ phone, channel }) =>
   withQuery(`#/conversations/${encodeURIComponent(phone)}`, { channel })
 
-/** A customer's message; of a file, its kind and caption. */
+/** A customer's message; for a file, its kind and caption. */
 export const Written = ({ of: { type, text } }) =>
   html`${type !== 'text' && html`<span class="soft">${named('media', type)} </span>`}${text}`
 
@@ -107,7 +107,7 @@ const useReading = (path, shown) => {
   useEffect(() => {
     if (!newest || !may('readConversation')) return
     const body = { up_to: newest, channel: shown.conversation.channel }
-    // The message stays unread, and is marked with the next one.
+    // After a failure the message stays unread; the next one marks it as well.
     notifier(`${path}/read`, { method: 'POST', body }).catch(() => {})
   }, [newest])
 }

@@ -8,7 +8,7 @@ import { announced, Button } from '../ui.js'
 const customerFields = ({ customer_secondary_phone }) => [
   { name: 'customer_name', label: t('customer'), maxlength: 255 },
   { name: 'customer_phone', label: t('find.phone'), type: 'tel', maxlength: 50 },
-  // The service keeps a new one only for companies that use them, which the console does not know.
+  // The service stores a new second phone only if the company allows it, which the console does not know.
   ...(customer_secondary_phone
     ? [{ name: 'customer_secondary_phone', label: t('edit.second_phone'), type: 'tel', maxlength: 50 }]
     : []),
@@ -23,7 +23,7 @@ const otherFields = () => [
 ]
 
 /**
- * A form for the fields of an order that staff may change. `order` is the response with it; `onDone` gets the warnings
+ * A form for the fields of an order that staff may change. `order` is the response that contains it; `onDone` gets the warnings
  * about the change.
  */
 export const Edit = ({ order, onDone, onClose }) => {

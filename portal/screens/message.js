@@ -18,7 +18,7 @@ const Phone = ({ text }) =>
 const priceOf = ({ amount, currency, is_free }) =>
   is_free ? t('cost.free') : amount === null ? t('cost.unknown') : money(amount, currency)
 
-/** The result of a preflight: whether the message would leave, when, and at what price. */
+/** The result of a preflight: says if the message would leave, when, and at what price. */
 const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } }) => {
   const sentences = Object.values(errors).flat()
   const isGood = status === 'queued' && sentences.length === 0 && !waits_for
@@ -48,7 +48,7 @@ const Draft = ({ waybill, template, keys, onSent }) => {
   }
   const isFilled = parameters.every(({ id }) => values[id].trim() !== '')
   const preflight = useLive(signal => preflightOf(body, isFilled, signal), 0, [JSON.stringify(body)])
-  // The last result stays while the next one is read.
+  // The last result stays on screen while the next one loads.
   const last = useRef(/** @type {any} */ (undefined))
   if (preflight.data) last.current = preflight.data
   const verdict = last.current
@@ -100,7 +100,7 @@ export const Composer = ({ waybill, onSent }) => {
   )
   const [chosen, setChosen] = useState('')
   const [isSent, setIsSent] = useState(false)
-  // The keys outlive the draft: a message whose outcome is unknown keeps its key when the template is chosen anew.
+  // The keys outlive the draft: a message whose outcome is unknown keeps its key when the template is chosen again.
   const keys = useRef(newKeys())
   const template = templates.find(each => idOf(each) === chosen)
   const sent = () => {

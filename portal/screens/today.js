@@ -84,7 +84,7 @@ const Decision = ({ request, onDecided }) => {
 
 /** Customers' requests from the buttons of messages. */
 export const Requests = ({ waybill = undefined }) => {
-  // The panel disappears from a parcel with its last request.
+  // On a parcel's screen the panel disappears with the last request.
   const onDecided = () => {
     if (waybill) document.querySelector('h1')?.focus()
     else document.getElementById('requests')?.focus()

@@ -48,7 +48,7 @@ export const webhookSettings = {
     Type.String({
       secret: true,
       description:
-        "the keys that seal the secrets of merchants' webhooks, as CREDENTIALS_KEYS; without it there are none",
+        "the keys that seal the secrets of merchants' webhooks, like CREDENTIALS_KEYS; without it there are no webhooks",
       must: 'be id:key pairs separated by commas',
       problem: (text: string) => keysProblem('WEBHOOK_KEYS', text),
     }),
@@ -86,7 +86,7 @@ const properties = {
     default: 'false',
     maxLength: 5,
     pattern: '^(true|false)$',
-    description: 'whether webhooks go to http and to private networks too, for development',
+    description: 'true lets webhooks go to http and to private networks too, for development',
     must: 'be true or false',
   }),
   PORTAL_ORIGINS: Origins(

@@ -12,7 +12,7 @@ export interface ApiDescription {
   tags: { name: string; description: string }[]
   /** The requests that the service sends, by name; their schemas are read like those of routes. */
   webhooks?: Record<string, object>
-  /** Without them there is one for all, and no page at `/`. */
+  /** Without audiences there is one page for all, and none at `/`. */
   audiences?: Audience[]
 }
 
@@ -22,7 +22,7 @@ const rules =
   'log out. Every response has an X-Request-Id to quote in questions, those below /api/ have RateLimit and RateLimit-Policy, ' +
   'and those that may succeed later have Retry-After, in seconds.'
 
-/** Where the demo's login is not to be shown: nobody should try it there. */
+/** Replaces the demo's login by placeholders: where the demo is hidden, nobody should try it. */
 const hideLogin = (audience: Audience): Audience => {
   const { quickStart = '' } = audience
   const named = quickStart.replace(/"(email|password)": "[^"]*"/g, '"$1": "YOUR $1"')
@@ -31,7 +31,7 @@ const hideLogin = (audience: Audience): Audience => {
 
 interface DocsOptions {
   publicUrl?: string | undefined
-  /** Leaves the login of the demo out. */
+  /** Leaves out the demo's login. */
   hidesDemo?: boolean | undefined
 }
 
@@ -54,20 +54,20 @@ export const docs = async (
         description: `${description} ${rules}`,
         license: { name: 'MIT', identifier: 'MIT' },
       },
-      // Without a configured one, whatever the document was read from.
+      // Without a configured URL, the document refers to the origin that it was read from.
       servers: [{ url: url ?? '/' }],
       tags,
       ...(webhooks && { webhooks }),
       components: { securitySchemes },
     },
-    // A path may begin with what the configured URL ends with.
+    // Without this, a path that begins like the configured URL ends would lose that part.
     stripBasePath: false,
     transform: ({ schema, url, route }) => ({
       url,
       schema: {
         ...schema,
         ...(schema?.body !== undefined && { 'x-max-body-bytes': route.bodyLimit ?? app.initialConfig.bodyLimit }),
-        // Any request may have a head or a size that is refused.
+        // Any request may be too slow, or its headers or body too large.
         response: { ...errorResponses(408, 413, 431), ...(schema?.response as object) },
       },
     }),

@@ -4,7 +4,7 @@ import { staffRoles } from './staff-roles.ts'
 
 export const maxTokensPerRequest = 100
 
-/** The body of `POST /internal/staff-tokens`: hashes of tokens whose holders are wanted. A token itself is never sent. */
+/** The body of `POST /internal/staff-tokens`: hashes of tokens, to look up their holders. A token itself is never sent. */
 export const StaffTokens = Type.Object(
   {
     tokens: Type.Array(
@@ -32,7 +32,7 @@ const Role = Type.Union(staffRoles.map(role => Type.Literal(role)))
 
 const StaffToken = Type.Object({
   token_id: Type.String(),
-  name: Type.String({ description: 'Of the member of staff.' }),
+  name: Type.String({ description: 'The name of the member of staff.' }),
   role: Role,
   /** All roles, `role` first. */
   roles: Type.Array(Role),
@@ -40,12 +40,12 @@ const StaffToken = Type.Object({
 })
 
 /**
- * The holder of each token, in the order of the request; null for one that is unknown, expired or revoked, or that does not
- * come from a login of staff.
+ * The holder of each token, in the order of the request; null for a token that is unknown, expired or revoked, or that
+ * does not come from a staff login.
  */
 export const StaffTokenHolders = Type.Object(
   {
-    now: { ...UtcTime, description: 'The time of orders, that of its Postgres, by which `expires_at` counts.' },
+    now: { ...UtcTime, description: 'The current time by the Postgres of orders. Compare `expires_at` with it.' },
     data: Type.Array(Type.Union([StaffToken, Type.Null()]), { maxItems: maxTokensPerRequest }),
   },
   {

@@ -11,7 +11,7 @@ import { migrate } from './migrate.ts'
 const [old] = process.getuid?.() === 0 ? globSync('/usr/lib/postgresql/1[4-7]/bin/initdb') : []
 
 t.test(
-  'Postgres older than 18 is refused at the start, with the version that was found',
+  'refuses a Postgres older than 18 and names the version found',
   { skip: !old && 'no older PostgreSQL is installed, or the test does not run as root' },
   async t => {
     const [uid, gid] = ['-u', '-g'].map(flag => Number(execFileSync('id', [flag, 'postgres']))) as [number, number]
@@ -32,13 +32,13 @@ t.test(
 )
 
 /**
- * The last migration of 0.2.0, which has gaps and twins before it. Its names stay: Kysely compares them, and a process of
- * that release would not start beside renamed ones.
+ * The number of the last migration in 0.2.0. Up to it there are gaps and duplicates. Those names stay: Kysely compares
+ * them, and a process of that release would not start if they changed.
  */
 const released = { orders: 34, notifier: 24 }
 
 for (const [service, last] of Object.entries(released))
-  t.test(`the migrations of ${service} since 0.2.0 are numbered without gaps or twins`, t => {
+  t.test(`the migrations of ${service} since 0.2.0 are numbered without gaps or duplicates`, t => {
     const files = readdirSync(join(import.meta.dirname, '../../services', service, 'database/migrations'))
     const numbers = files.map(file => Number.parseInt(file, 10)).filter(number => number > last)
     t.strictSame(

@@ -56,7 +56,7 @@ const rules = [
   aboutStatus('key_13', 'order_delivered'),
 ]
 
-/** The hours by which the clocks of the processes are wrong, one after the other. */
+/** Sets the clocks of the processes wrong by these hours, one after the other. */
 const wrongClock = {
   CLOCK_IS_WRONG_BY: '0,3,-2,0.5,-5,0',
   NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'dev/wrong-clock.ts'))}`,
@@ -78,7 +78,7 @@ const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres,
   return { server, database: { url: as(service), ownerUrl: as(`${service}_owner`), superuserUrl: as('postgres') } }
 }
 
-/** Routes the service's roles through the link, but not the audit. */
+/** Routes the service's roles through the link, but not the superuser's connections, which the audit uses. */
 const behind = ({ port }: TcpProxy, { url, ownerUrl, superuserUrl }: TestDatabase): TestDatabase => {
   const through = (address: string): string => Object.assign(new URL(address), { port: String(port) }).href
   return { url: through(url), ownerUrl: through(ownerUrl), superuserUrl }
@@ -132,7 +132,7 @@ export const startBed = async (t: TrustOptions, options: BedOptions): Promise<Be
     },
     onStarted: stack => {
       seconds.push(...pairs.map(service => startAnother(t, stack, service)))
-      // They are awaited below, whatever fails before.
+      // They are awaited below: until then, a rejection must not count as unhandled.
       for (const second of seconds) second.catch(() => undefined)
       move(orders[0] as End, stack.orders.url)
       move(notifier[0] as End, stack.notifier.url)

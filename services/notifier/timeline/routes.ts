@@ -38,28 +38,28 @@ const Entry = Type.Union([
     note: textOrNull,
     by,
   }),
-  entryOf('edit', 'What was changed of the order, by the names of its fields, with the values before.', {
+  entryOf('edit', 'A change of the order: the names of the changed fields, with their previous values.', {
     fields: Type.Array(text),
     staff_name: textOrNull,
     reason: textOrNull,
     by,
     previous: Previous,
   }),
-  entryOf('message', 'A status of a message about it.', {
+  entryOf('message', 'A status of a message about the order.', {
     message_id: text,
     template: textOrNull,
     status: Status,
     detail: textOrNull,
     cost: Cost,
   }),
-  entryOf('event', 'A message that could not be made, and why.', {
+  entryOf('event', 'A message that could not be created, with the reason.', {
     event_id: text,
     type: text,
     status_key: text,
     template: textOrNull,
     detail: text,
   }),
-  entryOf('inbound', 'What the customer wrote since the order was created, whatever it was about.', {
+  entryOf('inbound', 'A message that the customer wrote since the order was created, on any subject.', {
     id: text,
     channel: Type.String({ description: 'Phone number id.' }),
     phone: Type.String({ description: 'E.164 digits without the plus.' }),
@@ -69,7 +69,7 @@ const Entry = Type.Union([
   }),
   entryOf(
     'action',
-    'What the customer asked for by a button; `outcome` is null until orders has responded, and unconfirmed for an address that the customer has not confirmed.',
+    'An action that the customer requested by a button; `outcome` is null until orders has responded, and unconfirmed for an address that the customer has not confirmed.',
     {
       actor: Type.Literal('customer'),
       message_id: Type.String({ description: 'The message whose button was pressed.' }),

@@ -7,7 +7,7 @@ const optional = (maxLength: number, description: string) =>
   Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()], { description }))
 
 export const maxPlaces = 1_000
-/** The bytes of an item with every character escaped. */
+/** Enough bytes for an item in which every character is escaped. */
 export const maxPlaceBytes = 3_584
 
 const Place = Type.Object(
@@ -74,7 +74,7 @@ export const ResolvedPlaces = Type.Object(
           alternatives: Type.Array(CityOfPlace, { description: 'Up to five other possible cities.' }),
           served: Type.Union([Type.Boolean(), Type.Null()], {
             description:
-              "Whether the merchant's rate card has a rate from the origin; null without an origin or a city.",
+              "True if the merchant's rate card has a rate from the origin; null without an origin or a city.",
           }),
           rate: Type.Union([PlaceRate, Type.Null()]),
         },

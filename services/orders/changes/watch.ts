@@ -16,7 +16,7 @@ const newsSql = `
   where f.last_position > reader.after
     or exists (select from log n where n.tenant_id = f.tenant_id and n.merchant_id = f.merchant_id and n.position is null)`
 
-/** Returns those of `readers` for whom there are changes. For `inAllTenants`. */
+/** Returns the readers that have new changes. Runs in `inAllTenants`. */
 const findNews = async <Reader extends FeedReader>(tx: Tx, readers: readonly Reader[]): Promise<Reader[]> => {
   const { rows } = await tx.client.query({
     name: 'find_news',
@@ -67,7 +67,7 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     if (waiters.size > 0) pollAfter(isWoken ? wakeMilliseconds : pollMilliseconds)
   }
   const pollAfter = (milliseconds: number): void => {
-    // One after the other: a slow database gets no more of them.
+    // Polls never overlap, so a slow database does not get more of them.
     if (isPolling) isWoken = true
     if (isPolling || isClosed || dueAt <= performance.now() + milliseconds) return
     dueAt = performance.now() + milliseconds
@@ -75,7 +75,7 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     timer = setTimeout(poll, milliseconds)
   }
   /**
-   * Resolves when the reader's merchant has changes, when `signal` aborts, when the watch closes, and after that time.
+   * Resolves when the reader's merchant has changes, when `signal` aborts, when the watch closes, or after `milliseconds`.
    */
   const wait = (reader: FeedReader, milliseconds: number, signal: AbortSignal): Promise<void> => {
     if (isClosed || signal.aborted) return Promise.resolve()
@@ -91,7 +91,7 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
       waiters.delete(waiter)
     })
   }
-  /** How many requests of the merchant wait. */
+  /** Counts the merchant's waiting requests. */
   const countWaiting = (tenant: string, merchantId: string): number => {
     let count = 0
     for (const waiter of waiters) if (waiter.tenant === tenant && waiter.merchantId === merchantId) count++

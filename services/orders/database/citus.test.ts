@@ -4,7 +4,7 @@ import { build } from '../test/build.ts'
 // Checks on plain Postgres that the schema meets the rules of Citus (docs/operators/scaling.md#citus). on-citus.test.ts
 // runs a real Citus.
 
-t.test('the schema is one that Citus shards by tenant', async t => {
+t.test('the schema is one that Citus can shard by tenant', async t => {
   const { rows } = await build(t)
   const none = async (what: string, text: string): Promise<void> => {
     t.strictSame(await rows(text), [], what)
@@ -21,7 +21,7 @@ t.test('the schema is one that Citus shards by tenant', async t => {
         and (select attname from pg_attribute where attrelid = conrelid and attnum = conkey[1]) <> 'tenant_id'`,
   )
   await none(
-    'no foreign key changes rows of its own accord',
+    'no foreign key updates rows on its own',
     `select conname from pg_constraint where contype = 'f' and (confupdtype <> 'a' or confdeltype = 'n')`,
   )
   await none(

@@ -19,7 +19,7 @@ const outboxOf = (waybill: string) =>
   )
 const unknown = ['The requested waybill does not exist in the system.']
 
-t.test('a move writes the orders, their timelines and one row of the outbox', async t => {
+t.test('a move writes the orders, their timelines and one outbox row', async t => {
   await make(['DM10000001', 'DM10000002'], { initial_status_key: 'key_2' })
   const response = await move(['DM10000002', ' DM10000001 '], 'key_5', { note: ' Van 7 ' })
   t.equal(response.status, 200)
@@ -42,7 +42,7 @@ t.test('a move writes the orders, their timelines and one row of the outbox', as
   t.strictSame(more, [])
 })
 
-t.test('refuses an illegal move with the legal ones, and moves no order of the list', async t => {
+t.test('refuses an illegal move, names the legal ones, and moves no order of the list', async t => {
   await make(['DM10000010', 'DM10000011'], { initial_status_key: 'key_2' })
   await make(['DM10000012'])
   await makeOfBooks(['DM10000013'], { initial_status_key: 'key_2' })
@@ -71,7 +71,7 @@ t.test('refuses an illegal move with the legal ones, and moves no order of the l
   )
 })
 
-t.test('an unknown field of a move is refused with the nearest known one', async t => {
+t.test('refuses an unknown field of a move and suggests the nearest known one', async t => {
   await make(['DM10000015'], { initial_status_key: 'key_2' })
   const { status, body } = await move(['DM10000015'], 'key_5', { notes: 'Van 7' })
   t.equal(status, 422)
@@ -173,7 +173,7 @@ t.test('with an Idempotency-Key a request runs once', async t => {
   t.strictSame(Object.keys(other.body.errors), ['idempotency-key'])
 })
 
-t.test('one of two opposite moves wins, the other sees its result, and neither deadlocks', async t => {
+t.test('one of several conflicting moves wins, the others see its result, and none deadlocks', async t => {
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const post = async (waybill_numbers: string[], status_key: string) => {
     const response = await fetch(`${address}/api/staff/order/status`, {

@@ -21,7 +21,7 @@ t.test('the later of two concurrent first applies sees the rows of the other', a
   }
 })
 
-t.test('a session may read the list of tenants and change only its own row', async t => {
+t.test('a session may read all tenants but change only its own row', async t => {
   const { apply, pool, rows } = await build(t)
   await apply(tenantFile({ id: 'other' }))
   const client = await pool.connect()
@@ -33,7 +33,7 @@ t.test('a session may read the list of tenants and change only its own row', asy
   t.same(await rows(`select tenant_id from tenants where name = 'mine'`), [{ tenant_id: 'other' }])
 })
 
-t.test('the next read of every process has new names, also of deactivated rows', async t => {
+t.test('every process shows new names at its next read, even those of deactivated rows', async t => {
   const { apply, app, bulk, ordersOptions, token } = await build(t)
   const other = await createOrders(ordersOptions)
   t.teardown(() => other.app.close())

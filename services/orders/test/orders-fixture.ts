@@ -6,7 +6,8 @@ import { batch, order, tenantFile } from './tenant.ts'
 const merchant = '/api/public/merchant'
 
 /**
- * The small tenant, both merchants with a card; orders with waybills of the test's choice, and the requests about them.
+ * Builds the small tenant with a card for both merchants, and returns helpers that make orders with given waybills and
+ * send requests about them.
  */
 export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters<typeof build>[1]> = {}) => {
   const file = options.file ?? tenantFile()
@@ -25,7 +26,7 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
   /** Makes one order for each waybill; `fields` apply to each. */
   const make = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> =>
     made(await bulk(batch(waybills.map(waybill_number => order({ waybill_number, ...fields })))))
-  /** The same for Ceylon Books. */
+  /** Does the same for Ceylon Books. */
   const makeOfBooks = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> => {
     const orders = waybills.map(waybill_number => order({ waybill_number, ...fields }))
     return made(await bulk(batch(orders, { merchant_business_id: 7300 }), { token: booksToken }))

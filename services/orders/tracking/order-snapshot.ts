@@ -6,7 +6,7 @@ import { toOrder } from './order-view.ts'
 import { findOrders, type OrderRow, viewOrders } from './read-orders.ts'
 import { signWaybill, writeTrackingUrl } from './tracking-link.ts'
 
-/** An order for the notifier. `change`: in the status that an event brought, with its note. */
+/** Returns an order as the notifier gets it, with the status and the note of an event, `change`. */
 export type Snapshot = (change: { statusKey: string; note: string | null }) => OrderSnapshot
 
 /** Reads the tenant's orders among `waybills`, by waybill. */

@@ -111,7 +111,7 @@ t.test('an invalid content type gets 415, and the OpenAPI document lists it', as
     }
 })
 
-t.test('a missing waybill is an error of the field, and odd ones do not exist', async t => {
+t.test('a missing waybill is a validation error, and an odd one gets 404', async t => {
   for (const nothing of [undefined, {}, null, [], 'x', { waybill_number: null }, { waybill_number: ' ' }]) {
     const response = await request('POST', track, nothing === undefined ? undefined : JSON.stringify(nothing))
     t.strictSame([response.status, response.body], [422, missing], JSON.stringify(nothing))
@@ -129,7 +129,7 @@ t.test('a missing waybill is an error of the field, and odd ones do not exist', 
   t.equal((await get('/order/tracking-info?waybill_number=DM00000001&waybill_number=DM00000002')).status, 422)
 })
 
-t.test("another merchant's order does not exist, nor does one of another tenant", async t => {
+t.test("an order of another merchant or tenant gets 404", async t => {
   const abroad = { token: await tokenOf('shop@example.com', 'other'), tenant: 'other' }
   for (const path of ['tracking-info', 'waybill-finance-status']) {
     const url = `/order/${path}?waybill_number=DM00000001`
@@ -142,7 +142,7 @@ t.test("another merchant's order does not exist, nor does one of another tenant"
   }
 })
 
-t.test('the finance status is pending, at both addresses', async t => {
+t.test('the finance status is pending under both path prefixes', async t => {
   for (const prefix of ['/api/public/merchant', '/api/merchant']) {
     const response = await request('GET', `${prefix}/order/waybill-finance-status?waybill_number=DM00000001`)
     t.strictSame(response.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
@@ -176,7 +176,7 @@ t.test('anyone may track a parcel, with masked recipients and without names of s
   t.notMatch(JSON.stringify(response.body), /Nimali|Temple|0770000101|0112345678|Kamal|Van 7/)
 })
 
-t.test('amount and city need the code of the signed link, which cannot be guessed', async t => {
+t.test('shows amount and city only with the code of the signed link, which cannot be guessed', async t => {
   const [row] = await rows("select link_key from tenants where tenant_id = 'demo'")
   const sign = (waybill: string) => hash('sha256', row.link_key + waybill, 'base64url').slice(0, 11)
   const tracked = async (tracking_code: unknown) => {
@@ -213,7 +213,7 @@ t.test('requests without a token are limited per address and minute', async t =>
   t.equal((await request('GET', `${track}?waybill_number=X`)).status, 404, 'merchants have a limit of their own')
 })
 
-t.test('an old status that is no longer in the set goes by its key', async t => {
+t.test('shows a status that is no longer in the set by its key', async t => {
   await make(['DM00000009'])
   await rows(`update order_events set status_key = 'former' where waybill_number = 'DM00000009'`)
   const { body } = await get('/order/tracking-info?waybill_number=DM00000009')
@@ -298,7 +298,7 @@ t.test('the age of a time is in the largest whole unit', async t => {
   for (const [then, words, at = now] of table) t.equal(timeAgo(new Date(then), new Date(at)), words, `${then} at ${at}`)
 })
 
-t.test('names and phones are masked, short ones wholly', async t => {
+t.test('masks names and phones, and short ones completely', async t => {
   const names = {
     'Nimali Perera': 'N*** P***',
     ' X ': '***',
