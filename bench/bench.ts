@@ -8,12 +8,12 @@ export interface BenchOptions {
   rounds: number
   /** How long one measurement takes. */
   seconds: number
-  /** Batch sizes and numbers of connections; undefined: the bench's own. */
+  /** Batch sizes and numbers of connections; undefined for the defaults of the bench. */
   batches: number[] | undefined
   connections: number[] | undefined
 }
 
-/** The programs beside the services, started when first used, stopped by the clean-ups of the run. */
+/** The programs beside the services. The bare ones start when first used; the clean-ups of the run stop them all. */
 export interface Tools {
   /** Sends requests from a process of its own. */
   load: RunTask<LoadTask, Measurement>
@@ -21,7 +21,7 @@ export interface Tools {
   floor: RunTask<FloorTask, Measurement>
   /** The address of a bare Fastify. */
   bareFastify: () => Promise<string>
-  /** Orders with a database of its own, into which bare statements write. */
+  /** Another orders service, into whose own database bare statements write. */
   bareOrders: () => Promise<Side>
   /** The address of the simulator. */
   apiUrl: string
@@ -32,12 +32,12 @@ export interface Cell {
   name: string
   service: 'orders' | 'notifier'
   unit: string
-  /** The counted units, such as orders, of one request. */
+  /** The number of units, such as orders, that one request counts for. */
   unitsPerRequest: number
   measure: (side: Side) => Promise<Measure>
   /** The baselines: the least that the same work, or a part of it, can take. */
   floors: (side: Side) => Promise<Record<string, Measure>>
 }
 
-/** The metrics by column name, or the name of what was measured; null where the machine cannot tell. */
+/** The metrics by column name, with the name of what was measured; null where the machine cannot tell. */
 export type TableRow = Record<string, number | string | null>

@@ -9,10 +9,13 @@ export interface Sides {
   floors: Record<string, Measure>
 }
 
-/** Warms up until the compiler has seen enough. */
+/** Gives the compiler enough time to optimise. */
 const warmUpSeconds = 3
 
-/** Measures all in turn, round by round. Returns medians of the rounds; a ratio is the median of those of each round. */
+/**
+ * Measures all in turn, round by round. Rates and ratios are medians of the rounds; percentiles and CPU are of all
+ * rounds together.
+ */
 export const compare = async (cell: Cell, { ours, floors }: Sides, options: BenchOptions): Promise<TableRow> => {
   const sides = Object.entries({ ours, ...floors })
   for (const [, measure] of sides) await measure(Math.min(warmUpSeconds, 2 * options.seconds))

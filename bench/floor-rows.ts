@@ -1,8 +1,8 @@
 import type pg from 'pg'
 
-/** The rows that batches became, for a bare statement that writes them again under new waybills. */
+/** The rows that the service wrote for batches, for a bare statement that writes them again under new waybills. */
 interface FloorRows {
-  /** The statement for orders and the rows beside them at once. Its first parameter is an array of waybills. */
+  /** Writes orders and the rows beside them at once. Its first parameter is an array of waybills. */
   statement: string
   /** The values of the statement after the waybills, for each batch: one text for all rows, or an array literal. */
   batches: string[][]
@@ -17,8 +17,8 @@ interface Column {
 }
 
 /**
- * Reads back the rows that the service wrote for batches with these waybills, so that the baseline writes the very same rows,
- * for any columns of an order.
+ * Reads back the rows that the service wrote for batches with these waybills, so that the baseline writes the very same
+ * rows, whatever columns an order has.
  */
 export const readFloorRows = async (
   superuser: pg.Client,
@@ -40,7 +40,7 @@ export const readFloorRows = async (
   return { statement: floorStatement(single, varied, tables), batches }
 }
 
-/** Lists the columns of orders that a statement must give. */
+/** Lists the columns of orders for which a statement must give values. */
 const findColumns = async (superuser: pg.Client): Promise<Column[]> => {
   const { rows } = await superuser.query<Column>(
     `select attname as name, atttypid::regtype::text as type from pg_attribute

@@ -12,7 +12,7 @@ export interface FloorTask {
   work: FloorWork
 }
 
-/** The values in turn; with `newWaybills` that many new ones come first, as an array. */
+/** Uses the `values` in turn; with `newWaybills`, an array of that many new waybills comes before them. */
 export interface FloorWork {
   text: string
   values: (string | null)[][]
@@ -42,14 +42,14 @@ const runFloor = async (task: FloorTask): Promise<Measurement> => {
 
 const connect = async ({ databaseUrl, tenant }: FloorTask): Promise<pg.Client> => {
   const client = new pg.Client({ connectionString: databaseUrl })
-  // Postgres stops before this process.
+  // Postgres stops before this process, which breaks the connection.
   client.on('error', () => {})
   await client.connect()
   await client.query(`select set_config('app.tenant', $1, false)`, [tenant])
   return client
 }
 
-/** Returns waybills in rising order, as the service assigns them to a batch. */
+/** Returns the next waybill, in rising order, as the service assigns them to a batch. */
 const newWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
 
 const names = new Map<string, string>()

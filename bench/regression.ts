@@ -5,7 +5,7 @@ import { readCell } from './read.ts'
 import type { Costed, Measure } from './repeat.ts'
 import { startBed } from './tools.ts'
 
-/** The ratio of ours to theirs in one round: more is better. */
+/** The ratios of ours to theirs in one round: higher is better. */
 export interface Ratios {
   perSecond: number
   /** Operations per second of CPU. */
@@ -32,8 +32,9 @@ const mediansOf = (rounds: readonly Ratios[]): Ratios => ({
 const limitOfWaiting = 0.55
 
 /**
- * Both must be low. Another process that takes the cores lowers the throughput of the side measured then, but adds
- * little to the CPU of an operation, which is counted in ticks of 10 ms. Slower code costs more of both.
+ * Returns true if both ratios are low, or throughput alone is very low. Another process that takes the cores lowers the
+ * throughput of the side measured then, but adds little to the CPU of an operation, which is counted in ticks of 10 ms.
+ * Slower code lowers both.
  */
 export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
   const { perSecond, perCpuSecond } = mediansOf(rounds)
@@ -70,7 +71,7 @@ const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boo
   return isReversed ? ratiosOf(second, first) : ratiosOf(first, second)
 }
 
-/** Measures each kind of work on this code beside that of a commit, in turn. */
+/** Measures each kind of work in turn with this code and with that of a commit. */
 export const compareInShort = async (commit: string, cleanUps: AsyncDisposableStack) => {
   const { tools, startOurs, startTheirs } = await startBed({ commit, profileFolder: undefined }, cleanUps)
   const cells = [

@@ -10,7 +10,7 @@ const connections = 16
 const messagesPerSecond = 40_000
 const readMessages = 10_000
 
-/** Measures webhooks of so many updates, beside a route that checks the signature alone and beside the rows alone. */
+/** Measures webhooks, beside a bare route that checks the signature and beside a bare statement that writes the rows. */
 export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerCall: number): Cell => {
   const messagesFor = (seconds: number): number => Math.max(messagesPerSecond * seconds, updatesPerCall * connections)
   return {
@@ -44,7 +44,7 @@ export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerCall:
   }
 }
 
-/** Requires that every counted update is in the timeline of its message. */
+/** Requires that the timelines have as many updates as were counted. */
 const expectUpdates = async (superuser: pg.Client, expected: number): Promise<void> => {
   const { rows } = await superuser.query(
     `select count(*)::integer as count from message_events
@@ -53,7 +53,7 @@ const expectUpdates = async (superuser: pg.Client, expected: number): Promise<vo
   if (rows[0].count !== expected) throw new Error(`${rows[0].count} updates were written, not ${expected}`)
 }
 
-/** Inserts so many messages that wait for updates, beside some that had theirs: Postgres plans by its statistics. */
+/** Inserts `count` messages that await updates, beside some that had theirs: Postgres plans by its statistics. */
 const renewMessages = async (superuser: pg.Client, count: number): Promise<void> => {
   await removeMessages(superuser)
   await insertMessages(superuser, 'small', readMessages, 'accepted')

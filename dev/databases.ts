@@ -17,7 +17,7 @@ export const createDatabaseWithRoles = async (superuserUrl: string, name: string
   })
 }
 
-/** Opens a connection of its own. */
+/** Opens a connection of its own for `act`, and closes it afterwards. */
 export const onServer = async <Result>(url: string, act: (client: pg.Client) => Promise<Result>): Promise<Result> => {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -19,7 +19,7 @@ const syncTemplates = async (notifier: string, token: string): Promise<void> => 
 
 /**
  * Applies the example files once, stores the demo's tokens in the data folder, and syncs the templates of the notifier
- * there.
+ * at that address.
  */
 export const loadDemo = async (dataFolder: string, notifierUrl: string): Promise<Tokens> => {
   const kept = await readTokens(dataFolder)

@@ -22,7 +22,7 @@ interface Token {
   token: string
 }
 
-/** The tokens of the demo's first merchant, and of staff of either service. */
+/** The tokens of the demo's first merchant, and of the staff of each service. */
 export interface Tokens {
   merchant: Token
   staff: Token
@@ -35,7 +35,7 @@ const readExample = async (file: string) => JSON.parse(await readFile(join(root,
 export const readDemoMerchant = async (): Promise<{ email: string; password: string }> =>
   (await readExample('demo-tenant.json')).merchants[0]
 
-/** Returns a token for each holder: existing ones stay. */
+/** Returns a token for each holder, and keeps live ones. */
 const provide = async <Name extends keyof Tokens>(
   listed: readonly { token_id: string; revoked_at: Date | string | null }[],
   kept: Tokens | undefined,
@@ -50,7 +50,7 @@ const provide = async <Name extends keyof Tokens>(
   return tokens as Record<Name, Token>
 }
 
-/** Throws the errors of an example file. */
+/** Throws an Error with the errors of an example file, if it was refused. */
 const applied = (file: string, result: Applied): void => {
   if (result.kind === 'refused') throw new Error(`examples/${file}: ${JSON.stringify(result.errors)}`)
 }
@@ -65,7 +65,7 @@ const settings = () =>
 const inOrders = openPool('demo', () => settings().ORDERS_DATABASE_URL)
 const inNotifier = openPool('demo', () => settings().NOTIFIER_DATABASE_URL)
 
-/** Runs the operator's commands in this process: each command would have to start Node again. */
+/** Runs the operator's commands in this process: otherwise each would start Node again. */
 export const loadOrders = (kept: Tokens | undefined) =>
   inOrders(async pool => {
     const listed = await ordersTokens.listTokens(pool)

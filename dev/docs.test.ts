@@ -1,4 +1,4 @@
-// Whatever the documentation and the comments refer to exists: files, folders, sections.
+// Checks that the files, folders and sections that documentation and comments name exist.
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import t from 'tap'
@@ -21,7 +21,7 @@ const commentsOf = (file: string, text: string): string => {
   return (text.match(comment) ?? []).join('\n')
 }
 
-/** Not what stands for a name (`NNNN-name.sql`), nor a part of an address or of another repository's path. */
+/** Matches no part of an address or of another repository's path. `placeholder` excludes names such as `NNNN-name.sql`. */
 const namedPath = /(?<![\w:/@.*-])(?:\.\.?\/)*([\w.-]+(?:\/[\w.-]+)*\.(?:ts|mjs|md|sql|sh|json|yml|html))\b(?!\/)/g
 const placeholder = /\b(NNNN|NAME|FILE)\b/
 const namedFolder =
@@ -29,7 +29,7 @@ const namedFolder =
 const citation = /docs\/((?:[\w-]+\/)?[\w-]+\.md)((?:#[\w-]+(?:, )?)+)/g
 const link = /\]\((?!\w+:)([^)#\s]*)(?:#([\w-]+))?\)/g
 
-/** A sentence for each reference that leads nowhere. A path may be the end of a longer one. */
+/** Returns a sentence for each reference that leads nowhere. A path may be the end of a longer one. */
 const findBroken = (texts: Texts, files: readonly string[]): string[] => {
   const ends = new Set(files.flatMap(file => file.split('/').map((_, index, parts) => parts.slice(index).join('/'))))
   const hasAnchor = (page: string, anchor: string): boolean => anchorsOf(texts[page] ?? '').includes(anchor)

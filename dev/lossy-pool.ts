@@ -6,9 +6,9 @@ import { startProxy } from './tcp-proxy.ts'
 /** A pool that loses its database between two transactions. */
 export interface LossyPool {
   readonly pool: pg.Pool
-  /** Loses Postgres once the pool has got a connection back that often. */
+  /** Loses Postgres once that many transactions have returned their connection to the pool. */
   loseAfter: (transactions: number) => void
-  /** Restores Postgres. Returns whether it was lost. */
+  /** Restores Postgres. Returns true if it was lost. */
   restore: () => Promise<boolean>
 }
 
@@ -47,7 +47,7 @@ interface Response {
 }
 
 interface Change {
-  /** Sends a request that has something to change each time. */
+  /** Prepares a request that has something to change each time; returns a function that sends it. */
   readonly request: () => Promise<() => Promise<Response>>
   /** Reads all rows that the request may change. */
   readonly read: () => Promise<unknown>
@@ -55,8 +55,7 @@ interface Change {
 
 /**
  * Sends a request that loses its database after its first transaction, its second and so on, and at last not at all. A
- * response may claim that nothing was changed, or invite to repeat the request, only if that is so. Returns the
- * responses.
+ * 503 may claim that nothing was changed only if that is so; any other status requires a change. Returns the responses.
  */
 export const loseBetweenTransactions = async (
   t: Test,

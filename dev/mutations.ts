@@ -7,12 +7,12 @@ type Edit = Pick<AnyNode, 'start' | 'end'> & { readonly text: string }
 /** A file with one change that a test should notice. */
 interface Mutant {
   readonly line: number
-  /** The change and its line, which is unique in its file. */
+  /** Shows the change and its line, and is unique in its file. */
   readonly name: string
   readonly code: string
 }
 
-/** Operators and names of methods that replace each other. */
+/** Operators and method names that replace each other. */
 const pairs = [
   ...['< <=', '< >=', '> >=', '> <=', '=== !==', '&& ||', '+ -', '* /', '++ --', '+= -=', '>>> <<'],
   ...['some every', 'min max', 'floor ceil'],
@@ -23,13 +23,13 @@ const othersOf = (name: string): string[] =>
 const replaced = ({ start, end }: Pick<AnyNode, 'start' | 'end'>, ...texts: string[]): Edit[] =>
   texts.map(text => ({ start, end, text }))
 
-/** Swaps the first `operator` after `from`, behind the operand that ends there. */
+/** Replaces the first `operator` at or after `from`. */
 const swapped = (code: string, operator: string, from: number): Edit[] => {
   const start = code.indexOf(operator, from)
   return replaced({ start, end: start + operator.length }, ...othersOf(operator))
 }
 
-/** Replaces a condition by true and false, but never negates it: tests that notice the former notice the latter. */
+/** Replaces a condition with true and with false, but never negates it: tests that notice the former notice the latter. */
 const decided = (test: AnyNode | null | undefined): Edit[] =>
   test && test.type !== 'Literal' ? replaced(test, 'true', 'false') : []
 
@@ -74,7 +74,7 @@ const short = (text: string): string => {
   return words.length > 60 ? `${words.slice(0, 40)} ... ${words.slice(-15)}` : words
 }
 
-/** Makes every mutant of TypeScript, in the order of its lines. Keeps the texts of imports. */
+/** Makes every mutant of a TypeScript source, in line order. Leaves imports as they are. */
 export const findMutants = (source: string): Mutant[] => {
   const code = stripTypeScriptTypes(source)
   const edits = new Map<string, Edit>()

@@ -9,7 +9,7 @@ import { refuseTakenPort } from './ports.ts'
 import { embeddedPassword } from './settings.ts'
 
 /**
- * Runs a program in a group of its own: the signal that stops ours would leave its work half done. Returns what it
+ * Runs a program in a process group of its own: the signal that stops ours would interrupt its work. Returns what it
  * printed.
  */
 const run = async (program: string, args: string[], options: SpawnOptions = {}): Promise<string> => {
@@ -26,7 +26,7 @@ interface EmbeddedPostgres {
   url: string
   stop: () => Promise<void>
   /**
-   * Sends SIGKILL to all its processes, as a power cut would. `startPostgres` with the same options starts it again.
+   * Kills all its processes with SIGKILL, to simulate a crash. `startPostgres` with the same options starts it again.
    */
   kill: () => Promise<void>
   /** Stops it and deletes its data. */
@@ -34,7 +34,7 @@ interface EmbeddedPostgres {
 }
 
 interface EmbeddedOptions {
-  /** The folder of the cluster, its log and, where root needs one, a copy of the programs. */
+  /** The folder of the cluster and its log. For root, `moveOut` may choose another one. */
   folder: string
   port: number
   /** `-c` settings. */
@@ -48,8 +48,8 @@ interface Account {
 }
 
 /**
- * Starts the PostgreSQL that came with the packages, making its cluster the first time. One that a crash left running
- * is taken over, data that a crash left behind recovers. Throws an Error that says what to do.
+ * Starts the PostgreSQL that came with the packages, making its cluster the first time. Takes over one that a crash
+ * left running, and recovers data that a crash left behind. Throws an Error that says what to do.
  */
 export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> => {
   const account = process.getuid?.() === 0 ? await findAccount() : undefined
@@ -122,7 +122,7 @@ const findAccount = async (): Promise<Account> => {
   })
 }
 
-/** Finds the first folder above the paths, or one of them, that other users may not enter. */
+/** Finds the first folder, among the paths and those above them, that other users may not enter. */
 const findClosed = async (...paths: string[]): Promise<string | undefined> => {
   for (const path of paths)
     for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {

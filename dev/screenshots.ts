@@ -1,4 +1,5 @@
-// npm run screenshots: starts the demo on free ports and folders of its own, gives it a month, and draws docs/images/.
+// npm run screenshots: starts the demo on free ports, in a folder of its own, gives it a month of orders, and draws
+// docs/images/.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -46,7 +47,7 @@ const inDatabase = async (name: string, text: string): Promise<void> => {
   await client.end()
 }
 
-/** Makes orders of the last month: moves their days back, and delivers most of those older than a day. */
+/** Spreads the orders over the last month, delivers most of those older than a day, and ends the others. */
 const giveMonth = (): Promise<void> =>
   inDatabase(
     'orders',
@@ -60,7 +61,7 @@ const giveMonth = (): Promise<void> =>
         least(at + interval '20 hours', now()) from aged`,
   )
 
-/** The seconds in which the month's messages leave: they are spread over the hours before. */
+/** Spreads the month's messages, which all leave within seconds, over the hours before. */
 const giveDay = (): Promise<void> =>
   inDatabase(
     'notifier',

@@ -11,7 +11,7 @@ export type Environment = Record<string, string>
 interface ProcessOptions {
   /** The flags of Node. */
   flags?: readonly string[]
-  /** Prints the output of the service, in place of keeping it in `lines`. */
+  /** Prints the output of the service, instead of keeping it in `lines`. */
   isShown?: boolean
 }
 
@@ -65,7 +65,7 @@ export class ServiceProcess {
     return child?.exitCode ?? child?.signalCode ?? null
   }
 
-  /** Waits until it is gone. Returns its exit status; null when a signal ended it. */
+  /** Sends the signal and waits for the exit. Returns the exit status; null when a signal ended the process. */
   async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
     const child = this.#child
     const ended = this.ended()
@@ -88,8 +88,8 @@ export class ServiceProcess {
 const run = promisify(execFile)
 
 /**
- * Runs an operator's command of a service, of the code in `folder`, with `input` as standard input. Returns what it
- * printed as JSON.
+ * Runs an operator's command of a service, from the code in `folder`, with `input` as standard input. Returns the
+ * JSON that it prints, parsed.
  */
 export const runAdmin = async (
   service: 'orders' | 'notifier',

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { freePort } from './ports.ts'
 import { startProxy, type Trouble } from './tcp-proxy.ts'
 
-/** A server that counts the complete requests it receives, behind a proxy that knows another one, which is away. */
+/** Starts a server that counts the complete requests it receives, behind a proxy whose first target is down. */
 const start = async (t: Test) => {
   let requests = 0
   const server = createHttpServer(async (request, response) => {
@@ -58,7 +58,7 @@ t.test('connections are refused from cut to restore', async t => {
   t.equal(await request(), 'a response of some length')
 })
 
-t.test('slow: everything arrives, later in both directions', async t => {
+t.test('slow: everything arrives, delayed in both directions', async t => {
   const { proxy, request } = await start(t)
   proxy.trouble = { kind: 'slow', milliseconds: 50 }
   const started = performance.now()

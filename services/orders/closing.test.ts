@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { cloneDatabase } from '../../dev/test-database.ts'
 
-/** The service as a process, when it listens. */
+/** Starts the service as a process; resolves when it listens. */
 const start = async (t: Test): Promise<{ child: ChildProcess; port: number }> => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const environment = {
@@ -30,7 +30,7 @@ for (const [what, bytes] of [
   ['that sends nothing', ''],
   ['that sent half a request', 'POST /api/public/merchant/order/bulk HTTP/1.1\r\nhost: x\r\ncontent-le'],
 ] as const)
-  t.test(`a connection ${what} does not hold the end of the process`, async t => {
+  t.test(`a connection ${what} does not hold up the exit of the process`, async t => {
     const { child, port } = await start(t)
     const socket = connect(port, '127.0.0.1').on('error', () => {})
     t.teardown(() => socket.destroy())
@@ -42,14 +42,14 @@ for (const [what, bytes] of [
     t.ok(performance.now() - signalled < 9_000)
   })
 
-/** The next response on that connection. */
+/** Sends a request; returns the next response on that connection. */
 const ask = async (socket: Socket): Promise<string> => {
   socket.write('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n')
   const [response] = await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })
   return String(response)
 }
 
-t.test('a request in flight at SIGTERM gets its response, also on an idle connection', async t => {
+t.test('a request sent on an idle connection after SIGTERM gets its response', async t => {
   const { child, port } = await start(t)
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   t.teardown(() => socket.destroy())

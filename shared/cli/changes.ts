@@ -17,7 +17,7 @@ export type Applied =
   | { kind: 'applied'; changes: Change[]; warnings?: string[] }
   | { kind: 'refused'; errors: FieldErrors }
 
-/** Prints changes and warnings, or the errors of `what`; then the process exits with 1. */
+/** Prints changes and warnings, or the errors of `what`, after which the process exits with 1. */
 export const printApplied = (what: string, result: Applied, options: { dryRun: boolean; json: boolean }): void => {
   if (result.kind === 'applied') return printChanges(result.changes, { ...options, warnings: result.warnings ?? [] })
   printFieldErrors(what, result.errors, options.json)

@@ -5,13 +5,16 @@ import { readTraceId, readTraceparent, type Span, type Tracer } from '../traces.
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The trace that the request belongs to, for what follows from it. */
+    /** The trace that the request belongs to, for the work that follows from it. */
     traceparent: string | undefined
     span: Span | undefined
   }
 }
 
-/** Logs one line per request, without its query and body (those may name a person), and counts its duration by route. Takes up its trace. */
+/**
+ * Logs one line per request, without its query and body (those may name a person), and records its duration by route.
+ * Continues its trace.
+ */
 export const observeRequests = (app: FastifyInstance, registry: Registry, tracer?: Tracer): void => {
   for (const name of ['traceparent', 'span']) app.decorateRequest(name)
   const duration = new Histogram({
@@ -80,10 +83,10 @@ export const serveMetrics = (app: FastifyInstance, registry: Registry): void => 
   )
 }
 
-/** Collecting takes some milliseconds of the event loop: a pause keeps most of it for other requests, however many ask. */
+/** Collecting blocks the event loop for some milliseconds: a pause leaves most of it to other requests. */
 const pauseMs = 100
 
-/** One run at a time. Calls during it share the next, which comes after a pause and knows all that happened before them. */
+/** Makes one run at a time. Calls during a run share the next, which begins after a pause, hence after all of them. */
 const inTurn = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<Value> | undefined

@@ -7,7 +7,7 @@ import type { InboundView, World } from './world.ts'
 /** The delay of a status after the one before it, in milliseconds, before the delay factor. */
 const usualDelayMs = { sent: 500, delivered: 1_500, read: 8_000 }
 
-/** Plans the statuses of an accepted message, with delays between half and one and a half of the usual. */
+/** Plans the statuses of an accepted message, with delays between half and one and a half times the usual. */
 export const planStatuses = (world: World, message: Message): void => {
   let delayMs = 0
   for (const status of ['sent', 'delivered', 'read'] as const) {
@@ -32,7 +32,7 @@ const windowKey = (phoneNumberId: string, person: string): string => `${phoneNum
 export const isOpen = ({ lastInbound }: World, phoneNumberId: string, person: string, at = Date.now()): boolean =>
   at - (lastInbound.get(windowKey(phoneNumberId, person)) ?? 0) < windowMs
 
-/** What a person sends: a text, a place, or a tap on a button of the message `to`. */
+/** A message from a person: a text, a place, or a tap on a button of the message `to`. */
 export interface Inbound {
   from: string
   name?: string | undefined
@@ -67,7 +67,7 @@ export const receive = (world: World, number: PhoneNumber, inbound: Inbound, cop
   return view
 }
 
-/** A reply button returns under another name than a template's button. */
+/** The webhook gives a reply button another type than a template's button. */
 const tap = (number: PhoneNumber, { text, payload = text }: NonNullable<Inbound['button']>, message?: Message) => {
   const isReply = message?.replies.some(reply => reply.id === payload)
   return {

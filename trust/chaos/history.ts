@@ -50,7 +50,7 @@ const repeated: readonly (string | null)[] = ['request_timeout', 'idempotency_ke
 export const isSettled = ({ code, status }: Pick<Call, 'code' | 'status'>): boolean =>
   status >= 200 && status < 500 && !repeated.includes(code)
 
-/** Classifies the requests of a key. A final refusal means that none of them took effect, those in doubt included. */
+/** Classifies the requests of an intent. With a key, a final refusal means that none took effect, in doubt or not. */
 const endingOfAll = (calls: readonly Call[]): Ending => {
   if (calls.some(({ ending }) => ending === 'done')) return 'done'
   const last = calls[0]?.key === null ? 0 : Math.max(0, calls.findLastIndex(isSettled))

@@ -37,7 +37,7 @@ export const runningNotifier = async (t: Teardown) => {
   )
   queue.start()
 
-  /** Waits until the messages are as expected: one that waits behind another is due a second later. */
+  /** Waits until the messages are as expected. Hastens queued ones: one behind another is due only a second later. */
   const settle = async (messages: readonly Expected[]): Promise<unknown> => {
     const ids = messages.map(({ id }) => id)
     const expected = messages.map(({ name, status, attempts }) => `${name} ${status} ${attempts}`)
@@ -51,7 +51,7 @@ export const runningNotifier = async (t: Teardown) => {
       const found = await read()
       const goes = ids.filter((_, index) => found[index] !== expected[index])
       if (goes.length === 0) return park(ids)
-      // Claimed messages stay as they are: their due_at is the end of the claim, in ten seconds.
+      // Spares messages due in about ten seconds; claimed messages are `sending` and stay as they are.
       const hasten = `update messages set due_at = now() where message_id = any($1) and status = 'queued'
         and due_at not between now() + interval '7 seconds' and now() + interval '11 seconds'`
       if (tries % 20 === 0) await rows(hasten, [goes])
@@ -60,7 +60,7 @@ export const runningNotifier = async (t: Teardown) => {
     }
     return expectSame('messages', await read(), expected)
   }
-  /** Defers messages refused temporarily until the model says so. */
+  /** Defers messages that were refused temporarily until the model makes them due. */
   const park = (ids: string[]) =>
     rows(
       `update messages set due_at = now() + interval '1 hour'
@@ -73,7 +73,7 @@ export const runningNotifier = async (t: Teardown) => {
     const response = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
     expectSame('webhook', response.statusCode, 200)
   }
-  /** Builds the webhook of some facts. */
+  /** Builds the body of a webhook with this `value`. */
   const webhook = (value: Record<string, unknown>): string => JSON.stringify(envelope(value, phoneNumberId))
   return { ...notifier, settle, post, webhook }
 }

@@ -17,7 +17,7 @@ const now = new Date('2026-03-01T00:00:00Z')
 const after = (days: number) => new Date(now.getTime() + days * 86_400_000)
 const token = sealButton(keyring, person, button, now)
 
-t.test('a token opens for its own person and number alone, and stays readable while its key is there', async t => {
+t.test('a token opens for its own person and number alone, and stays readable while the keyring has its key', async t => {
   const open = (of: Partial<typeof person>, keys = keyring, text = token) =>
     openButton(keys, { ...person, ...of }, text, now, now)
   t.same(open({}), { kind: 'opened', button })
@@ -40,13 +40,13 @@ t.test('a token opens for its own person and number alone, and stays readable wh
   )
 })
 
-t.test('a token acts for seven days by the time of the press, whose webhook may come a week late', async t => {
+t.test('a token works for presses within seven days; their webhooks may come up to a week after those', async t => {
   const open = (pressedAfter: number, seenAfter: number) =>
     openButton(keyring, person, token, after(pressedAfter), after(seenAfter)).kind
   t.same([open(6.99, 7), open(6.99, 13.9), open(7.01, 7.01), open(1, 14.1)], ['opened', 'opened', 'expired', 'expired'])
 })
 
-t.test('the longest token fits into a payload, and shows nothing', async t => {
+t.test('the longest token fits into a payload, and reveals nothing', async t => {
   const longest = sealButton(
     keyring,
     { ...person, tenant: 'x'.repeat(63) },
@@ -54,7 +54,7 @@ t.test('the longest token fits into a payload, and shows nothing', async t => {
     now,
   )
   t.ok(longest.length <= 256, `${longest.length} characters`)
-  t.ok(token.length < 128, `${token.length} characters of a usual one`)
+  t.ok(token.length < 128, `${token.length} characters in a usual one`)
   t.notMatch(Buffer.from(longest.slice(tokenPrefix.length), 'base64url').toString('latin1'), /WWW|aaa|94770000101/)
 })
 
@@ -63,7 +63,7 @@ t.test('a template without actions is sent as it is', async t => {
   t.equal(sealActions(keyring, { ...person, id: 'm' }, template, now), template)
 })
 
-t.test('counts presses without effect by reason, and changes nothing', async t => {
+t.test('counts presses without effect by reason, and stores no action', async t => {
   const { control, offer, heard, stored, counted, rows, keyring, log } = await prepare(t)
   const message_id = await offer()
   const payload = `${JSON.stringify(control.messages()[0]?.components)}`.match(/courier\.[\w-]+/)?.[0] ?? ''
@@ -123,7 +123,7 @@ t.test('rules name actions, texts and outcomes', async t => {
     t.ok(errorsOf(rule).includes(path), `${path} of ${JSON.stringify(rule).slice(0, 80)}`)
 })
 
-t.test('the reply to a button without a template acts too', async t => {
+t.test('a press on a button that came without a template acts too', async t => {
   const { app, keyring, settled } = await prepare(t)
   const of = { tenant: 'demo', phoneNumberId, recipient: customer }
   const id = sealButton(keyring, of, { messageId, index: 2, action: 'call_me', waybill: 'DM2' }, new Date())

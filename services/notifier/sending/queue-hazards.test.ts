@@ -28,7 +28,7 @@ t.test('a number sends while another transaction queues messages for it', async 
 })
 
 t.test(
-  'a claim leaves what another one locks or has committed, and claims no more numbers than it has room',
+  'a claim leaves messages that another one locks or has claimed, and claims none without room',
   async t => {
     const { accept, rows, pool } = await createFixture(t, { isRunning: false })
     const [id] = await accept(messageTo('0770000101'))
@@ -88,8 +88,8 @@ for (const [moment, trigger] of Object.entries(moments))
     const owner = new pg.Client({ connectionString: ownerUrl })
     await owner.connect()
     t.teardown(() => owner.end())
-    // Ends every connection of the notifier when the first message becomes `sending`, or when that is committed; none
-    // can begin for a moment.
+    // Ends every connection of the notifier when the first message becomes `sending`, or when that is committed; for
+    // a moment, none can be opened.
     await owner.query(`
       create sequence deaths;
       grant all on sequence deaths to public;
@@ -115,7 +115,7 @@ for (const [moment, trigger] of Object.entries(moments))
     t.equal(control.messages({}).length, 20)
   })
 
-t.test('queues messages again after a claim whose doubtful commit succeeded', async t => {
+t.test('queues messages again after a claim whose commit was in doubt but succeeded', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(...several(3))
   let committed: readonly ClaimedMessage[] = []
@@ -130,7 +130,7 @@ t.test('queues messages again after a claim whose doubtful commit succeeded', as
   t.match(await rows('select distinct status, attempts from messages'), [{ status: 'queued', attempts: 0 }])
 })
 
-t.test('numbers with an exhausted rate hide no other, however little room there is', async t => {
+t.test('numbers with an exhausted rate crowd out no other, however little room there is', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   for (const [index, tenant] of ['a', 'b', 'c', 'd'].entries()) {
     await addTenant(pool, tenant, `10000000000000${index}`, {})
@@ -157,11 +157,11 @@ t.test('sends one message to a person at a time', async t => {
   const outcomes = sending.map(message => ({ message, ...unwritten }))
   await storeOutcomes(pool, outcomes, 6)
   await dueAgain()
-  t.equal((await claimSome(() => claimMessages(pool, apart))).length, 2, 'what was not written costs no pause')
+  t.equal((await claimSome(() => claimMessages(pool, apart))).length, 2, 'an unwritten message costs no pause')
   await rows(`update recipients set next_send_at = now() + interval '1 minute'`)
   await storeOutcomes(pool, outcomes, 6)
   await dueAgain()
-  t.equal((await claimMessages(pool, apart)).messages.length, 0, 'a late outcome does not end the turn of another')
+  t.equal((await claimMessages(pool, apart)).messages.length, 0, 'a late outcome does not end the pause after another send')
 })
 
 t.test('an outcome that Postgres refuses does not prevent the others from being stored', async t => {

@@ -13,7 +13,7 @@ const all = states.flatMap(({ id, name, cities }) =>
   cities.map((city): City => ({ ...city, postalCode: city.postal_code ?? null, state: { id, name } })),
 )
 
-/** A courier company that serves the capitals of the districts, Colombo and its nearer suburbs. */
+/** A courier company that serves Colombo, the district capitals and these suburbs and towns. */
 const suburbs =
   'Kotte, Dehiwala, Mount Lavinia, Nugegoda, Rajagiriya, Battaramulla, Maharagama, Piliyandala, Moratuwa, Negombo, ' +
   'Kelaniya, Kiribathgoda, Kadawatha, Ja-Ela, Panadura, Peradeniya, Katugastota, Hikkaduwa, Ambalangoda, Weligama, ' +
@@ -118,7 +118,7 @@ const places: readonly (readonly [text: string | Partial<WrittenPlace>, city: st
   [{ postalCode: '99999' }, null],
 ]
 
-t.test(`${places.length} real addresses never get a city that is not meant`, async t => {
+t.test(`${places.length} real addresses resolve to the city they mean, or to none`, async t => {
   for (const [written, city] of places) {
     const place = typeof written === 'string' ? { text: written } : written
     const found = find(place)
@@ -126,13 +126,13 @@ t.test(`${places.length} real addresses never get a city that is not meant`, asy
   }
 })
 
-t.test('a capital is known as such where the states are not the districts', async t => {
+t.test('a district capital is recognised even where the states are not the districts', async t => {
   for (const text of ['Welimada, Badulla', 'Kosgoda, Galle', 'Kalpitiya Puttalam'])
     t.equal(find({ text }, provinces).confidence, 'ambiguous', text)
   t.equal(find({ text: 'Hikkaduwa, Galle' }, provinces).city?.name, 'Hikkaduwa')
 })
 
-/** Towns whose names differ by less than many misspellings: only the state tells them apart. */
+/** Towns whose names differ from each other less than many misspellings do: only the state tells them apart. */
 const twins = ['Galgamuwa', 'Galigamuwa', 'Puthukkudiyiruppu', 'Puthukudiyiruppu', 'Pinnawala']
 const shapes: ((city: string, state: string) => string)[] = [
   city => city,
@@ -140,7 +140,7 @@ const shapes: ((city: string, state: string) => string)[] = [
   (city, state) => `No 5, Main Street, ${city} ${state}`,
 ]
 
-t.test('without a city in the catalogue none of its names leads to another city', async t => {
+t.test('no name of a city that the catalogue lacks leads to another city', async t => {
   const groups = Map.groupBy(all, ({ id }) => id % 40)
   for (const group of groups.values()) {
     const others = new CityIndex(
@@ -155,7 +155,7 @@ t.test('without a city in the catalogue none of its names leads to another city'
   }
 })
 
-t.test('most cities are found with a letter left out or two swapped, and hardly ever another one', async t => {
+t.test('most cities are found with a letter left out or two swapped, and hardly ever the wrong one', async t => {
   const cities = new CityIndex(states, all)
   const words = all.filter(({ name }) => /^[a-z]{6,}$/i.test(name) && !twins.includes(name))
   const counts = { right: 0, wrong: 0, all: 0 }
@@ -170,7 +170,7 @@ t.test('most cities are found with a letter left out or two swapped, and hardly 
   t.ok(counts.right > 0.8 * counts.all && counts.wrong < 0.005 * counts.all, JSON.stringify(counts))
 })
 
-t.test('booking suggests those cities, and short names within one edit', async t => {
+t.test('booking suggests misspelt cities, and short names within one edit', async t => {
   const suggested = (cityName: string, stateName = '') =>
     suggestCities({ cityName, stateName }, company, new SuggestionBudget()).map(({ name }) => name)
   t.strictSame(suggested('Nugegodha'), ['Nugegoda'])

@@ -25,7 +25,7 @@ export interface Receiver {
   readonly events: Map<string, OrderEvent>
   /** How many requests arrived. */
   requests: number
-  /** How many arrived during another one of the same tenant. */
+  /** How many arrived while another one of the same tenant was in progress. */
   overlaps: number
   react: (post: OrderEvents) => Reaction
   /** How long a request takes. */

@@ -64,7 +64,7 @@ export const tenantFile = (settings: Partial<TenantFile['tenant']> = {}): Tenant
   ],
 })
 
-/** A correct order to Galle; `fields` replace or add some. */
+/** A correct order to Galle; `fields` replace its fields or add to them. */
 export const order = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
   customer_name: 'Nimali Perera',
   customer_address: '12 Temple Road, Galle',
@@ -75,7 +75,7 @@ export const order = (fields: Record<string, unknown> = {}): Record<string, unkn
   ...fields,
 })
 
-/** A batch from Kotte of Lanka Shoes. */
+/** A batch of Lanka Shoes, from Kotte. */
 export const batch = (orders: unknown[] = [order()], general: Record<string, unknown> = {}) => ({
   general_data: { merchant_business_id: '7290', origin_city_id: '1500', ...general },
   order_data: orders,

@@ -38,9 +38,9 @@ interface State extends World {
 
 interface Receiver {
   readonly runners: Record<ProcessName, Runner>
-  /** Returns the requests since the last time, which may be under way. */
+  /** Returns the requests since the last time; waits for the `expected` ones, which may be under way. */
   readonly arrivals: (expected: number) => Promise<string[]>
-  /** Reads what the model shows. */
+  /** Reads the state that `show` returns for the model. */
   readonly look: () => Promise<object>
 }
 
@@ -51,7 +51,7 @@ const deliveries = fc.record({
   stop: fc.option(fc.constantFrom(...stages), { freq: 1, nil: undefined }),
 })
 
-/** The steps in which processes deliver to one receiver. */
+/** Builds the steps in which processes deliver to one receiver. */
 const deliverySteps = <C extends Channel<D>, D extends Drain>(
   receiver: string,
   channelOf: (state: State) => C,
@@ -88,7 +88,7 @@ const deliverySteps = <C extends Channel<D>, D extends Drain>(
       return channelOf(state).requests.join('; ') || 'nothing'
     },
   })
-  /** Earlier events of a waybill arrive before a later one first does. */
+  /** Compares requests and state with the model, and requires that each waybill's events first arrive in their order. */
   const check = async (state: State): Promise<void> => {
     const channel = channelOf(state)
     const arrived = await arrivals(channel.requests.length)
@@ -150,7 +150,7 @@ export const delivery: CreateModel = async t => {
       return happen(state, made)
     },
   })
-  /** Moves orders with the status of the first. */
+  /** Moves the first chosen order, and the other chosen ones with the same status. */
   const moves = ({ which, to }: { which: number[]; to: number }): Step<State> => ({
     isPossible: ({ orders }) => orders.some(order => nextStatus(order.status, to)),
     text: () => 'staff moves',

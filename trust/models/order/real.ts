@@ -5,7 +5,7 @@ import { tenantFile } from '../../../services/orders/test/tenant.ts'
 import { expectSame } from '../history.ts'
 import { isFinal, moves, type Order, type State, statusOf } from './model.ts'
 
-/** Starts orders with two tenants, and the requests of their merchants, staff and customers. */
+/** Starts orders with two tenants; returns the requests of their merchants, staff and customers. */
 export const startOrders = async (t: Teardown) => {
   const { apply, request, tokenOf, staffOf } = await ordersFixture(t)
   await apply(tenantFile({ id: 'manual', waybills: { mode: 'manual', format: 'MW######' } }))
@@ -23,7 +23,7 @@ export const startOrders = async (t: Teardown) => {
     const response = await request('POST', '/internal/customer-actions', actions, { token: serviceToken, tenant })
     return response.body.data[0].outcome
   }
-  /** Reads the order as merchant, staff and recipient see it. */
+  /** Compares the order, as merchant, staff and recipient see it, with the model. */
   const look = async (state: State, order: Order): Promise<void> => {
     const { waybill, cod, customer_address, edits } = order
     const recipient = { token: '', tenant: state.tenant }
