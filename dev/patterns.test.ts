@@ -29,7 +29,10 @@ const slow: Record<string, [code: string, problem: RegExp]> = {
     /^product\/a\.ts:1 .* is slow, exponential/,
   ],
   'a schema without maxLength': ["export const a = { pattern: '^a$' }", /^product\/a\.ts:1 .* no maxLength$/],
-  'a pattern built at run time': ['export const a = (b: string) => RegExp(b)', /^product\/a\.ts:1 .* cannot be checked$/],
+  'a pattern built at run time': [
+    'export const a = (b: string) => RegExp(b)',
+    /^product\/a\.ts:1 .* cannot be checked$/,
+  ],
 }
 
 for (const [name, [code, problem]] of Object.entries(slow))

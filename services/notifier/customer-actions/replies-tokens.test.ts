@@ -17,28 +17,31 @@ const now = new Date('2026-03-01T00:00:00Z')
 const after = (days: number) => new Date(now.getTime() + days * 86_400_000)
 const token = sealButton(keyring, person, button, now)
 
-t.test('a token opens for its own person and number alone, and stays readable while the keyring has its key', async t => {
-  const open = (of: Partial<typeof person>, keys = keyring, text = token) =>
-    openButton(keys, { ...person, ...of }, text, now, now)
-  t.same(open({}), { kind: 'opened', button })
-  t.same(open({}, readKeyring(`${newKey},${oldKey}`)), { kind: 'opened', button })
-  const unreadable = [
-    open({ tenant: 'rival' }),
-    open({ phoneNumberId: '101' }),
-    open({ recipient: '94770000102' }),
-    open({}, readKeyring(newKey)),
-    open({}, keyring, `${token.slice(0, -2)}AA`),
-    open({}, keyring, tokenPrefix),
-    open({}, keyring, `${tokenPrefix}${'A'.repeat(400)}`),
-  ]
-  t.ok(unreadable.every(({ kind }) => kind === 'unreadable'))
-  const mexican = sealButton(keyring, { ...person, recipient: '525512345678' }, button, now)
-  t.match(
-    open({ recipient: '5215512345678' }, keyring, mexican),
-    { kind: 'opened' },
-    'the other spelling of the number',
-  )
-})
+t.test(
+  'a token opens for its own person and number alone, and stays readable while the keyring has its key',
+  async t => {
+    const open = (of: Partial<typeof person>, keys = keyring, text = token) =>
+      openButton(keys, { ...person, ...of }, text, now, now)
+    t.same(open({}), { kind: 'opened', button })
+    t.same(open({}, readKeyring(`${newKey},${oldKey}`)), { kind: 'opened', button })
+    const unreadable = [
+      open({ tenant: 'rival' }),
+      open({ phoneNumberId: '101' }),
+      open({ recipient: '94770000102' }),
+      open({}, readKeyring(newKey)),
+      open({}, keyring, `${token.slice(0, -2)}AA`),
+      open({}, keyring, tokenPrefix),
+      open({}, keyring, `${tokenPrefix}${'A'.repeat(400)}`),
+    ]
+    t.ok(unreadable.every(({ kind }) => kind === 'unreadable'))
+    const mexican = sealButton(keyring, { ...person, recipient: '525512345678' }, button, now)
+    t.match(
+      open({ recipient: '5215512345678' }, keyring, mexican),
+      { kind: 'opened' },
+      'the other spelling of the number',
+    )
+  },
+)
 
 t.test('a token works for presses within seven days; their webhooks may come up to a week after those', async t => {
   const open = (pressedAfter: number, seenAfter: number) =>

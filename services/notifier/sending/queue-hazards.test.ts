@@ -27,22 +27,19 @@ t.test('a number sends while another transaction queues messages for it', async 
   t.equal((await rows('select from messages')).length, 2)
 })
 
-t.test(
-  'a claim leaves messages that another one locks or has claimed, and claims none without room',
-  async t => {
-    const { accept, rows, pool } = await createFixture(t, { isRunning: false })
-    const [id] = await accept(messageTo('0770000101'))
-    await inTenant(pool, 'demo', async (tx: Tx) => {
-      await tx.client.query('select from messages for update')
-      t.same((await claimMessages(pool, claiming)).messages, [])
-    })
-    t.match(await claimSome(() => claimMessages(pool, claiming)), [{ id, fence: /^\d+$/ }])
+t.test('a claim leaves messages that another one locks or has claimed, and claims none without room', async t => {
+  const { accept, rows, pool } = await createFixture(t, { isRunning: false })
+  const [id] = await accept(messageTo('0770000101'))
+  await inTenant(pool, 'demo', async (tx: Tx) => {
+    await tx.client.query('select from messages for update')
     t.same((await claimMessages(pool, claiming)).messages, [])
-    t.match(await rows('select status, fence from messages'), [{ status: 'sending' }])
-    await accept(messageTo('0770000102'))
-    t.same((await claimMessages(pool, { ...claiming, room: 0 })).messages, [])
-  },
-)
+  })
+  t.match(await claimSome(() => claimMessages(pool, claiming)), [{ id, fence: /^\d+$/ }])
+  t.same((await claimMessages(pool, claiming)).messages, [])
+  t.match(await rows('select status, fence from messages'), [{ status: 'sending' }])
+  await accept(messageTo('0770000102'))
+  t.same((await claimMessages(pool, { ...claiming, room: 0 })).messages, [])
+})
 
 t.test('messages that are due again and again while the API hangs are sent once', async t => {
   const { accept, rows, control, queue } = await createFixture(t, { isRunning: false, window: 8, sendSeconds: 60 })
@@ -161,7 +158,11 @@ t.test('sends one message to a person at a time', async t => {
   await rows(`update recipients set next_send_at = now() + interval '1 minute'`)
   await storeOutcomes(pool, outcomes, 6)
   await dueAgain()
-  t.equal((await claimMessages(pool, apart)).messages.length, 0, 'a late outcome does not end the pause after another send')
+  t.equal(
+    (await claimMessages(pool, apart)).messages.length,
+    0,
+    'a late outcome does not end the pause after another send',
+  )
 })
 
 t.test('an outcome that Postgres refuses does not prevent the others from being stored', async t => {

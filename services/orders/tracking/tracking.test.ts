@@ -129,7 +129,7 @@ t.test('a missing waybill is a validation error, and an odd one gets 404', async
   t.equal((await get('/order/tracking-info?waybill_number=DM00000001&waybill_number=DM00000002')).status, 422)
 })
 
-t.test("an order of another merchant or tenant gets 404", async t => {
+t.test('an order of another merchant or tenant gets 404', async t => {
   const abroad = { token: await tokenOf('shop@example.com', 'other'), tenant: 'other' }
   for (const path of ['tracking-info', 'waybill-finance-status']) {
     const url = `/order/${path}?waybill_number=DM00000001`
