@@ -10,7 +10,7 @@ const connections = 16
 const messagesPerSecond = 40_000
 const readMessages = 10_000
 
-/** Measures webhooks, beside a bare route that checks the signature and beside a bare statement that writes the rows. */
+/** Measures webhooks, beside a route that only checks signatures and beside a statement that only writes the rows. */
 export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerCall: number): Cell => {
   const messagesFor = (seconds: number): number => Math.max(messagesPerSecond * seconds, updatesPerCall * connections)
   return {

@@ -21,7 +21,7 @@ const commentsOf = (file: string, text: string): string => {
   return (text.match(comment) ?? []).join('\n')
 }
 
-/** Matches no part of an address or of another repository's path. `placeholder` excludes names such as `NNNN-name.sql`. */
+/** Skips parts of addresses and of other repositories' paths. `placeholder` excludes names such as `NNNN-name.sql`. */
 const namedPath = /(?<![\w:/@.*-])(?:\.\.?\/)*([\w.-]+(?:\/[\w.-]+)*\.(?:ts|mjs|md|sql|sh|json|yml|html))\b(?!\/)/g
 const placeholder = /\b(NNNN|NAME|FILE)\b/
 const namedFolder =

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './settings.ts'
 
-/** The folders, highest first: a file imports only from its own folder and those after it. `.` is the package's root. */
+/** The folders, highest first: a file imports only from its own folder and those below. `.` is the package's root. */
 export const layers: Readonly<Record<string, readonly (readonly [folder: string, purpose: string])[]>> = {
   'services/orders': [
     ['.', 'starts the process: settings, routes, workers, commands'],

@@ -29,7 +29,7 @@ const swapped = (code: string, operator: string, from: number): Edit[] => {
   return replaced({ start, end: start + operator.length }, ...othersOf(operator))
 }
 
-/** Replaces a condition with true and with false, but never negates it: tests that notice the former notice the latter. */
+/** Replaces a condition with true or false, but never negates it: tests that notice the former notice the latter. */
 const decided = (test: AnyNode | null | undefined): Edit[] =>
   test && test.type !== 'Literal' ? replaced(test, 'true', 'false') : []
 

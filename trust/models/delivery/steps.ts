@@ -88,7 +88,7 @@ const deliverySteps = <C extends Channel<D>, D extends Drain>(
       return channelOf(state).requests.join('; ') || 'nothing'
     },
   })
-  /** Compares requests and state with the model, and requires that each waybill's events first arrive in their order. */
+  /** Compares requests and state with the model, and requires that a waybill's events first arrive in order. */
   const check = async (state: State): Promise<void> => {
     const channel = channelOf(state)
     const arrived = await arrivals(channel.requests.length)
