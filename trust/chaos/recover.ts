@@ -57,7 +57,7 @@ const passTime = async ({ courier: { rows } }: Bed, sendSeconds: number): Promis
   const unanswered = `update messages set due_at = now() where status = 'sending' and status_at < now() - make_interval(secs => $1)`
   await rows('notifier', unanswered, [sendSeconds])
   // A message waits 15 minutes for an unknown one of its waybill, a failed attempt up to five hours, a press two
-  // minutes. A claimed message is due within ten seconds, and stays as it is.
+  // minutes. A claimed action is due within ten seconds, and stays as it is.
   await rows('notifier', `update messages set due_at = 'infinity' where status = 'unknown' and due_at < 'infinity'`)
   for (const [table, isOpen] of [
     ['messages', `status = 'queued'`],
