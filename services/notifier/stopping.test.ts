@@ -24,7 +24,11 @@ t.test('a stop while the API hangs stores outcomes in doubt and exits cleanly', 
   t.teardown(() => control.outage(null))
   await accept(...Array.from({ length: 10 }, (_, n) => messageTo(`07700001${10 + n}`)))
   const count = async (status: string) => (await rows('select from messages where status = $1', [status])).length
-  await until('four are being written', async () => (await count('sending')) >= 4)
+  // A message is `sending` before a byte is written: a stop in between queues it again.
+  await until(
+    'four were written',
+    async () => control.calls().filter(call => call.trouble === 'outage hang').length === 4,
+  )
   // The response takes as long; afterwards the handler writes to the database.
   const checking = fetch(`${notifier.url}/api/channels/${phoneNumberId}/check`, {
     method: 'POST',
