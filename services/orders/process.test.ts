@@ -15,6 +15,22 @@ import { applyTenant } from './provisioning/apply.ts'
 import { startReceiver } from './test/receiver.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
 
+interface Body {
+  message: string
+  code?: string
+  data?: string[]
+}
+
+interface Posting {
+  responses: object
+  requestBody: { content: Record<string, { schema: object }> }
+}
+
+interface ApiDocument {
+  paths: Record<string, { post: Posting }>
+  components: { schemas: Record<string, object> }
+}
+
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 
 /** The service as a process of its own, in an environment of these variables alone. */
@@ -92,8 +108,7 @@ const start = async (t: Test, more: Record<string, string> = {}) => {
       body: payload,
     })
     const { status } = response
-    // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
-    return { status, headers: response.headers, body: (await response.json()) as any }
+    return { status, headers: response.headers, body: (await response.json()) as Body }
   }
   return { ...provided, ...service, proxy, address, get, bulk }
 }
@@ -184,11 +199,10 @@ t.test('the process serves its health, metrics and requests', async t => {
   t.ok(metrics.includes(`http_request_duration_seconds_count{${request}} 1`))
   t.match(metrics, /^database_connections\{state="waiting"\} 0$/m)
 
-  // biome-ignore lint/suspicious/noExplicitAny: a document of another format
-  const api = (await (await get('/openapi.json')).json()) as any
-  const { post } = api.paths['/api/public/merchant/order/bulk']
+  const api = (await (await get('/openapi.json')).json()) as ApiDocument
+  const post = api.paths['/api/public/merchant/order/bulk']?.post as Posting
   t.strictSame(Object.keys(post.responses).map(Number), [200, 400, 401, 405, 408, 409, 413, 415, 422, 429, 431, 503])
-  t.match(post.requestBody.content['application/json'].schema, { $ref: /Batch$/ })
+  t.match(post.requestBody.content['application/json']?.schema, { $ref: /Batch$/ })
   t.match(api.components.schemas.Batch, { required: ['general_data', 'order_data'] })
   for (const path of ['/docs/merchants', '/docs/merchants/']) {
     const page = await get(path)

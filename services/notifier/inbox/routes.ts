@@ -1,5 +1,5 @@
 import { IdempotentHeaders, readIdempotencyKey, refusesKeys } from '@courier/shared/edge/idempotency.ts'
-import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
@@ -113,7 +113,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       const { text, channel, waybill_number: typed = '' } = request.body
       if (isBadText(text)) throw invalid({ text: [badText('text')] })
       const waybill_number = await findTyped(orders, tenant, typed)
-      if (waybill_number === undefined) throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
+      if (waybill_number === undefined) throw ordersUnavailable()
       const find = (tx: Tx) => findWriter(tx, tenant, request.params.phone, channel)
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
       const message = {

@@ -1,4 +1,4 @@
-import { httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
@@ -80,7 +80,7 @@ export const fillAgain = async (
   if (!message) return undefined
   const { waybill_number: waybill, source } = message
   const found = await findOrders(orders, tenant, [waybill])
-  if (!found) throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
+  if (!found) throw ordersUnavailable()
   const order = found.get(waybill)
   if (!order) return undefined
   const country = await inTenant(pool, tenant, (tx: Tx) => findCountry(tx, tenant))

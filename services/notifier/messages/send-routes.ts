@@ -6,7 +6,7 @@ import {
   refusesKeys,
 } from '@courier/shared/edge/idempotency.ts'
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
-import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, type HttpError, invalid } from '@courier/shared/errors/errors.ts'
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -166,6 +166,4 @@ export const readAccepted = (
 
 /** Returns the response to messages that were not accepted. */
 export const refusal = (refused: { kind: 'refused'; errors: ErrorList } | { kind: 'orders_away' }): HttpError =>
-  refused.kind === 'refused'
-    ? invalid(refused.errors.errors, { more: refused.errors.more })
-    : httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
+  refused.kind === 'refused' ? invalid(refused.errors.errors, { more: refused.errors.more }) : ordersUnavailable()

@@ -1,6 +1,7 @@
 import type { CustomerActionResults, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 const orNull = Type.Union([Type.String(), Type.Null()])
@@ -49,8 +50,11 @@ export type KnownOrder = Static<typeof KnownOrder>
 
 export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown' } | { kind: 'unavailable' }
 
-/** The sentence of an error response: nothing was changed. */
-export const ordersUnavailable = 'The order cannot be looked up at the moment. Nothing was changed; repeat the request.'
+/** The 503 for a request that needs an order while orders is unreachable. */
+export const ordersUnavailable = () =>
+  httpError('unavailable', 'The order cannot be looked up at the moment. Nothing was changed; repeat the request.', {
+    retryAfterSeconds: 2,
+  })
 
 /**
  * `refused`: the request is wrong, and would be again. `failed`: orders could not process it, perhaps because of one

@@ -1,6 +1,6 @@
 import type { Staff } from '@courier/shared/access/staff.ts'
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
-import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
+import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TProperties, Type } from '@sinclair/typebox'
@@ -156,7 +156,7 @@ const readTimeline = async (
   const { tenant } = staff
   const found = await orders.find(tenant, waybill)
   if (found.kind === 'unknown') throw notFound('waybill')
-  if (found.kind === 'unavailable') throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
+  if (found.kind === 'unavailable') throw ordersUnavailable()
   const { waybill_number, status_key, status_name, timeline: tracking, edits } = found.order
   const own = await inTenant(pool, tenant, async (tx: Tx) => ({
     messages: await findStatusUpdates(tx, staff, waybill_number),

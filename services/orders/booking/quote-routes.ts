@@ -66,6 +66,7 @@ const Quotes = Type.Object(
     ],
   },
 )
+
 interface QuotingOptions {
   catalogues: Catalogues
   maxOrdersPerBatch: number

@@ -11,7 +11,7 @@ export interface EndpointKey {
 
 const tenantsSql = `select distinct tenant_id as tenant from webhook_endpoints where state = 'enabled'`
 
-/** The tenants with enabled endpoints. For `inAllTenants`. */
+/** Finds the tenants with enabled endpoints. Runs in `inAllTenants`. */
 export const findTenants = async (tx: Tx): Promise<string[]> => {
   const { rows } = await tx.client.query({ name: 'find_tenants_with_endpoints', text: tenantsSql })
   return rows.map(({ tenant }) => tenant)
@@ -28,7 +28,7 @@ const waitingSql = `
     or exists (select from feeds f where f.tenant_id = e.tenant_id and f.merchant_id = e.merchant_id
       and f.last_position > e.position))`
 
-/** The enabled endpoints with something to send now. For `inAllTenants`. */
+/** Finds the enabled endpoints with something to send now. Runs in `inAllTenants`. */
 export const findWaiting = async (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> => {
   const { rows } = await tx.client.query({ name: 'find_waiting_endpoints', text: waitingSql, values: [holder] })
   return rows.map(({ isLeasedElsewhere, ...key }) => ({ key, isLeasedElsewhere }))
