@@ -122,8 +122,10 @@ export const readArrivals = async (control: Courier['control']): ReturnType<Cour
 export const withProbe = { NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'trust/probe.ts'))}` }
 
 /** Returns the numbers that the process prints on the signal (trust/probe.ts). */
-export const measure = async ({ lines, pid }: ServiceProcess, signal: NodeJS.Signals): Promise<number[]> => {
+export const measure = async (service: ServiceProcess, signal: NodeJS.Signals): Promise<number[]> => {
+  const { lines, pid } = service
   const first = lines.length
+  if (!service.isRunning) throw new Error(`the service ended, ${await service.ended()}: ${lines.slice(-20).join('\n')}`)
   process.kill(pid as number, signal)
   for (const end = performance.now() + 60_000; performance.now() < end; await delay(1)) {
     const line = lines.slice(first).find(text => text.startsWith('probe '))
