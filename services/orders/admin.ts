@@ -20,6 +20,7 @@ import { databaseSettings, notifierSettings, notifierUrl, webhookSettings } from
 import { migrateOrders } from './database/migrate.ts'
 import { takeTimelines } from './lists/archive.ts'
 import { rotateKeys } from './merchant-webhooks/rotate-keys.ts'
+import { checkLedger } from './money/check-ledger.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
 import {
@@ -51,6 +52,25 @@ program
     const result =
       checked.kind === 'refused' ? checked : await withPool(pool => applyTenant(pool, checked.file, dryRun))
     printApplied(path, result, { dryRun, json })
+  })
+
+program
+  .command('ledger')
+  .description('the money of a tenant')
+  .command('check')
+  .description('compare the transfers with the lines of parcels; status 1 when they differ')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .option('--json', 'print JSON', false)
+  .action(async ({ tenant, json }: { tenant: string; json: boolean }) => {
+    const check = await withPool(pool => checkLedger(pool, tenant))
+    const { lines, transfers, unequal, doubled } = check
+    if (json) printJson(check)
+    else {
+      for (const journal of unequal) print(`journal ${journal}: its transfers differ from its lines`)
+      for (const waybill of doubled) print(`${waybill}: booked more than once`)
+      print(`${lines} lines, ${transfers} transfers, ${unequal.length + doubled.length} errors`)
+    }
+    if (unequal.length + doubled.length > 0) process.exitCode = 1
   })
 
 const merchant = program.command('merchant').description('the merchants of a tenant, one by one')

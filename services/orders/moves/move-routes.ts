@@ -28,9 +28,25 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (a
   }
   addMove(app, options, '/order/status', schema, 'Order Status Updated Successfully', request => {
     const { tenant, name: staffName, actor: by } = request.staff
-    const { waybill_numbers: waybills, status_key, note } = request.body as Static<typeof StatusMove>
+    const {
+      waybill_numbers: waybills,
+      status_key,
+      note,
+      collected_by,
+      collected,
+    } = request.body as Static<typeof StatusMove>
+    const collection = { collectedBy: collected_by?.trim() ?? null, collected: collected ?? {} }
     const key = readIdempotencyKey(request, 'staff order/status')
-    return { tenant, mover: { staffName }, waybills, statusKey: status_key.trim(), note: note?.trim() || null, key, by }
+    return {
+      tenant,
+      mover: { staffName },
+      waybills,
+      statusKey: status_key.trim(),
+      note: note?.trim() || null,
+      collection,
+      key,
+      by,
+    }
   })
 }
 

@@ -1,5 +1,6 @@
 import { textPattern } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
+import { Collected, CollectedBy } from '../money/collection.ts'
 
 /**
  * Returns the most bytes of a body with so many waybills. One with every character escaped takes 300; the rest is for white space and a
@@ -36,6 +37,8 @@ export const StatusMove = Type.Object(
     note: Type.Optional(
       Type.Union([Note, Type.Null()], { description: 'Stored with the move and sent to the notifier.' }),
     ),
+    collected_by: Type.Optional({ ...CollectedBy, description: 'Who has the cash; without it you.' }),
+    collected: Type.Optional(Collected),
   },
   {
     title: 'StatusMove',

@@ -4,8 +4,10 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
+import { bookingSql } from '../money/booking.ts'
+import { type Collection, checkCollection, collectionParameters } from '../money/collection.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
-import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
+import { type Booking, deliveredKeys, failedAttemptKeys, findBooking } from '../statuses/statuses.ts'
 import { checkMoves, findActor, type Mover } from './check-moves.ts'
 
 /** Orders to move to one status. */
@@ -15,6 +17,7 @@ export interface Move {
   readonly waybills: readonly string[]
   readonly statusKey: string
   readonly note: string | null
+  readonly collection?: Collection
   readonly key?: IdempotencyKey | undefined
   /** Recorded in the audit; a merchant's own moves appear only in the timeline. */
   readonly by?: Actor | undefined
@@ -47,12 +50,14 @@ export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
     { keeps: ({ kind }) => kind === 'moved', isPlannedOnce: true },
   )
 
+const asOrdered: Collection = { collectedBy: null, collected: {} }
+
 /** Runs `moveOrders` in the caller's transaction, without a key. Writes nothing when it is refused. */
 export const moveIn = async (
   tx: Tx,
   move: Omit<Move, 'key'>,
 ): Promise<Extract<Moved, { kind: 'moved' | 'refused' }>> => {
-  const { tenant, mover, waybills, statusKey, by } = move
+  const { tenant, mover, waybills, statusKey, by, collection = asOrdered } = move
   // Pipelined: the connection runs them in this order.
   const [, , statuses, current] = await Promise.all([
     limitLockWait(tx),
@@ -60,9 +65,19 @@ export const moveIn = async (
     findStatuses(tx, tenant),
     lockOrders(tx, tenant, mover, waybills),
   ])
-  const errors = checkMoves(waybills, statusKey, mover, statuses, current)
+  const booking = findBooking(statuses.get(statusKey))
+  const errors = {
+    ...checkMoves(
+      waybills,
+      statusKey,
+      mover,
+      statuses,
+      new Map(current.map(row => [row.waybill_number, row.status_key])),
+    ),
+    ...checkCollection(collection, booking, waybills, new Map(current.map(row => [row.waybill_number, row.cod]))),
+  }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  await writeMoves(tx, move)
+  await writeMoves(tx, { ...move, collection }, booking)
   if (by) await audit(tx, tenant, by, 'order.status_changed', waybills)
   return { kind: 'moved', waybills, replayed: false }
 }
@@ -70,25 +85,29 @@ export const moveIn = async (
 /** A lock that is not acquired within two seconds ends the request with 503. */
 export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
 
+interface LockedOrder {
+  readonly waybill_number: string
+  readonly status_key: string
+  readonly cod: number
+}
+
 /**
- * Locks the `waybills` that the mover may see until the transaction ends, and returns the status of each, read
- * under the lock. Locking in the order of the waybills prevents deadlocks.
+ * Locks the `waybills` that the mover may see until the transaction ends, and returns them as read under the lock.
+ * Locking in the order of the waybills prevents deadlocks.
  */
 const lockOrders = async (
   tx: Tx,
   tenant: string,
   mover: Mover,
   waybills: readonly string[],
-): Promise<Map<string, string>> => {
+): Promise<LockedOrder[]> => {
   const values = [tenant, waybills, 'merchantId' in mover ? mover.merchantId : null]
-  const { rows } = await tx.client.query({ name: 'lock_orders', text: lockOrdersSql, values })
-  return new Map(
-    rows.map((row: { waybill_number: string; status_key: string }) => [row.waybill_number, row.status_key]),
-  )
+  const { rows } = await tx.client.query<LockedOrder>({ name: 'lock_orders', text: lockOrdersSql, values })
+  return rows
 }
 
 const lockOrdersSql = `
-  select waybill_number, status_key from orders
+  select waybill_number, status_key, cod from orders
   where tenant_id = $1 and waybill_number = any($2::text[]) and ($3::bigint is null or merchant_id = $3)
   order by waybill_number for no key update`
 
@@ -96,10 +115,14 @@ const lockOrdersSql = `
  * Writes a checked move of locked orders. Clock and entry ids are read while the rows are locked, so the events of a
  * waybill never go backwards.
  */
-const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Omit<Move, 'key'>) => {
+const writeMoves = async (
+  tx: Tx,
+  { tenant, waybills, statusKey, note, mover, traceparent, collection = asOrdered }: Omit<Move, 'key'>,
+  booking: Booking,
+) => {
   const staffName = 'staffName' in mover ? mover.staffName : null
   const failed = deliveredKeys.includes(statusKey) ? await findFailed(tx, tenant, waybills) : null
-  const values = [
+  const values: unknown[] = [
     tenant,
     waybills,
     statusKey,
@@ -109,7 +132,9 @@ const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, tr
     findActor(mover),
     failed,
   ]
-  return tx.client.query({ name: 'write_moves', text: writeMovesSql, values })
+  if (booking === 'delivery' || booking === 'partial_delivery')
+    values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
+  return tx.client.query({ name: `write_moves_${booking}`, text: writeMovesSql[booking], values })
 }
 
 /** Finds the orders among `waybills` that have had a failed delivery. */
@@ -126,17 +151,24 @@ const failedSql = `
   select distinct waybill_number from order_events
   where tenant_id = $1 and waybill_number = any($2::text[]) and status_key = any($3::text[])`
 
-const writeMovesSql = `
+const writeMovesTo = (booking: Booking): string => `
   with clock as materialized (
-    select clock_timestamp() as now
+    select clock_timestamp() as now, uuidv7() as journal_id
   ), moved as (
     update orders set status_key = $3, first_attempt = waybill_number <> all($8::text[]) where tenant_id = $1 and waybill_number = any($2::text[])
-    returning merchant_id, waybill_number
+    returning merchant_id, waybill_number, cod, weight, delivery_charge
   ), events as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor)
     select $1, waybill_number, $3, now, $4, $5, case when $7 = 'customer' then $7 end from clock, unnest($2::text[]) as waybill_number returning tenant_id
-  )
+  )${bookingSql(booking)}
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, traceparents, is_relayed)
   select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number),
     array_fill($3::text, array[count(*)::int]), $7, $5, (select now from clock), $6::text[], not messaging
   from moved, tenants where tenants.tenant_id = $1 group by merchant_id, messaging returning log.tenant_id`
+
+const writeMovesSql: Readonly<Record<Booking, string>> = {
+  nothing: writeMovesTo('nothing'),
+  delivery: writeMovesTo('delivery'),
+  partial_delivery: writeMovesTo('partial_delivery'),
+  return: writeMovesTo('return'),
+}

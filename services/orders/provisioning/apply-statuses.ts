@@ -12,12 +12,13 @@ import type { TenantFile } from './tenant-file.ts'
  */
 const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): Status[] => {
   if (isWholeSet(entries))
-    return entries.map(({ key, name = key, color = 'secondary', description = '', moves = [] }) => ({
+    return entries.map(({ key, name = key, color = 'secondary', description = '', moves = [], books = null }) => ({
       key,
       name,
       color,
       description,
       moves,
+      books,
     }))
   const changed = new Map(entries.map(entry => [entry.key, entry]))
   return baseSet(current).map(status => ({ ...status, ...changed.get(status.key), moves: status.moves }))
@@ -54,11 +55,12 @@ export const findStatusRows = async (tx: Tx, file: TenantFile): Promise<Wanted[]
   return [
     {
       table: 'statuses',
-      rows: wanted.map(({ key, name, description, color }, index) => ({
+      rows: wanted.map(({ key, name, description, color, books = null }, index) => ({
         status_key: key,
         name,
         description,
         color,
+        books,
         is_merchant_status: merchantStatusKeys.includes(key),
         position: index + 1,
       })),

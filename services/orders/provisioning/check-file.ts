@@ -92,17 +92,22 @@ const checkRateCards = ({ states, rate_cards }: TenantFile, add: Add): void => {
     const path = `rate_cards.${index}`
     cardName(`${path}.name`, card.name)
     checkZones(card, path, cities, add)
+    for (const fee of ['cod_fee_percent', 'cod_fee_min', 'return_fee', 'each_return_kg'] as const)
+      checkDecimals(card[fee], `${path}.${fee}`, add)
     const pair = unique(add, 'pair of zones')
     for (const [r, rate] of card.rates.entries()) {
       for (const end of ['from', 'to'] as const)
         if (!Object.hasOwn(card.zones, rate[end]))
           add(`${path}.rates.${r}.${end}`, `The card has no zone ${rate[end]}.`)
       for (const price of ['first_kg', 'each_extra_kg'] as const)
-        if (Number(rate[price].toFixed(2)) !== rate[price])
-          add(`${path}.rates.${r}.${price}`, 'The price has more than two decimals.')
+        checkDecimals(rate[price], `${path}.rates.${r}.${price}`, add)
       pair(`${path}.rates.${r}`, `${rate.from} to ${rate.to}`)
     }
   }
+}
+
+const checkDecimals = (price: number | undefined, path: string, add: Add): void => {
+  if (price !== undefined && Number(price.toFixed(2)) !== price) add(path, 'The price has more than two decimals.')
 }
 
 const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities: Set<number>, add: Add): void => {

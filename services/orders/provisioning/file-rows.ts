@@ -20,6 +20,8 @@ export const toSettings = ({ tenant }: TenantFile): Wanted => ({
       messaging: tenant.messaging ?? true,
       color: tenant.color ?? null,
       contact: tenant.contact ?? null,
+      tax_percent: (tenant.tax_percent ?? 0).toFixed(2),
+      withholding_percent: (tenant.withholding_percent ?? 0).toFixed(2),
     },
   ],
 })
@@ -53,7 +55,7 @@ export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectab
     Object.entries(zones).map(([zone, members]) => ({ rate_card: name, zone, members })),
   )
   return [
-    { table: 'rate_cards', rows: rate_cards.map(({ name }) => ({ rate_card: name })) },
+    { table: 'rate_cards', rows: rate_cards.map(toCard) },
     {
       table: 'zones',
       among,
@@ -86,6 +88,14 @@ export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectab
     },
   ]
 }
+
+const toCard = ({ name, ...fees }: TenantFile['rate_cards'][number]) => ({
+  rate_card: name,
+  cod_fee_percent: (fees.cod_fee_percent ?? 0).toFixed(2),
+  cod_fee_min: (fees.cod_fee_min ?? 0).toFixed(2),
+  return_fee: (fees.return_fee ?? 0).toFixed(2),
+  each_return_kg: (fees.each_return_kg ?? 0).toFixed(2),
+})
 
 /** Returns the number of an existing zone, or the next one. */
 const createZoneNumbers = (zones: readonly Selectable<Tables['zones']>[]) => {

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { bookings } from '../statuses/statuses.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', must: 'be a text of 1 to 255 characters' })
 const Id = Type.Integer({ minimum: 1, maximum: 2147483647, must: 'be an integer from 1 to 2147483647' })
@@ -11,6 +12,12 @@ const Price = Type.Number({
   minimum: 0,
   maximum: 9_999_999_999.99,
   must: 'be an amount from 0 to 9999999999.99 with at most two decimals',
+})
+
+const Percent = Type.Number({
+  minimum: 0,
+  maximum: 100,
+  must: 'be a percentage from 0 to 100 with at most two decimals',
 })
 
 const strict = { additionalProperties: false }
@@ -44,6 +51,10 @@ const TenantSettings = Type.Object(
     color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
     /** false: the notifier gets no events of the company's orders. */
     messaging: Type.Optional(Type.Boolean()),
+    /** Tax on the charges of a parcel. */
+    tax_percent: Type.Optional(Percent),
+    /** Withheld from what recipients paid. */
+    withholding_percent: Type.Optional(Percent),
     /** Sets how doubtful but valid input is treated; the default is `warn`. */
     checks: Type.Optional(
       Type.Object(
@@ -75,6 +86,12 @@ const RateCard = Type.Object(
       Type.Union([Type.Array(Id), Type.Literal('*')], { must: 'list city ids, or be "*" for all other cities' }),
     ),
     rates: Type.Array(Type.Object({ from: Name, to: Name, first_kg: Price, each_extra_kg: Price }, strict)),
+    /** The fee on what a recipient paid, at least `cod_fee_min`. */
+    cod_fee_percent: Type.Optional(Percent),
+    cod_fee_min: Type.Optional(Price),
+    /** The fee of a return: the first kilogram, and each further one begun. */
+    return_fee: Type.Optional(Price),
+    each_return_kg: Type.Optional(Price),
   },
   strict,
 )
@@ -109,6 +126,13 @@ const StatusEntry = Type.Object(
     ),
     description: Type.Optional(Type.String({ maxLength: 255 })),
     moves: Type.Optional(Type.Array(Key)),
+    /** What a move to it books; without it what its key says. */
+    books: Type.Optional(
+      Type.Union(
+        bookings.map(booking => Type.Literal(booking)),
+        { must: `be ${bookings.join(', ')}` },
+      ),
+    ),
   },
   strict,
 )

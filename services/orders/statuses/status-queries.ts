@@ -16,7 +16,7 @@ export const findStatuses = async (tx: Tx, tenant: string): Promise<ReadonlyMap<
 
 /** $1 is the tenant. */
 export const statusesSql = `
-  select status_key as key, name, description, color, ${isoTime('created_at')} as "createdAt", array(
+  select status_key as key, name, description, color, books, ${isoTime('created_at')} as "createdAt", array(
     select to_key from status_moves join statuses target
       on target.tenant_id = status_moves.tenant_id and target.status_key = to_key
     where status_moves.tenant_id = statuses.tenant_id and from_key = statuses.status_key

@@ -23,6 +23,21 @@ const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'key_21']
 /** An order that was in one of these is not delivered at the first attempt. */
 export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
 
+/** What a move to a status books (docs/money.md). */
+export const bookings = ['delivery', 'partial_delivery', 'return', 'nothing'] as const
+export type Booking = (typeof bookings)[number]
+
+/** What the statuses with these keys book where the company's file says nothing. */
+const usualBookings: Readonly<Record<string, Booking>> = {
+  key_7: 'delivery',
+  key_13: 'delivery',
+  key_14: 'partial_delivery',
+  key_21: 'return',
+}
+
+export const findBooking = (status: Status | undefined): Booking =>
+  status?.books ?? usualBookings[status?.key ?? ''] ?? 'nothing'
+
 export const statusClasses = ['waiting', 'under_way', 'delivered', 'returned', 'cancelled'] as const
 type StatusClass = (typeof statusClasses)[number]
 
@@ -56,6 +71,8 @@ export interface Status {
   /** The name, such as success. */
   readonly color: string
   readonly moves: readonly string[]
+  /** null or undefined: what its key says. */
+  readonly books?: Booking | null
 }
 
 /** Returns the keys of a tenant's statuses with the same meaning. */

@@ -1,0 +1,54 @@
+import type { Booking } from '../statuses/statuses.ts'
+import { transfersOfLinesSql } from './ledger.ts'
+
+// The part of a move's statement that books money (docs/money.md). It reads the `with` queries `clock` (now, journal_id)
+// and `moved` (merchant_id, waybill_number, cod, weight, delivery_charge). $1 is the tenant, $4 the mover's name.
+
+/** The parcels with the company's terms, without those that have a line of this kind: each is booked once. */
+const parcelsSql = (kind: string, columns: string, more = ''): string => `
+        select moved.waybill_number, moved.merchant_id, journal_id, (now at time zone time_zone)::date as booked_on, tax_percent, ${columns},
+          1 + (select coalesce(max(line_no), 0) from money_lines line where line.tenant_id = $1 and line.waybill_number = moved.waybill_number) as line_no
+        from moved cross join clock join tenants on tenants.tenant_id = $1
+          join merchants on merchants.tenant_id = $1 and merchants.merchant_id = moved.merchant_id
+          left join rate_cards on rate_cards.tenant_id = $1 and rate_cards.rate_card = merchants.rate_card ${more}
+        where not exists (
+          select from money_lines line where line.tenant_id = $1 and line.waybill_number = moved.waybill_number and line.kind = '${kind}')`
+
+const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name'
+
+/** $9 to $12 are those of `collectionParameters`, $13 is who collected. */
+const deliveryLinesSql = `
+    insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
+    select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',
+      round((delivery_charge + fee) * tax_percent / 100, 2), booked_on, $4, paid, delivery_charge, fee,
+      round(paid * withholding_percent / 100, 2), method, case when method = 'cash' then 'rider:' || $13::text when method is not null then 'clearing' end, reason
+    from (
+      select *, case when paid > 0 then greatest(round(paid * fee_percent / 100, 2), fee_min) else 0 end as fee,
+        case when paid > 0 then coalesce(given_method, 'cash') end as method
+      from (${parcelsSql(
+        'delivered',
+        `moved.delivery_charge, coalesce(given.amount, moved.cod) as paid, given.reason,
+          given.method as given_method, withholding_percent, coalesce(cod_fee_percent, 0) as fee_percent, coalesce(cod_fee_min, 0) as fee_min`,
+        `left join unnest($9::text[], $10::numeric[], $11::text[], $12::text[]) as given (waybill_number, amount, method, reason)
+            on given.waybill_number = moved.waybill_number`,
+      )}
+      ) priced
+    ) parcel
+    returning *`
+
+const returnLinesSql = `
+    insert into money_lines (${common}, return_fee)
+    select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, 2), booked_on, $4, fee
+    from (${parcelsSql('returned', 'return_fee + greatest(ceil(moved.weight)::integer - 1, 0) * each_return_kg as fee')}
+    ) parcel
+    where fee > 0 returning *`
+
+/** The `with` queries that book what a move to a status does; nothing for one that books nothing. */
+export const bookingSql = (booking: Booking): string =>
+  booking === 'nothing'
+    ? ''
+    : `, lines as (${booking === 'return' ? returnLinesSql : deliveryLinesSql}
+  ), transfers as (
+    insert into ledger_transfers (tenant_id, journal_id, debit, credit, amount, booked_on)
+    select $1, journal_id, debit, credit, amount, booked_on from (${transfersOfLinesSql('lines')}) transfer returning tenant_id
+  )`

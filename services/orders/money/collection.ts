@@ -1,0 +1,93 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { textPattern } from '@courier/shared/lists/filters.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import type { Booking } from '../statuses/statuses.ts'
+
+/** How recipients pay. Only cash stays with the person who collected it. */
+export const methods = ['cash', 'card', 'qr', 'transfer'] as const
+
+const someText = (maxLength: number, must: string) =>
+  Type.String({ maxLength, pattern: `^(?=.*\\S)${textPattern.slice(1)}`, must })
+
+const mostCollected = 9_999_999_999.99
+
+export const CollectedBy = someText(200, 'be the name of a person')
+
+export const Collected = Type.Record(
+  Type.String({ pattern: '^[\\x21-\\x7e]{1,50}$' }),
+  Type.Object(
+    {
+      amount: Type.Optional(
+        Type.Number({
+          minimum: 0,
+          maximum: mostCollected,
+          must: `be an amount from 0 to ${mostCollected}`,
+          description: 'Without it the COD. At most two decimals.',
+        }),
+      ),
+      method: Type.Optional(
+        Type.Union(
+          methods.map(method => Type.Literal(method)),
+          { description: 'Without it cash.', must: `be ${methods.join(', ')}` },
+        ),
+      ),
+      reason: Type.Optional(someText(500, 'be text of at most 500 characters')),
+    },
+    { additionalProperties: false },
+  ),
+  { description: 'What recipients paid, by waybill number, for statuses that book a delivery.' },
+)
+
+/** Who collected the cash of a delivery, and what recipients paid other than the COD in cash. */
+export interface Collection {
+  /** null: the mover. */
+  readonly collectedBy: string | null
+  readonly collected: Static<typeof Collected>
+}
+
+/**
+ * Lists the errors of what was collected by a move that books `booking`. `cods` holds the COD of each order that the
+ * mover may see. An amount other than the COD needs a reason; a partial delivery needs an amount. Pure.
+ */
+export const checkCollection = (
+  { collectedBy, collected }: Collection,
+  booking: Booking,
+  waybills: readonly string[],
+  cods: ReadonlyMap<string, number>,
+): FieldErrors => {
+  const isDelivery = booking === 'delivery' || booking === 'partial_delivery'
+  const errors: FieldErrors = {}
+  if (!isDelivery) {
+    const sentence = 'Leave this out: the status books no delivery.'
+    if (collectedBy !== null) errors.collected_by = [sentence]
+    if (Object.keys(collected).length > 0) errors.collected = [sentence]
+    return errors
+  }
+  const moved = new Set(waybills)
+  for (const waybill of Object.keys(collected))
+    if (!moved.has(waybill)) errors[`collected.${waybill}`] = [`${waybill} is not among the waybill_numbers.`]
+  for (const waybill of waybills) {
+    const { amount, reason } = collected[waybill] ?? {}
+    const cod = cods.get(waybill) ?? 0
+    if (amount !== undefined && Number(amount.toFixed(2)) !== amount)
+      errors[`collected.${waybill}.amount`] = [`The amount ${amount} has more than two decimals.`]
+    else if (amount === undefined && booking === 'partial_delivery' && cod > 0)
+      errors[`collected.${waybill}.amount`] = [`State what was collected for ${waybill}; its COD is ${cod}.`]
+    else if (amount !== undefined && amount !== cod && !reason)
+      errors[`collected.${waybill}.reason`] = [
+        `The amount ${amount} is not the COD of ${waybill}, ${cod}: give a reason.`,
+      ]
+  }
+  return errors
+}
+
+/** The columns of `given` in `deliveryLinesSql`, in its order. */
+export const collectionParameters = ({ collected }: Collection): unknown[] => {
+  const given = Object.entries(collected)
+  return [
+    given.map(([waybill]) => waybill),
+    given.map(([, { amount }]) => amount ?? null),
+    given.map(([, { method }]) => method ?? null),
+    given.map(([, { reason }]) => reason?.trim() ?? null),
+  ]
+}
