@@ -43,7 +43,7 @@ export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async
         tags: ['orders'],
         operationId: 'getBalance',
         summary: 'What was collected for you, and what it cost',
-        description: 'The sums over your delivered and returned parcels since money is booked (docs/money.md).',
+        description: 'The sums over your parcels that were delivered or returned.',
         security: [{ token: [] }],
         response: {
           200: Type.Object({ data: Balance }, { examples: [{ data: example }] }),

@@ -9,12 +9,14 @@ export const methods = ['cash', 'card', 'qr', 'transfer'] as const
 const someText = (maxLength: number, must: string) =>
   Type.String({ maxLength, pattern: `^(?=.*\\S)${textPattern.slice(1)}`, must })
 
+/** The most waybills of no use that a response names. */
+const maxForeign = 100
 const mostCollected = 9_999_999_999.99
 
 export const CollectedBy = someText(200, 'be the name of a person')
 
 export const Collected = Type.Record(
-  Type.String({ pattern: '^[\\x21-\\x7e]{1,50}$' }),
+  Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$' }),
   Type.Object(
     {
       amount: Type.Optional(
@@ -64,8 +66,9 @@ export const checkCollection = (
     return errors
   }
   const moved = new Set(waybills)
-  for (const waybill of Object.keys(collected))
-    if (!moved.has(waybill)) errors[`collected.${waybill}`] = [`${waybill} is not among the waybill_numbers.`]
+  const foreign = Object.keys(collected).filter(waybill => !moved.has(waybill))
+  for (const waybill of foreign.slice(0, maxForeign))
+    errors[`collected.${waybill}`] = [`${waybill} is not among the waybill_numbers.`]
   for (const waybill of waybills) {
     const { amount, reason } = collected[waybill] ?? {}
     const cod = cods.get(waybill) ?? 0

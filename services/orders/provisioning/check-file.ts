@@ -32,6 +32,8 @@ export const checkFile = (value: unknown): CheckedFile => {
     checkTimeZone(file, add)
     checkCities(file, add)
     checkRateCards(file, add)
+    for (const tax of ['tax_percent', 'withholding_percent'] as const)
+      checkDecimals(file.tenant[tax], `tenant.${tax}`, add)
     checkStatuses(file, add)
   }
   checkMerchants(file.merchants, isWhole(file) ? new Set(file.rate_cards.map(card => card.name)) : undefined, add)
