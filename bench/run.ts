@@ -5,15 +5,17 @@ import { runTool } from '../dev/tool.ts'
 import type { BenchOptions, Cell, TableRow, Tools } from './bench.ts'
 import { bulk } from './bulk.ts'
 import { compare } from './compare.ts'
+import { moves } from './moves.ts'
 import { notifier } from './notifier.ts'
 import { read } from './read.ts'
 import { startBed } from './tools.ts'
 
-const benches: Record<string, (options: BenchOptions, tools: Tools) => Cell[]> = { bulk, read, notifier }
+const benches: Record<string, (options: BenchOptions, tools: Tools) => Cell[]> = { bulk, moves, read, notifier }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
   bulk      orders/s of the bulk request, beside a bare statement that writes the same rows
+  moves     deliveries/s, beside the same moves to a status that books no money (not with --against)
   read      requests/s of one order, pages and cities, beside a bare Fastify route and the bare select
   notifier  messages/s from queued to accepted, beside a bare undici loop; updates/s of webhooks
 
@@ -49,7 +51,8 @@ const readArguments = () => {
   }
   if (!(options.seconds > 0 && options.seconds <= 600))
     throw new Error(`--seconds must be a number above 0 and at most 600, not ${values.seconds}`)
-  return { names: positionals.length > 0 ? positionals : Object.keys(benches), options, ...values }
+  const all = Object.keys(benches).filter(name => name !== 'moves' || values.against === undefined)
+  return { names: positionals.length > 0 ? positionals : all, options, ...values }
 }
 
 const wholeNumber = (name: string, text: string): number => {

@@ -68,6 +68,23 @@ if (browser) {
     t.equal(await edit.count(), 0)
   })
 
+  t.test('a partial delivery asks what was collected, and books it', async t => {
+    const [partly] = (await orders.bulk(batch([order({ cod: 900 })]))).body.data
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [partly])
+    await page.goto(`${url}#/parcel/${partly}`)
+    const deliver = page.getByRole('button', { name: 'PARTIALLY DELIVERED' })
+    await page.getByLabel('Note').fill('Kept one of two')
+    await deliver.click()
+    await page.getByText(`State what was collected for ${partly}; its COD is 900.`).waitFor()
+    t.equal(desk.problems.splice(0).length, 1, 'the 422')
+    await page.getByLabel('Amount collected').fill('450.5')
+    await checkSeen(t)
+    await deliver.click()
+    await page.locator('.timeline', { hasText: 'PARTIALLY DELIVERED' }).waitFor()
+    const lines = await orders.rows('select cod, reason from money_lines where waybill_number = $1', [partly])
+    t.strictSame(lines, [{ cod: '450.50', reason: 'Kept one of two' }])
+  })
+
   t.test('on a phone the moves come first, and default statuses are in the language of the person', async t => {
     const options = { language: 'si', viewport: { width: 390, height: 844 } }
     const phone = await openConsole(t, browser, `${url}#/parcel/${first}`, options)

@@ -134,6 +134,7 @@ export default {
 
   'moves.title': 'Move to',
   'moves.note': 'Note',
+  'moves.collected': 'Amount collected',
   'moves.none': 'This status is final.',
   'timeline.title': 'Timeline',
   'timeline.cost': 'Messages: {cost}',

@@ -131,6 +131,7 @@ export default {
 
   'moves.title': 'තත්ත්වය වෙනස් කරන්න',
   'moves.note': 'සටහන',
+  'moves.collected': 'අය කළ මුදල',
   'moves.none': 'මෙය අවසන් තත්ත්වයයි.',
   'timeline.title': 'ඉතිහාසය',
   'timeline.cost': 'පණිවිඩ: {cost}',

@@ -132,6 +132,7 @@ export default {
 
   'moves.title': 'நிலையை மாற்று',
   'moves.note': 'குறிப்பு',
+  'moves.collected': 'வசூலித்த தொகை',
   'moves.none': 'இது இறுதி நிலை.',
   'timeline.title': 'வரலாறு',
   'timeline.cost': 'செய்திகள்: {cost}',

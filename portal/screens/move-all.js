@@ -68,7 +68,10 @@ const moveAll = async (list, { status_key, note }, keys) => {
   } catch (caught) {
     const error = /** @type {any} */ (caught)
     play('bad')
-    const reasonOf = index => error.errors?.[`waybill_numbers.${index}`]?.join(' ')
+    const reasonOf = index =>
+      [`waybill_numbers.${index}`, `collected.${waybill_numbers[index]}.amount`]
+        .flatMap(path => error.errors?.[path] ?? [])
+        .join(' ') || undefined
     const wrong = waybill_numbers.filter((_, index) => reasonOf(index))
     await list.checkAll(wrong)
     list.set(wrong, item => ({

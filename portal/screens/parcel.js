@@ -2,7 +2,7 @@ import { newKeys, notifier, orders } from '../api.js'
 import { money, named, number, statusName, t, time } from '../i18n.js'
 import { html, useRef, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announced, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
+import { announced, Badge, Button, ErrorText, Field, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
 import { conversationLink, Written } from './conversations.js'
 import { Edit } from './edit.js'
 import { Status } from './find.js'
@@ -56,21 +56,30 @@ const Order = ({ order, onEdited }) => {
 
 const Moves = ({ order, onMoved }) => {
   const [note, setNote] = useState('')
+  const [amount, setAmount] = useState('')
   const keys = useRef(newKeys())
   const move = useAction(async status_key => {
-    const body = { waybill_numbers: [order.waybill_number], status_key, ...(note.trim() && { note: note.trim() }) }
+    const waybill = order.waybill_number
+    const reason = note.trim() && { note: note.trim() }
+    const paid = amount && {
+      collected: { [waybill]: { amount: Number(amount), ...(note.trim() && { reason: note.trim() }) } },
+    }
+    const body = { waybill_numbers: [waybill], status_key, ...reason, ...paid }
     await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setNote('')
+    setAmount('')
     document.getElementById('moves')?.focus()
     onMoved()
   })
+  const asksForMoney = Object.keys(move.error?.errors ?? {}).some(path => path.startsWith('collected.'))
   return html`<${Panel} id="moves" title=${t('moves.title')}>
     ${
       order.moves.length === 0
         ? html`<p class="soft">${t('moves.none')}</p>`
         : html`
       <input aria-label=${t('moves.note')} placeholder=${t('moves.note')} maxlength="1000" value=${note} onInput=${event => setNote(event.target.value)} />
+      ${(asksForMoney || amount) && html`<${Field} id="collected" label=${t('moves.collected')} type="number" min="0" step="0.01" value=${amount} onInput=${event => setAmount(event.target.value)} />`}
       <div class="row">${order.moves.map(
         ({ status_key, name }) =>
           html`<${Button} key=${status_key} isBusy=${move.isBusy} onClick=${() => move.run(status_key)}>${statusName(name)}<//>`,

@@ -26,6 +26,7 @@ import { lookUpRoutes } from './lists/look-up.ts'
 import { merchantOrderRoutes, orderStatusRoutes, staffOrderRoutes } from './lists/order-routes.ts'
 import { webhookRoutes } from './merchant-webhooks/routes.ts'
 import { balanceRoutes } from './money/balance-routes.ts'
+import { parcelMoneyRoutes } from './money/finance-routes.ts'
 import { merchantMoveRoutes, staffMoveRoutes } from './moves/move-routes.ts'
 import { rateGapRoutes } from './rate-gaps/routes.ts'
 import { summaryRoutes } from './reports/summary-routes.ts'
@@ -88,6 +89,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(trackingRoutes, own)
   await app.register(financeRoutes, own)
   await app.register(balanceRoutes, own)
+  await app.register(parcelMoneyRoutes, own)
 }
 
 const registerPublic = async (app: FastifyInstance, own: Dependencies) => {

@@ -3,6 +3,7 @@ import { audit, checks } from './audit.ts'
 import { excerptOf } from './history.ts'
 import { spoilsOfEffects } from './test/effects.ts'
 import { spoilsOfMessages } from './test/messages.ts'
+import { spoilsOfMoney } from './test/money.ts'
 import { spoilsOfOrders } from './test/orders.ts'
 import { spoilsOfPresses } from './test/presses.ts'
 import { any, change, double, find, isKeyed, isUnconfirmed, remove, type Spoils, trueHistory } from './test/spoil.ts'
@@ -11,6 +12,7 @@ import { any, change, double, find, isKeyed, isUnconfirmed, remove, type Spoils,
 const spoils: Record<string, Spoils> = {
   ...spoilsOfEffects,
   ...spoilsOfOrders,
+  ...spoilsOfMoney,
   ...spoilsOfMessages,
   ...spoilsOfPresses,
 }

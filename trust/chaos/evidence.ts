@@ -9,6 +9,10 @@ export interface Evidence {
   /** The steps of all orders, oldest first. */
   readonly timeline: Step[]
   readonly edits: { waybill: string }[]
+  /** The lines of delivered parcels. */
+  readonly money: { waybill: string; cod: number }[]
+  /** Journals whose transfers differ from their lines. */
+  readonly brokenJournals: string[]
   /** Changes as the follower of the feed read them. */
   readonly changes: Change[]
   /** Events that the merchant's endpoints accepted, in the order of their arrival. */

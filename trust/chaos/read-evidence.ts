@@ -1,3 +1,4 @@
+import { checkSql } from '../../services/orders/money/check-ledger.ts'
 import { readArrivals } from '../courier.ts'
 import type { Bed } from './bed.ts'
 import type { Effect, Evidence, GivenUp } from './evidence.ts'
@@ -13,6 +14,7 @@ const ofOrders = {
     from order_events order by event_id`,
   edits: 'select waybill_number as waybill, reason from order_edits order by edit_id',
   acted: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions',
+  money: 'select waybill_number as waybill, cod::float8 as cod from money_lines',
 }
 
 const textOf = (place: number): string =>
@@ -66,6 +68,7 @@ export const readEvidence = async (
   const notifier = await readAll(text => rows('notifier', text), ofNotifier)
   const data = await readArrivals(control)
   const givenUp = await control('/given-up?limit=50000')
+  const [ledger] = await rows('orders', checkSql, ['demo'])
   const { timeline, edits } = orders
   const { messages, optOuts } = notifier
   const effect = (name: unknown, part: unknown): Effect => ({ name: String(name), part: String(part) })
@@ -89,6 +92,8 @@ export const readEvidence = async (
     timeline: timeline as never,
     edits: edits as never,
     acted: orders.acted as never,
+    money: orders.money as never,
+    brokenJournals: ledger?.unequal as never,
     changes: items.map(toChange),
     received: endpoints.names.flatMap((endpoint, n) =>
       (endpoints.receivers[n]?.accepted ?? []).map(({ id, waybill, at, payload, headers }) => ({

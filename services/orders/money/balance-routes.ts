@@ -65,5 +65,5 @@ const sum = (expression: string): string => `coalesce(sum(${expression}), 0)::fl
 const balanceSql = `
   select (select currency from tenants where tenant_id = $1) as currency, count(distinct waybill_number)::int as parcels,
     ${sum('cod')} as collected, ${sum('delivery')} as delivery, ${sum('cod_fee')} as cod_fee, ${sum('return_fee')} as return_fee,
-    ${sum('tax')} as tax, ${sum('withholding')} as withholding, ${sum(netSql)} as balance
-  from money_lines where tenant_id = $1 and merchant_id = $2`
+    ${sum('tax')} as tax, ${sum('withholding')} as withholding, ${sum(netSql('line'))} as balance
+  from money_lines line where tenant_id = $1 and merchant_id = $2`

@@ -22,7 +22,8 @@ export const checkLedger = (pool: pg.Pool, tenant: string): Promise<LedgerCheck>
     return rows[0]
   })
 
-const checkSql = `
+/** Selects a `LedgerCheck`; $1 is the tenant. */
+export const checkSql = `
   with wanted as (${transfersOfLinesSql('(select * from money_lines where tenant_id = $1)')}
   ), found as (
     select journal_id, debit, credit, amount, booked_on from ledger_transfers where tenant_id = $1

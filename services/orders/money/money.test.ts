@@ -163,7 +163,9 @@ t.test('money', async t => {
       const collected =
         kind === 'partly' ? { collected: { [waybill]: { amount: Number(paid), reason: 'Kept one' } } } : {}
       t.equal((await move([waybill], statusOf[kind], collected)).status, 200)
-      const [line] = await rows(`select *, ${netSql} as net from money_lines where waybill_number = $1`, [waybill])
+      const [line] = await rows(`select *, ${netSql('line')} as net from money_lines line where waybill_number = $1`, [
+        waybill,
+      ])
       t.strictSame(numbers(line, ...charges, 'net'), [paid, ...booked.slice(0, 6)].map(Number), example)
     }
   })
@@ -179,6 +181,29 @@ t.test('money', async t => {
       ...{ tax: 85.5, withholding: 50, balance: 1889.5 },
     })
     t.equal((await request('GET', '/api/public/merchant/balance', undefined, { token: staffToken })).status, 401)
+  })
+
+  t.test('a merchant reads the money of single parcels; those of others are missing', async t => {
+    await make(['DM90000081', 'DM90000082'], { ...confirmed, cod: 2500, weight: 1 })
+    t.equal((await move(['DM90000081'], 'key_13', { collected: { DM90000081: { method: 'qr' } } })).status, 200)
+    const numbers = 'DM90000082, DM90000081,DM90000071,DM90000081'
+    const { body } = await get(`/order/finance?waybill_numbers=${encodeURIComponent(numbers)}`)
+    const none = { collected: 0, delivery: 0, cod_fee: 0, return_fee: 0, tax: 0, withholding: 0, owed: 0 }
+    const [{ today }] = await rows(`select (now() at time zone 'Asia/Colombo')::date::text as today`)
+    const amounts = { collected: 2500, delivery: 450, cod_fee: 25, return_fee: 0, tax: 85.5, withholding: 50 }
+    t.strictSame(body, {
+      data: [
+        { waybill_number: 'DM90000082', ...none, method: null, booked_on: null },
+        { waybill_number: 'DM90000081', ...amounts, method: 'qr', owed: 1889.5, booked_on: today },
+      ],
+      missing: ['DM90000071'],
+    })
+    for (const wrong of ['', ',', Array(501).fill('DM1').join()])
+      t.match(await get(`/order/finance?waybill_numbers=${wrong}`), {
+        status: 422,
+        body: { errors: { waybill_numbers: [/./] } },
+      })
+    t.equal((await get('/order/finance')).status, 422)
   })
 
   t.test('the role of the service may neither change nor delete what was booked', async t => {

@@ -1,0 +1,64 @@
+import { createPool } from '@courier/shared/postgres/database.ts'
+import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import type { BenchOptions, Cell, Tools } from './bench.ts'
+import { bookBatches } from './bulk.ts'
+import { measureLoad } from './cpu.ts'
+import type { Measure } from './repeat.ts'
+import type { Side } from './versions.ts'
+
+const path = '/api/staff/order/status'
+/** More orders than can be moved in a measurement. */
+const thousands = 200
+
+/** Measures deliveries, beside the same moves to a status that books no money. */
+const moveCell = ({ load }: Tools, batch: number, connections: number): Cell => {
+  let waybills: string[] | undefined
+  const prepare = async (side: Side, books: 'delivery' | 'nothing'): Promise<Measure> => {
+    waybills ??= (await bookBatches(side, 1000, thousands)).flat()
+    const all = waybills
+    const calls = Array.from({ length: Math.floor(all.length / batch) }, (_, n) => {
+      const waybill_numbers = all.slice(n * batch, (n + 1) * batch)
+      return { path, body: JSON.stringify({ waybill_numbers, status_key: 'key_13' }) }
+    })
+    const headers = { ...side.headers, authorization: `Bearer ${await createStaffToken(side)}` }
+    return async seconds => {
+      await renew(side, books)
+      // Moves begin with the first order again.
+      const measured = await measureLoad(load, side, { kind: 'calls', headers, calls }, connections)(seconds)
+      await expectLines(side, books === 'delivery' ? measured.requestMilliseconds.length * batch : 0)
+      return measured
+    }
+  }
+  return {
+    name: `delivered, batch ${batch}, connections ${connections}`,
+    service: 'orders',
+    unit: 'orders',
+    unitsPerRequest: batch,
+    measure: side => prepare(side, 'delivery'),
+    floors: async side => ({ 'without money': await prepare(side, 'nothing') }),
+  }
+}
+
+/** Makes all orders ready to be delivered, with nothing booked. */
+const renew = async ({ superuser }: Side, books: string): Promise<void> => {
+  await superuser.query('truncate order_events, log, money_lines, ledger_transfers')
+  await superuser.query(`update statuses set books = $1 where status_key = 'key_13'`, [books])
+  await superuser.query(`update orders set status_key = 'key_12' where status_key <> 'key_12'`)
+  await superuser.query('vacuum analyze orders')
+}
+
+const createStaffToken = async ({ databaseUrl, headers }: Side): Promise<string> => {
+  const pool = createPool({ url: databaseUrl, name: 'bench', connections: 1 })
+  const { token } = await createTokenFor(pool, { tenant: headers['x-tenant'] ?? '', staff: 'Ruwan' })
+  await pool.end()
+  return token
+}
+
+/** Requires a line for each parcel that was delivered. */
+const expectLines = async ({ superuser }: Side, expected: number): Promise<void> => {
+  const { rows } = await superuser.query('select count(*)::integer as count from money_lines')
+  if (rows[0].count !== expected) throw new Error(`money_lines has ${rows[0].count} rows, not ${expected}`)
+}
+
+export const moves = ({ batches = [1, 1000], connections }: BenchOptions, tools: Tools): Cell[] =>
+  batches.flatMap(batch => (connections ?? [batch === 1 ? 8 : 1]).map(count => moveCell(tools, batch, count)))
