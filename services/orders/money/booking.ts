@@ -4,15 +4,22 @@ import { transfersOfLinesSql } from './ledger.ts'
 // The part of a move's statement that books money (docs/money.md). It reads the `with` queries `clock` (now, journal_id)
 // and `moved` (merchant_id, waybill_number, cod, weight, delivery_charge). $1 is the tenant, $4 the mover's name.
 
+/**
+ * The newest line of a parcel, of one kind if given; null when there is none. `order by` keeps to the primary key a plan
+ * that was made while the table was empty.
+ */
+const newestLineSql = (kind?: string): string => `(
+            select line_no from money_lines line where line.tenant_id = $1 and line.waybill_number = moved.waybill_number
+              ${kind ? `and kind = '${kind}'` : ''} order by tenant_id, waybill_number, line_no desc limit 1)`
+
 /** The parcels with the company's terms, without those that have a line of this kind: each is booked once. */
 const parcelsSql = (kind: string, columns: string, more = ''): string => `
         select moved.waybill_number, moved.merchant_id, journal_id, (now at time zone time_zone)::date as booked_on, tax_percent, ${columns},
-          1 + (select coalesce(max(line_no), 0) from money_lines line where line.tenant_id = $1 and line.waybill_number = moved.waybill_number) as line_no
+          1 + coalesce(${newestLineSql()}, 0) as line_no
         from moved cross join clock join tenants on tenants.tenant_id = $1
           join merchants on merchants.tenant_id = $1 and merchants.merchant_id = moved.merchant_id
           left join rate_cards on rate_cards.tenant_id = $1 and rate_cards.rate_card = merchants.rate_card ${more}
-        where not exists (
-          select from money_lines line where line.tenant_id = $1 and line.waybill_number = moved.waybill_number and line.kind = '${kind}')`
+        where ${newestLineSql(kind)} is null`
 
 const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name'
 
