@@ -103,7 +103,7 @@ const toItem = ({ service, method, path, operation }: Entry, keep?: Record<strin
         host: [`{{${service}}}`],
         path: raw.slice(1).split('/'),
         query: named('query').map(({ name, description = '' }) => {
-          const isWaybill = name === 'waybill_number' && !operationId.startsWith('list')
+          const isWaybill = /^waybill_numbers?$/.test(name) && !operationId.startsWith('list')
           return { key: name, value: isWaybill ? '{{waybill}}' : '', description, disabled: !isWaybill }
         }),
         variable: named('path').map(({ name, description = '' }) => ({
