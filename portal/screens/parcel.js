@@ -60,10 +60,9 @@ const Moves = ({ order, onMoved }) => {
   const keys = useRef(newKeys())
   const move = useAction(async status_key => {
     const waybill = order.waybill_number
-    const reason = note.trim() && { note: note.trim() }
-    const paid = amount && {
-      collected: { [waybill]: { amount: Number(amount), ...(note.trim() && { reason: note.trim() }) } },
-    }
+    const text = note.trim()
+    const reason = text && { note: text }
+    const paid = amount && { collected: { [waybill]: { amount: Number(amount), ...(text && { reason: text }) } } }
     const body = { waybill_numbers: [waybill], status_key, ...reason, ...paid }
     await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()

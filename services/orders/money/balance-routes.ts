@@ -3,21 +3,14 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { netSql } from './ledger.ts'
-
-const amount = (description: string) => Type.Number({ description })
+import { amountFields, sumsSql } from './amounts.ts'
 
 const Balance = Type.Object(
   {
     currency: Type.String(),
     parcels: Type.Integer({ description: 'Parcels delivered or returned.' }),
-    collected: amount('What recipients paid.'),
-    delivery: amount('Delivery charges.'),
-    cod_fee: amount('Fees on what recipients paid.'),
-    return_fee: amount('Fees of returns.'),
-    tax: amount('Tax on the charges and fees.'),
-    withholding: amount('Withheld for the tax office.'),
-    balance: amount('What the courier company owes you; below zero you owe it.'),
+    ...amountFields,
+    balance: Type.Number({ description: 'What the courier company owes you; below zero you owe it.' }),
   },
   { title: 'Balance' },
 )
@@ -60,10 +53,6 @@ export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async
   )
 }
 
-const sum = (expression: string): string => `coalesce(sum(${expression}), 0)::float8`
-
 const balanceSql = `
-  select (select currency from tenants where tenant_id = $1) as currency, count(distinct waybill_number)::int as parcels,
-    ${sum('cod')} as collected, ${sum('delivery')} as delivery, ${sum('cod_fee')} as cod_fee, ${sum('return_fee')} as return_fee,
-    ${sum('tax')} as tax, ${sum('withholding')} as withholding, ${sum(netSql('line'))} as balance
+  select (select currency from tenants where tenant_id = $1) as currency, count(distinct waybill_number)::int as parcels, ${sumsSql('balance')}
   from money_lines line where tenant_id = $1 and merchant_id = $2`

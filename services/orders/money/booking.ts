@@ -50,7 +50,7 @@ const returnLinesSql = `
     ) parcel
     where fee > 0 returning *`
 
-/** The `with` queries that book what a move to a status does; nothing for one that books nothing. */
+/** The `with` queries that book what a move to a status does; empty for a status that books nothing. */
 export const bookingSql = (booking: Booking): string =>
   booking === 'nothing'
     ? ''

@@ -5,7 +5,7 @@ import type { Tx } from '../database/tables.ts'
 import { transfersOfLinesSql } from './ledger.ts'
 
 /** What the check compared, and the journals and parcels that break a rule of docs/money.md. */
-export interface LedgerCheck {
+interface LedgerCheck {
   readonly lines: number
   readonly transfers: number
   /** Journals whose transfers differ from the sums of their lines. */

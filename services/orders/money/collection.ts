@@ -2,14 +2,15 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { textPattern } from '@courier/shared/lists/filters.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Booking } from '../statuses/statuses.ts'
+import { isInHundredths } from './ledger.ts'
 
 /** How recipients pay. Only cash stays with the person who collected it. */
-export const methods = ['cash', 'card', 'qr', 'transfer'] as const
+const methods = ['cash', 'card', 'qr', 'transfer'] as const
 
 const someText = (maxLength: number, must: string) =>
   Type.String({ maxLength, pattern: `^(?=.*\\S)${textPattern.slice(1)}`, must })
 
-/** The most waybills of no use that a response names. */
+/** A response names at most so many waybills that the move does not have. */
 const maxForeign = 100
 const mostCollected = 9_999_999_999.99
 
@@ -72,7 +73,7 @@ export const checkCollection = (
   for (const waybill of waybills) {
     const { amount, reason } = collected[waybill] ?? {}
     const cod = cods.get(waybill) ?? 0
-    if (amount !== undefined && Number(amount.toFixed(2)) !== amount)
+    if (amount !== undefined && !isInHundredths(amount))
       errors[`collected.${waybill}.amount`] = [`The amount ${amount} has more than two decimals.`]
     else if (amount === undefined && booking === 'partial_delivery' && cod > 0)
       errors[`collected.${waybill}.amount`] = [`State what was collected for ${waybill}; its COD is ${cod}.`]
@@ -84,7 +85,7 @@ export const checkCollection = (
   return errors
 }
 
-/** The columns of `given` in `deliveryLinesSql`, in its order. */
+/** Returns the columns of `given` in `deliveryLinesSql`, in its order. */
 export const collectionParameters = ({ collected }: Collection): unknown[] => {
   const given = Object.entries(collected)
   return [

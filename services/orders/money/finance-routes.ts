@@ -4,22 +4,18 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { isWaybill } from '../tracking/read-orders.ts'
-import { netSql } from './ledger.ts'
+import { amountFields, sumsSql } from './amounts.ts'
 
 const maxNumbers = 500
+/** A waybill has at most 50 characters, and a comma after it. */
 const maxLength = maxNumbers * 51
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
 const ParcelMoney = Type.Object(
   {
     waybill_number: Type.String(),
-    collected: Type.Number({ description: 'What the recipient paid.' }),
+    ...amountFields,
     method: nullable('cash, card, qr or transfer; null: nothing was paid.'),
-    delivery: Type.Number(),
-    cod_fee: Type.Number(),
-    return_fee: Type.Number(),
-    tax: Type.Number(),
-    withholding: Type.Number(),
     owed: Type.Number({ description: 'What the courier company owes you for the parcel; below zero you owe it.' }),
     booked_on: nullable('The day of the delivery or return; null: nothing is booked yet.'),
   },
@@ -79,12 +75,8 @@ const readNumbers = (text: string): string[] => {
   return [...new Set(numbers)]
 }
 
-const sum = (expression: string): string => `coalesce(sum(${expression}), 0)::float8`
-
 const parcelMoneySql = `
-  select waybill_number, ${sum('line.cod')} as collected, max(method) as method, ${sum('delivery')} as delivery,
-    ${sum('cod_fee')} as cod_fee, ${sum('return_fee')} as return_fee, ${sum('tax')} as tax,
-    ${sum('withholding')} as withholding, ${sum(netSql('line'))} as owed, max(booked_on)::text as booked_on
+  select waybill_number, max(method) as method, max(booked_on)::text as booked_on, ${sumsSql('owed')}
   from orders left join money_lines line using (tenant_id, waybill_number)
   where tenant_id = $1 and orders.merchant_id = $2 and waybill_number = any($3::text[])
   group by waybill_number`

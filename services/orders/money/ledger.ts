@@ -15,5 +15,8 @@ export const transfersOfLinesSql = (lines: string): string => `
     ) as transfer (debit, credit, amount)
     where amount > 0 group by 1, 2, 3, 5`
 
-/** What the merchant is owed for a line; `line` is its alias. */
-export const netSql = (line: string): string => `${line}.cod - delivery - cod_fee - return_fee - tax - withholding`
+/** What the merchant is owed for a line, `line`. */
+export const netSql = 'line.cod - delivery - cod_fee - return_fee - tax - withholding'
+
+/** An amount is booked in hundredths: returns false for one with more than two decimals. */
+export const isInHundredths = (amount: number): boolean => Number(amount.toFixed(2)) === amount

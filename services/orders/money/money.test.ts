@@ -163,9 +163,7 @@ t.test('money', async t => {
       const collected =
         kind === 'partly' ? { collected: { [waybill]: { amount: Number(paid), reason: 'Kept one' } } } : {}
       t.equal((await move([waybill], statusOf[kind], collected)).status, 200)
-      const [line] = await rows(`select *, ${netSql('line')} as net from money_lines line where waybill_number = $1`, [
-        waybill,
-      ])
+      const [line] = await rows(`select *, ${netSql} as net from money_lines line where waybill_number = $1`, [waybill])
       t.strictSame(numbers(line, ...charges, 'net'), [paid, ...booked.slice(0, 6)].map(Number), example)
     }
   })

@@ -2,6 +2,7 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, required, validationErrors } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { isInHundredths } from '../money/ledger.ts'
 import { merchantStatusKeys } from '../statuses/statuses.ts'
 import { MerchantsFile, TenantFile } from './tenant-file.ts'
 
@@ -109,7 +110,7 @@ const checkRateCards = ({ states, rate_cards }: TenantFile, add: Add): void => {
 }
 
 const checkDecimals = (price: number | undefined, path: string, add: Add): void => {
-  if (price !== undefined && Number(price.toFixed(2)) !== price) add(path, 'The price has more than two decimals.')
+  if (price !== undefined && !isInHundredths(price)) add(path, 'The price has more than two decimals.')
 }
 
 const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities: Set<number>, add: Add): void => {
