@@ -1,9 +1,10 @@
 /** The roles of staff, which decide what each person may do (docs/staff/staff.md#roles). */
-export const staffRoles = ['viewer', 'dispatcher', 'messenger', 'admin'] as const
+export const staffRoles = ['viewer', 'dispatcher', 'messenger', 'accounts', 'admin'] as const
 export type StaffRole = (typeof staffRoles)[number]
 
 const dispatch: readonly StaffRole[] = ['dispatcher', 'admin']
 const message: readonly StaffRole[] = ['messenger', 'admin']
+const account: readonly StaffRole[] = ['accounts', 'admin']
 const administrate: readonly StaffRole[] = ['admin']
 
 type Roles = Readonly<Record<string, readonly StaffRole[]>>

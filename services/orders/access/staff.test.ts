@@ -132,7 +132,7 @@ t.test('the commands add, list, change and deactivate staff, and the audit names
   for (const [request, sentence] of [
     [nimali, /already/],
     [{ ...nimali, email: 'b@courier.example' }, /nimali@courier.example .* has the name Nimali Silva already/],
-    [{ ...nimali, role: 'boss' }, /viewer, dispatcher, messenger, admin, not boss/],
+    [{ ...nimali, role: 'boss' }, /viewer, dispatcher, messenger, accounts, admin, not boss/],
     [{ ...nimali, email: 'b' }, /--email/],
     [{ ...nimali, email: 'b@courier.example', name: 'A\nB' }, /--name/],
     [{ ...nimali, tenant: 'nowhere' }, /no tenant nowhere/],

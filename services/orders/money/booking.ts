@@ -1,5 +1,5 @@
 import type { Booking } from '../statuses/statuses.ts'
-import { transfersOfLinesSql } from './ledger.ts'
+import { transfersOfMovesSql } from './ledger.ts'
 
 // The part of a move's statement that books money (docs/money.md). It reads the `with` queries `clock` (now, journal_id)
 // and `moved` (merchant_id, waybill_number, cod, weight, delivery_charge). $1 is the tenant, $4 the mover's name.
@@ -57,5 +57,5 @@ export const bookingSql = (booking: Booking): string =>
     : `, lines as (${booking === 'return' ? returnLinesSql : deliveryLinesSql}
   ), transfers as (
     insert into ledger_transfers (tenant_id, journal_id, debit, credit, amount, booked_on)
-    select $1, journal_id, debit, credit, amount, booked_on from (${transfersOfLinesSql('lines')}) transfer returning tenant_id
+    select $1, journal_id, debit, credit, amount, booked_on from (${transfersOfMovesSql('lines')}) transfer returning tenant_id
   )`

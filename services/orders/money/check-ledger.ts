@@ -2,7 +2,7 @@ import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { transfersOfLinesSql } from './ledger.ts'
+import { transfersOfAllSql } from './ledger.ts'
 
 /** What the check compared, and the journals and parcels that break a rule of docs/money.md. */
 interface LedgerCheck {
@@ -24,7 +24,7 @@ export const checkLedger = (pool: pg.Pool, tenant: string): Promise<LedgerCheck>
 
 /** Selects a `LedgerCheck`; $1 is the tenant. */
 export const checkSql = `
-  with wanted as (${transfersOfLinesSql('(select * from money_lines where tenant_id = $1)')}
+  with wanted as (${transfersOfAllSql()}
   ), found as (
     select journal_id, debit, credit, amount, booked_on from ledger_transfers where tenant_id = $1
   )
