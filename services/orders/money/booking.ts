@@ -5,21 +5,25 @@ import { transfersOfMovesSql } from './ledger.ts'
 // and `moved` (merchant_id, waybill_number, cod, weight, delivery_charge). $1 is the tenant, $4 the mover's name.
 
 /**
- * The newest line of a parcel, of one kind if given; null when there is none. `order by` keeps to the primary key a plan
- * that was made while the table was empty.
+ * The kinds of a parcel's lines, in their order. `order by` keeps to the primary key a plan that was made while the table was
+ * empty; `offset 0` has it read once.
  */
-const newestLineSql = (kind?: string): string => `(
-            select line_no from money_lines line where line.tenant_id = $1 and line.waybill_number = moved.waybill_number
-              ${kind ? `and kind = '${kind}'` : ''} order by tenant_id, waybill_number, line_no desc limit 1)`
+const kindsSql = `cross join lateral (
+            select array(
+              select kind from money_lines line where line.tenant_id = $1 and line.waybill_number = moved.waybill_number
+              order by tenant_id, waybill_number, line_no
+            ) as kinds offset 0
+          ) booked`
 
-/** The parcels with the company's terms, without those that have a line of this kind: each is booked once. */
-const parcelsSql = (kind: string, columns: string, more = ''): string => `
+/** The parcels with the company's terms, without those with a line of this kind that was not reversed: each is booked once. */
+const parcelsSql = (kind: string, reversal: string, columns: string, more = ''): string => `
         select moved.waybill_number, moved.merchant_id, journal_id, (now at time zone time_zone)::date as booked_on, tax_percent, ${columns},
-          1 + coalesce(${newestLineSql()}, 0) as line_no
+          1 + cardinality(kinds) as line_no
         from moved cross join clock join tenants on tenants.tenant_id = $1
           join merchants on merchants.tenant_id = $1 and merchants.merchant_id = moved.merchant_id
           left join rate_cards on rate_cards.tenant_id = $1 and rate_cards.rate_card = merchants.rate_card ${more}
-        where ${newestLineSql(kind)} is null`
+          ${kindsSql}
+        where cardinality(array_positions(kinds, '${kind}')) = cardinality(array_positions(kinds, '${reversal}'))`
 
 const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name'
 
@@ -34,6 +38,7 @@ const deliveryLinesSql = `
         case when paid > 0 then coalesce(given_method, 'cash') end as method
       from (${parcelsSql(
         'delivered',
+        'delivery_reversed',
         `moved.delivery_charge, coalesce(given.amount, moved.cod) as paid, given.reason,
           given.method as given_method, withholding_percent, coalesce(cod_fee_percent, 0) as fee_percent, coalesce(cod_fee_min, 0) as fee_min`,
         `left join unnest($9::text[], $10::numeric[], $11::text[], $12::text[]) as given (waybill_number, amount, method, reason)
@@ -46,7 +51,7 @@ const deliveryLinesSql = `
 const returnLinesSql = `
     insert into money_lines (${common}, return_fee)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, 2), booked_on, $4, fee
-    from (${parcelsSql('returned', 'return_fee + greatest(ceil(moved.weight)::integer - 1, 0) * each_return_kg as fee')}
+    from (${parcelsSql('returned', 'return_reversed', 'return_fee + greatest(ceil(moved.weight)::integer - 1, 0) * each_return_kg as fee')}
     ) parcel
     where fee > 0 returning *`
 

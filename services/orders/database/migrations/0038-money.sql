@@ -37,7 +37,6 @@ create table money_lines (
   staff_name text,
   constraint money_lines_pkey primary key (tenant_id, waybill_number, line_no)
 );
-create index money_lines_by_merchant on money_lines (tenant_id, merchant_id);
 
 -- One row for each pair of accounts of a journal: rider:NAME, clearing, merchant:ID, delivery_revenue, returns_revenue and tax.
 create table ledger_transfers (
