@@ -26,6 +26,7 @@ import { lookUpRoutes } from './lists/look-up.ts'
 import { merchantOrderRoutes, orderStatusRoutes, staffOrderRoutes } from './lists/order-routes.ts'
 import { webhookRoutes } from './merchant-webhooks/routes.ts'
 import { balanceRoutes } from './money/balance-routes.ts'
+import { cashRoutes } from './money/cash-routes.ts'
 import { parcelMoneyRoutes } from './money/finance-routes.ts'
 import { merchantMoveRoutes, staffMoveRoutes } from './moves/move-routes.ts'
 import { rateGapRoutes } from './rate-gaps/routes.ts'
@@ -112,4 +113,5 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(merchantListRoutes, own)
   await app.register(rateGapRoutes, own)
   await app.register(customerRequestRoutes, own)
+  await app.register(cashRoutes, own)
 }

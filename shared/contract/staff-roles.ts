@@ -26,6 +26,11 @@ const ofOrders: Roles = {
   printAnyLabel: dispatch,
   printAnyLabels: dispatch,
   printRunSheet: dispatch,
+  getCash: account,
+  listHandovers: account,
+  handOverCash: account,
+  settleHandover: account,
+  depositCash: account,
 }
 
 const ofNotifier: Roles = {

@@ -41,6 +41,7 @@ export type Action =
   | `conversation.${'opted_out' | 'opted_in'}`
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
+  | `cash.${'handed_over' | 'settled' | 'deposited'}`
   | `archive.${'written'}`
 
 /** The table `audit` of both services. */

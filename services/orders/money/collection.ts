@@ -15,6 +15,22 @@ const maxForeign = 100
 const mostCollected = 9_999_999_999.99
 
 export const CollectedBy = someText(200, 'be the name of a person')
+export const Reason = someText(500, 'be text of at most 500 characters')
+
+/** An amount that a request states, in the tenant's currency. */
+export const Amount = Type.Number({
+  minimum: 0,
+  maximum: mostCollected,
+  must: `be an amount from 0 to ${mostCollected} with at most two decimals`,
+})
+
+export const Waybills = Type.Array(
+  Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$', must: 'be a waybill number' }),
+  {
+    minItems: 1,
+    maxItems: 5000,
+  },
+)
 
 export const Collected = Type.Record(
   Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$' }),
@@ -34,7 +50,7 @@ export const Collected = Type.Record(
           { description: 'Without it cash.', must: `be ${methods.join(', ')}` },
         ),
       ),
-      reason: Type.Optional(someText(500, 'be text of at most 500 characters')),
+      reason: Type.Optional(Reason),
     },
     { additionalProperties: false },
   ),

@@ -1,0 +1,113 @@
+import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
+import { errorResponses, type FieldErrors, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { claimKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type pg from 'pg'
+import type { Tables, Tx } from '../database/tables.ts'
+import { isInHundredths } from './ledger.ts'
+
+/** A request that changes money, of staff or of a merchant. */
+export interface Call<Body> {
+  readonly tenant: string
+  /** null: staff. */
+  readonly merchantId: string | null
+  readonly by: Actor
+  readonly params: Readonly<Record<string, string>>
+  readonly body: Body
+}
+
+export type Acted<Data> =
+  /** `objects` are named in the audit; without any the request changed nothing. */
+  | { kind: 'done'; data: Data; objects: readonly string[] }
+  | { kind: 'refused'; errors: FieldErrors }
+  /** There is no such handover, invoice, … */
+  | { kind: 'unknown'; what: string }
+
+export const refuse = (path: string, sentence: string): { kind: 'refused'; errors: FieldErrors } => ({
+  kind: 'refused',
+  errors: { [path]: [sentence] },
+})
+
+export interface ActionRoute<Body extends TObject, Data extends TSchema> {
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly tag: 'staff' | 'orders'
+  readonly params?: TObject
+  readonly body: Body
+  readonly message: string
+  readonly data: Data
+  readonly example: NoInfer<Static<Data>>
+  readonly action: Action
+  readonly act: (tx: Tx, call: Call<Static<Body>>) => Promise<Acted<NoInfer<Static<Data>>>>
+  /** Called after the commit. */
+  readonly onDone?: ((tenant: string) => void) | undefined
+}
+
+const maxBytes = 524_288
+const failures = errorResponses(400, 401, 404, 405, 409, 413, 415, 422, 429, 503)
+
+/** Adds a POST that acts in one transaction, once for its Idempotency-Key, with its entries in the audit. */
+export const addAction = <Body extends TObject, Data extends TSchema>(
+  app: FastifyInstance,
+  pool: pg.Pool,
+  route: ActionRoute<Body, Data>,
+): void => {
+  const { path, operationId, summary, description, tag, params, body, message, data, example } = route
+  const response = Type.Object({ message: Type.String(), data }, { examples: [{ message, data: example }] })
+  const schema = {
+    ...{ tags: [tag], operationId, summary, security: [{ token: [] }], headers: IdempotentHeaders, body },
+    ...(description && { description }),
+    ...(params && { params }),
+    response: { 200: response, ...failures },
+  }
+  app.post(path, { bodyLimit: maxBytes, schema }, async (request, reply) => {
+    const { tenant, actor: by } = request.merchant ?? request.staff
+    const merchantId = request.merchant?.merchantId ?? null
+    refuseFractions(request.body as object)
+    const wanted = request.params as Record<string, string>
+    const key = readIdempotencyKey(request, [tag, merchantId, operationId, ...Object.values(wanted)].join(' '))
+    const call = { tenant, merchantId, by, params: wanted, body: request.body as Static<Body> }
+    const done = await inTenant<
+      Tables,
+      Acted<unknown> | { kind: 'running' | 'other_body' | 'replayed'; data?: unknown }
+    >(
+      pool,
+      tenant,
+      async tx => {
+        const claim = key && (await claimKey(tx, tenant, key))
+        if (claim?.kind === 'finished') return { kind: 'replayed', data: JSON.parse(claim.result[0] ?? 'null') }
+        if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
+        const acted = await route.act(tx, call)
+        if (acted.kind !== 'done') return acted
+        if (acted.objects.length > 0) await audit(tx, tenant, by, route.action, acted.objects)
+        if (key) await insertKey(tx, tenant, key, [JSON.stringify(acted.data)])
+        return acted
+      },
+      { keeps: ({ kind }) => kind === 'done' },
+    )
+    if (done.kind === 'refused') throw invalid(done.errors)
+    if (done.kind === 'unknown') throw notFound(done.what)
+    if (done.kind === 'running' || done.kind === 'other_body') throw keyRefused(done.kind, 'request')
+    markReplayed(reply, done.kind === 'replayed')
+    if (done.kind === 'done' && done.objects.length > 0) {
+      request.log.info({ objects: done.objects.length }, route.action)
+      route.onDone?.(tenant)
+    }
+    return { message, data: done.data }
+  })
+}
+
+/** Amounts are in hundredths; no other number of a body has a fraction. */
+const refuseFractions = (body: object): void => {
+  const errors = Object.entries(body).flatMap(([path, value]) =>
+    typeof value === 'number' && !isInHundredths(value)
+      ? [[path, [`The ${path} ${value} has more than two decimals.`]]]
+      : [],
+  )
+  if (errors.length > 0) throw invalid(Object.fromEntries(errors))
+}

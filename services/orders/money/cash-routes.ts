@@ -1,0 +1,218 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
+import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { isoTime } from '../database/iso-time.ts'
+import { addAction } from './action.ts'
+import { Handover, handOver, handoverColumns, settleHandover } from './cash.ts'
+import { Amount, CollectedBy, Reason, Waybills } from './collection.ts'
+import { Deposit, deposit, isUnbankedSql, otherAtOfficeSql } from './deposits.ts'
+import { hasLaterSql } from './parcels.ts'
+
+const tag = 'staff' as const
+const security = [{ token: [] }]
+const failures = errorResponses(400, 401, 405, 422, 429, 503)
+
+const exampleHandover: Static<typeof Handover> = {
+  ...{
+    handover_id: 7,
+    collected_by: 'Nimal',
+    waybill_numbers: ['DM00000001'],
+    expected: 2500,
+    debt: 0,
+    declared: 2500,
+  },
+  ...{ counted: 2000, state: 'open', note: null, taken_by: 'Chamari', taken_at: '2026-02-19T18:04:11.000000Z' },
+  ...{ settled_by: null, settled_at: null, settle_reason: null },
+}
+
+const Lying = Type.Object({
+  parcels: Type.Integer(),
+  amount: Type.Number(),
+  since: Type.Union([Type.String(), Type.Null()]),
+})
+const Cash = Type.Object(
+  {
+    currency: Type.String(),
+    ceiling: Type.Union([Type.Number(), Type.Null()]),
+    people: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        ...Lying.properties,
+        debt: Type.Number({ description: 'Owed from earlier handovers.' }),
+        above_ceiling: Type.Boolean(),
+      }),
+    ),
+    office: Type.Object({ ...Lying.properties }, { description: 'With debts that were paid, less what was missing.' }),
+    clearing: Type.Object(
+      { ...Lying.properties },
+      { description: 'Paid by card, QR or transfer, and not yet in the bank.' },
+    ),
+  },
+  { title: 'Cash' },
+)
+const since = '2026-02-19T09:12:44.000000Z'
+const exampleCash: Static<typeof Cash> = {
+  currency: 'LKR',
+  ceiling: 50000,
+  people: [{ name: 'Nimal', parcels: 12, amount: 31000, since, debt: 500, above_ceiling: false }],
+  office: { parcels: 40, amount: 96400, since },
+  clearing: { parcels: 3, amount: 7200, since },
+}
+
+const HandoverQuery = listQuery({}, { state: oneOf(['open', 'cleared', 'owed', 'written_off'], 'Without it all.') })
+const HandoverParams = Type.Object({ handover_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
+
+/** Takes cash of riders and brings it to the bank, for staff. */
+export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  acceptJson(app)
+  app.get(
+    '/cash',
+    {
+      schema: {
+        ...{ tags: [tag], operationId: 'getCash', summary: 'Who holds how much cash since when', security },
+        response: { 200: Type.Object({ data: Cash }, { examples: [{ data: exampleCash }] }), ...failures },
+      },
+    },
+    async ({ staff: { tenant } }) => {
+      const [data] = await readInTenant<Static<typeof Cash>>(pool, tenant, {
+        name: 'read_cash',
+        text: cashSql,
+        values: [tenant],
+      })
+      return { data: data as Static<typeof Cash> }
+    },
+  )
+
+  app.get(
+    '/cash/handover',
+    {
+      schema: {
+        ...{ tags: [tag], operationId: 'listHandovers', summary: 'The newest 100 handovers, newest first', security },
+        querystring: HandoverQuery.schema,
+        response: {
+          200: Type.Object({ data: Type.Array(Handover) }, { examples: [{ data: [exampleHandover] }] }),
+          ...failures,
+        },
+      },
+    },
+    async ({ staff: { tenant }, query }) => {
+      const { state = null } = HandoverQuery.read(query)
+      const wanted = { name: 'list_handovers', text: handoversSql, values: [tenant, state] }
+      return { data: await readInTenant<Static<typeof Handover>>(pool, tenant, wanted) }
+    },
+  )
+
+  addAction(app, pool, {
+    ...{ path: '/cash/handover', operationId: 'handOverCash', tag, message: 'Cash Handed Over Successfully' },
+    summary: 'Take the cash that a person collected',
+    description: 'The handover stays open, and clears nothing, while expected, declared and counted sums differ.',
+    body: Type.Object(
+      {
+        collected_by: CollectedBy,
+        waybill_numbers: Type.Optional({ ...Waybills, description: 'Without it all that the person holds and owes.' }),
+        declared: { ...Amount, description: 'What the person says to hand over.' },
+        counted: { ...Amount, description: 'What you counted.' },
+        note: Type.Optional(Reason),
+      },
+      {
+        title: 'NewHandover',
+        additionalProperties: false,
+        examples: [{ collected_by: 'Nimal', declared: 2500, counted: 2500 }],
+      },
+    ),
+    ...{ data: Handover, example: exampleHandover, action: 'cash.handed_over' },
+    act: (tx, { tenant, by, body: { collected_by, waybill_numbers, declared, counted, note } }) =>
+      handOver(tx, tenant, by.name, {
+        collectedBy: collected_by.trim(),
+        waybills: waybill_numbers ? [...new Set(waybill_numbers)] : null,
+        ...{ declared, counted, note: note?.trim() ?? null },
+      }),
+  })
+
+  addAction(app, pool, {
+    ...{
+      path: '/cash/handover/:handover_id/settle',
+      operationId: 'settleHandover',
+      tag,
+      message: 'Handover Settled Successfully',
+    },
+    summary: 'Decide about a handover whose sums differ',
+    description: 'Somebody other than who took it decides: the person owes the difference, or it is written off.',
+    params: HandoverParams,
+    body: Type.Object(
+      {
+        settle_as: Type.Union([Type.Literal('owed'), Type.Literal('written_off')], { must: 'be owed or written_off' }),
+        reason: Reason,
+      },
+      {
+        title: 'Settlement',
+        additionalProperties: false,
+        examples: [{ settle_as: 'owed', reason: 'He pays on Friday' }],
+      },
+    ),
+    ...{ data: Handover, example: exampleHandover, action: 'cash.settled' },
+    act: (tx, { tenant, by, params: { handover_id: id = '' }, body: { settle_as: settleAs, reason } }) =>
+      settleHandover(tx, tenant, by.name, { id, settleAs, reason: reason.trim() }),
+  })
+
+  addAction(app, pool, {
+    ...{ path: '/cash/deposit', operationId: 'depositCash', tag, message: 'Cash Deposited Successfully' },
+    summary: 'Book what was brought to the bank',
+    description: 'The same bank_reference and amount again is the same deposit.',
+    body: Type.Object(
+      {
+        amount: Amount,
+        bank_reference: Reason,
+        waybill_numbers: Type.Optional({ ...Waybills, description: 'Without it all cash at the office.' }),
+      },
+      { title: 'NewDeposit', additionalProperties: false, examples: [{ amount: 96400, bank_reference: 'BOC 4711' }] },
+    ),
+    data: Deposit,
+    example: {
+      deposit_id: '0199c0de-0000-7000-8000-000000000001',
+      amount: 96400,
+      parcels: 40,
+      bank_reference: 'BOC 4711',
+    },
+    action: 'cash.deposited',
+    act: (tx, { tenant, by, body: { amount, bank_reference, waybill_numbers } }) =>
+      deposit(tx, tenant, by.name, {
+        ...{ amount, reference: bank_reference.trim() },
+        waybills: waybill_numbers ? [...new Set(waybill_numbers)] : null,
+      }),
+  })
+}
+
+const handoversSql = `
+  select ${handoverColumns} from cash_handovers where tenant_id = $1 and ($2::text is null or state = $2)
+  order by cash_handovers.handover_id desc limit 100`
+
+const lyingSql = (rest = '0'): string =>
+  `count(waybill_number)::int as parcels, (coalesce(sum(cod), 0) + ${rest})::float8 as amount, ${isoTime('min(at)')} as since`
+
+const cashSql = `
+  with lying as (
+    select cash_account, waybill_number, cod, ${isUnbankedSql} as is_here, uuid_extract_timestamp(journal_id) as at
+    from money_lines line
+    where tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0 and not ${hasLaterSql('delivery_reversed')}
+  ), debts as (
+    select collected_by as name,
+      sum(case state when 'owed' then expected - counted else 0 end - case when journal_id is null then 0 else debt end)::float8 as debt
+    from cash_handovers where tenant_id = $1 group by 1
+  ), people as (
+    select coalesce(held.name, debts.name) as name, coalesce(parcels, 0) as parcels, coalesce(amount, 0) as amount, since,
+      coalesce(debt, 0) as debt, coalesce(amount, 0) > coalesce(cash_ceiling, 'infinity') as above_ceiling
+    from (
+      select substr(cash_account, 7) as name, ${lyingSql()} from lying where cash_account <> 'clearing' and not is_here group by 1
+    ) held full join debts on debts.name = held.name cross join tenants
+    where tenants.tenant_id = $1 and (parcels > 0 or debt <> 0)
+  )
+  select currency, cash_ceiling::float8 as ceiling,
+    coalesce((select json_agg(people order by amount desc, name) from people), '[]') as people,
+    (select to_json(office) from (select ${lyingSql(`(${otherAtOfficeSql})`)} from lying where is_here and cash_account <> 'clearing') office) as office,
+    (select to_json(clearing) from (select ${lyingSql()} from lying where cash_account = 'clearing') clearing) as clearing
+  from tenants where tenant_id = $1`

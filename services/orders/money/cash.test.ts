@@ -1,0 +1,146 @@
+import { deepStrictEqual } from 'node:assert'
+import t from 'tap'
+import { ordersFixture } from '../test/orders-fixture.ts'
+import { tenantFile } from '../test/tenant.ts'
+import { checkLedger } from './check-ledger.ts'
+
+const statuses = [
+  { key: 'key_1', moves: ['key_2'] },
+  { key: 'key_2', moves: ['key_3', 'key_13'] },
+  { key: 'key_3', moves: [] },
+  { key: 'key_13', moves: [] },
+]
+
+t.test('cash', async t => {
+  const { make, move, request, staffOf, staffGet, pool, rows } = await ordersFixture(t, {
+    file: { ...tenantFile(), statuses },
+  })
+  const [cashier, manager] = [await staffOf('Chamari'), await staffOf('Ruwan')]
+  const post = (path: string, body: object, token = cashier, headers = {}) =>
+    request('POST', `/api/staff/cash/${path}`, body, { token, headers })
+  const deliver = async (waybills: string[], collected_by: string, collected = {}) => {
+    await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    t.equal((await move(waybills, 'key_13', { collected_by, collected })).status, 200)
+  }
+  const cash = async () => (await staffGet('/cash')).body.data
+  const personOf = async (name: string) =>
+    (await cash()).people.find((person: { name: string }) => person.name === name)
+  t.afterEach(async () => {
+    const { unequal, doubled } = await checkLedger(pool, 'demo')
+    deepStrictEqual([unequal, doubled], [[], []])
+  })
+
+  t.test('a person hands over all that they hold, and it goes to the bank', async t => {
+    await deliver(['DM91000001', 'DM91000002'], 'Nimal')
+    t.match(await personOf('Nimal'), { parcels: 2, amount: 2000, debt: 0, above_ceiling: false, since: /Z$/ })
+    const done = await post('handover', { collected_by: 'Nimal', declared: 2000, counted: 2000 })
+    t.equal(done.status, 200, JSON.stringify(done.body))
+    t.match(done.body.data, { state: 'cleared', expected: 2000, taken_by: 'Chamari', settled_by: null })
+    t.equal(await personOf('Nimal'), undefined)
+    t.match((await cash()).office, { parcels: 2, amount: 2000 })
+    const wrong = await post('deposit', { amount: 1999.99, bank_reference: 'BOC 1' })
+    t.strictSame(wrong.body.errors, {
+      amount: ['The amount 1999.99 is not 2000, which lies there. Name the waybill_numbers of a part.'],
+    })
+    const banked = await post('deposit', { amount: 2000, bank_reference: 'BOC 1' })
+    t.match(banked.body.data, { amount: 2000, parcels: 2, bank_reference: 'BOC 1' })
+    t.strictSame(
+      (await post('deposit', { amount: 2000, bank_reference: 'BOC 1' })).body,
+      banked.body,
+      'once for its reference',
+    )
+    t.equal((await post('deposit', { amount: 1, bank_reference: 'BOC 1' })).status, 422)
+    t.match(await cash(), { office: { parcels: 0, amount: 0, since: null }, people: [] })
+    t.equal(
+      (await post('handover', { collected_by: 'Nimal', declared: 0, counted: 0 })).body.errors.collected_by[0],
+      'Nimal holds no cash.',
+    )
+  })
+
+  t.test(
+    'a handover that is short clears nothing until a second person decides; what is owed comes with the next',
+    async t => {
+      await deliver(['DM91000011', 'DM91000012'], 'Sunil')
+      const { data } = (await post('handover', { collected_by: 'Sunil', declared: 2000, counted: 1800 })).body
+      t.match(data, { state: 'open', expected: 2000 })
+      t.match(await personOf('Sunil'), { amount: 2000 })
+      const again = await post('handover', { collected_by: 'Sunil', declared: 2000, counted: 2000 })
+      t.match(again.body.errors, {
+        collected_by: [`Settle handover ${data.handover_id} of Sunil first: its sums differ.`],
+      })
+      const settle = (body: object, token?: string) => post(`handover/${data.handover_id}/settle`, body, token)
+      t.equal((await settle({ settle_as: 'owed', reason: 'Friday' })).status, 422, 'not by who took it')
+      t.match((await settle({ settle_as: 'owed', reason: 'Friday' }, manager)).body.data, {
+        state: 'owed',
+        settled_by: 'Ruwan',
+      })
+      t.equal((await settle({ settle_as: 'owed', reason: 'Friday' }, manager)).status, 422, 'once')
+      t.match(await personOf('Sunil'), { parcels: 0, amount: 0, debt: 200 })
+      t.match((await cash()).office, { parcels: 2, amount: 1800 })
+      const paid = await post('handover', { collected_by: 'Sunil', declared: 200, counted: 200 })
+      t.match(paid.body.data, { state: 'cleared', expected: 200, debt: 200, waybill_numbers: [] })
+      t.equal(await personOf('Sunil'), undefined)
+      t.equal((await post('deposit', { amount: 2000, bank_reference: 'BOC 2' })).status, 200)
+      t.match((await cash()).office, { parcels: 0, amount: 0 })
+    },
+  )
+
+  t.test('what was counted too much or too little is written off', async t => {
+    await deliver(['DM91000021'], 'Kasun')
+    const { data } = (await post('handover', { collected_by: 'Kasun', declared: 1050, counted: 1050 })).body
+    t.equal(
+      (await post(`handover/${data.handover_id}/settle`, { settle_as: 'written_off', reason: 'A tip' }, manager))
+        .status,
+      200,
+    )
+    t.equal(await personOf('Kasun'), undefined)
+    t.equal((await post('deposit', { amount: 1050, bank_reference: 'BOC 3' })).status, 200)
+    const found = await rows(
+      `select debit, credit, amount::float8 from ledger_transfers where 'differences' in (debit, credit)`,
+    )
+    t.strictSame(found, [{ debit: 'office', credit: 'differences', amount: 50 }])
+  })
+
+  t.test('of 20 handovers of one person at once one clears; a part is named by its waybills', async t => {
+    await deliver(['DM91000031', 'DM91000032', 'DM91000033'], 'Amal')
+    const part = { collected_by: 'Amal', declared: 1000, counted: 1000, waybill_numbers: ['DM91000031'] }
+    t.match((await post('handover', part)).body.data, { state: 'cleared', expected: 1000, debt: 0 })
+    t.match((await post('handover', part)).body.errors, {
+      'waybill_numbers.0': ['Amal holds no cash of DM91000031: leave it out, or name who does.'],
+    })
+    const all = { collected_by: 'Amal', declared: 2000, counted: 2000 }
+    const responses = await Promise.all(Array.from({ length: 20 }, () => post('handover', all)))
+    t.strictSame(responses.map(({ status }) => status).sort(), [200, ...Array(19).fill(422)])
+    const key = { 'idempotency-key': 'deposit-4' }
+    const body = { amount: 3000, bank_reference: 'BOC 4' }
+    const twice = await Promise.all([post('deposit', body, cashier, key), post('deposit', body, cashier, key)])
+    t.ok(twice.every(({ status }) => status === 200 || status === 409))
+    t.strictSame(await rows(`select parcels from cash_deposits where bank_reference = 'BOC 4'`), [{ parcels: 3 }])
+  })
+
+  t.test('what was paid by card waits in clearing for a deposit that names it', async t => {
+    await deliver(['DM91000041'], 'Amal', { DM91000041: { method: 'card' } })
+    t.match((await cash()).clearing, { parcels: 1, amount: 1000 })
+    t.equal(await personOf('Amal'), undefined)
+    const body = { amount: 1000, bank_reference: 'Cards 1', waybill_numbers: ['DM91000041'] }
+    t.equal((await post('deposit', body)).status, 200)
+    t.match((await cash()).clearing, { parcels: 0, amount: 0 })
+    t.match((await post('deposit', { ...body, bank_reference: 'Cards 2' })).body.errors, {
+      'waybill_numbers.0': [/DM91000041/],
+    })
+  })
+
+  t.test('refuses fractions of a cent, unknown handovers and other roles', async t => {
+    const fraction = await post('handover', { collected_by: 'Amal', declared: 1.005, counted: 1 })
+    t.strictSame(fraction.body.errors, { declared: ['The declared 1.005 has more than two decimals.'] })
+    const body = { settle_as: 'owed', reason: 'x' }
+    t.equal((await post('handover/99999999999999999/settle', body)).status, 404)
+    t.equal((await post('handover/x/settle', body)).status, 422)
+  })
+
+  t.test('lists handovers, and the open ones apart', async t => {
+    t.equal((await staffGet('/cash/handover')).body.data.length, 6)
+    t.strictSame((await staffGet('/cash/handover?state=open')).body.data, [])
+    t.equal((await staffGet('/cash/handover?state=lost')).status, 422)
+  })
+})

@@ -1,0 +1,99 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import type { Tx } from '../database/tables.ts'
+import { type Acted, refuse } from './action.ts'
+import { bookJournal } from './ledger.ts'
+import { hasLaterSql, lockName, lockParcels, readClock } from './parcels.ts'
+
+// What goes from the office, or from card and QR providers, to the bank (docs/money.md#cash).
+
+export const Deposit = Type.Object(
+  { deposit_id: Type.String(), amount: Type.Number(), parcels: Type.Integer(), bank_reference: Type.String() },
+  { title: 'Deposit' },
+)
+export type Deposit = Static<typeof Deposit>
+
+interface NewDeposit {
+  readonly amount: number
+  readonly reference: string
+  /** null: all that lies at the office. */
+  readonly waybills: readonly string[] | null
+}
+
+/** Lines, `line`, whose money waits to go to the bank: cash at the office, or what was paid in other ways. */
+export const isUnbankedSql = `line.kind = 'delivered' and line.cod > 0 and line.banked_by is null
+    and case when method = 'cash' then ${hasLaterSql('handed_over')} else not ${hasLaterSql('delivery_reversed')} end`
+
+const unbankedSql = `
+  select waybill_number, cod::float8 as cod from money_lines line
+  where tenant_id = $1 and case when $2::text[] is null then method = 'cash' else waybill_number = any($2) end and ${isUnbankedSql}
+  order by waybill_number`
+
+/** The rest of the office's balance beside parcels: debts that were paid, less what was missing and what was deposited. */
+export const otherAtOfficeSql = `(
+    select coalesce(sum(debt - (expected - counted)), 0) from cash_handovers where tenant_id = $1 and journal_id is not null
+  ) - (select coalesce(sum(other), 0) from cash_deposits where tenant_id = $1)`
+
+/** Books what was brought to the bank. The same reference and amount again is the same deposit. */
+export const deposit = async (tx: Tx, tenant: string, by: string, wanted: NewDeposit): Promise<Acted<Deposit>> => {
+  const { amount, reference } = wanted
+  await lockName(tx, tenant, 'office')
+  const { rows: earlier } = await tx.client.query<Deposit>(sameSql, [tenant, reference])
+  if (earlier[0]?.amount === amount) return { kind: 'done', data: earlier[0], objects: [] }
+  if (earlier[0])
+    return refuse(
+      'bank_reference',
+      `The reference ${reference} has a deposit of ${earlier[0].amount}. Give another one.`,
+    )
+  const before = await findUnbanked(tx, tenant, wanted.waybills)
+  await lockParcels(tx, tenant, [...before.keys()])
+  const parcels = await findUnbanked(tx, tenant, wanted.waybills)
+  const errors = findForeign(wanted.waybills, parcels)
+  const other = wanted.waybills ? 0 : await findOther(tx, tenant)
+  const sum = Number([...parcels.values()].reduce((sum, cod) => sum + cod, other).toFixed(2))
+  if (Object.keys(errors).length === 0 && sum !== amount)
+    errors.amount = [`The amount ${amount} is not ${sum}, which lies there. Name the waybill_numbers of a part.`]
+  if (amount <= 0) errors.amount = ['Nothing lies there to deposit.']
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  const { journalId, now, today } = await readClock(tx, tenant)
+  const waybills = [...parcels.keys()]
+  await tx.client.query(insertSql, [tenant, journalId, amount, other, reference, waybills.length, by, now, today])
+  await tx.client.query(bankSql, [tenant, journalId, waybills])
+  await bookJournal(tx, tenant, journalId, waybills)
+  const data = { deposit_id: journalId, amount, parcels: waybills.length, bank_reference: reference }
+  return { kind: 'done', data, objects: [`deposit ${journalId}`] }
+}
+
+const sameSql = `
+  select deposit_id, amount::float8, parcels, bank_reference from cash_deposits where tenant_id = $1 and bank_reference = $2`
+
+const insertSql = `
+  insert into cash_deposits (tenant_id, deposit_id, amount, other, bank_reference, parcels, deposited_by, deposited_at, booked_on)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
+const bankSql = `
+  update money_lines line set banked_by = $2 where tenant_id = $1 and waybill_number = any($3::text[]) and ${isUnbankedSql}`
+
+const findUnbanked = async (
+  tx: Tx,
+  tenant: string,
+  waybills: readonly string[] | null,
+): Promise<Map<string, number>> => {
+  const { rows } = await tx.client.query({ name: 'find_unbanked', text: unbankedSql, values: [tenant, waybills] })
+  return new Map(rows.map(({ waybill_number, cod }) => [waybill_number, cod]))
+}
+
+const findOther = async (tx: Tx, tenant: string): Promise<number> => {
+  const text = `select (${otherAtOfficeSql})::float8 as other from tenants where tenant_id = $1`
+  const { rows } = await tx.client.query({ name: 'find_other_cash', text, values: [tenant] })
+  return rows[0].other
+}
+
+const findForeign = (waybills: readonly string[] | null, found: ReadonlyMap<string, number>): FieldErrors =>
+  Object.fromEntries(
+    (waybills ?? []).flatMap((waybill, index) =>
+      found.has(waybill)
+        ? []
+        : [[`waybill_numbers.${index}`, [`No money of ${waybill} lies at the office or in clearing.`]]],
+    ),
+  )

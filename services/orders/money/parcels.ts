@@ -1,0 +1,58 @@
+import type { Tx } from '../database/tables.ts'
+
+/** A parcel whose order is locked. */
+export interface LockedParcel {
+  readonly waybill_number: string
+  readonly merchant_id: string
+  readonly status_key: string
+}
+
+/**
+ * Locks orders until the transaction ends, so that nobody else numbers lines of their parcels. A lock that is not acquired
+ * within two seconds ends the request with 503; the order of the waybills prevents deadlocks.
+ */
+export const lockParcels = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<LockedParcel[]> => {
+  await tx.client.query(`set local lock_timeout = '2s'`)
+  const { rows } = await tx.client.query({ name: 'lock_parcels', text: lockSql, values: [tenant, waybills] })
+  return rows
+}
+
+const lockSql = `
+  select waybill_number, merchant_id::text, status_key from orders
+  where tenant_id = $1 and waybill_number = any($2::text[]) order by waybill_number for no key update`
+
+/** Locks what a text names, such as the cash of a person, until the transaction ends. On Citus the lock lies on the tenant's node. */
+export const lockName = async (tx: Tx, tenant: string, name: string): Promise<void> => {
+  await tx.client.query(`set local lock_timeout = '2s'`)
+  await tx.client.query({ name: 'lock_name', text: lockNameSql, values: [tenant, name] })
+}
+
+const lockNameSql = `
+  select pg_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 28)) from tenants where tenant_id = $1`
+
+/** Time, day in the tenant's time zone, and a journal, read once what is written is locked. */
+export interface Clock {
+  readonly now: Date
+  readonly today: string
+  readonly journalId: string
+}
+
+export const readClock = async (tx: Tx, tenant: string): Promise<Clock> => {
+  const { rows } = await tx.client.query({ name: 'read_clock', text: clockSql, values: [tenant] })
+  return rows[0]
+}
+
+const clockSql = `
+  select now, (now at time zone time_zone)::date::text as today, "journalId"
+  from tenants cross join (select clock_timestamp() as now, uuidv7() as "journalId") clock where tenant_id = $1`
+
+/** The number of the next line of the parcel of `line`, whose order is locked. */
+export const nextLineSql = `(
+    select 1 + newest.line_no from money_lines newest
+    where newest.tenant_id = line.tenant_id and newest.waybill_number = line.waybill_number
+    order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1)`
+
+/** Holds for a line, `line`, that has a later line of one of these kinds, such as its reversal. */
+export const hasLaterSql = (...kinds: string[]): string => `exists (
+    select from money_lines later where later.tenant_id = line.tenant_id and later.waybill_number = line.waybill_number
+      and later.refers_to = line.line_no and later.kind in (${kinds.map(kind => `'${kind}'`).join(', ')}))`
