@@ -28,6 +28,7 @@ import { webhookRoutes } from './merchant-webhooks/routes.ts'
 import { balanceRoutes } from './money/balance-routes.ts'
 import { cashRoutes } from './money/cash-routes.ts'
 import { parcelMoneyRoutes } from './money/finance-routes.ts'
+import { invoiceRoutes, merchantInvoiceRoutes } from './money/invoice-routes.ts'
 import { merchantMoveRoutes, staffMoveRoutes } from './moves/move-routes.ts'
 import { rateGapRoutes } from './rate-gaps/routes.ts'
 import { summaryRoutes } from './reports/summary-routes.ts'
@@ -91,6 +92,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(financeRoutes, own)
   await app.register(balanceRoutes, own)
   await app.register(parcelMoneyRoutes, own)
+  await app.register(merchantInvoiceRoutes, own)
 }
 
 const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
@@ -114,4 +116,5 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(rateGapRoutes, own)
   await app.register(customerRequestRoutes, own)
   await app.register(cashRoutes, own)
+  await app.register(invoiceRoutes, own)
 }

@@ -31,6 +31,15 @@ const ofOrders: Roles = {
   handOverCash: account,
   settleHandover: account,
   depositCash: account,
+  listAllInvoices: account,
+  getAnyInvoice: account,
+  makeInvoices: account,
+  submitInvoice: account,
+  approveInvoice: account,
+  rejectInvoice: account,
+  cancelInvoice: account,
+  depositInvoice: account,
+  payCharges: account,
 }
 
 const ofNotifier: Roles = {

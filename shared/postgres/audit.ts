@@ -42,6 +42,7 @@ export type Action =
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `cash.${'handed_over' | 'settled' | 'deposited'}`
+  | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited' | 'charges_paid' | 'disputed' | 'dispute_settled'}`
   | `archive.${'written'}`
 
 /** The table `audit` of both services. */

@@ -84,5 +84,8 @@ export const bookJournal = (tx: Tx, tenant: string, journalId: string, waybills:
 export const netSql =
   'line.cod + line.compensation + line.adjustment - line.held - delivery - cod_fee - return_fee - tax - withholding'
 
+/** What a line, `line`, costs the merchant, with its tax. */
+export const chargesSql = '(line.delivery + line.cod_fee + line.return_fee + line.tax)'
+
 /** An amount is booked in hundredths: returns false for one with more than two decimals. */
 export const isInHundredths = (amount: number): boolean => Number(amount.toFixed(2)) === amount

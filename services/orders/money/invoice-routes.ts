@@ -1,0 +1,267 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
+import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
+import { id, listQuery, oneOf } from '@courier/shared/lists/filters.ts'
+import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type pg from 'pg'
+import { readScope } from '../access/merchant.ts'
+import type { Tx } from '../database/tables.ts'
+import { addAction, refuse } from './action.ts'
+import { amountFields } from './amounts.ts'
+import { Reason } from './collection.ts'
+import { toCsv } from './csv.ts'
+import {
+  decideInvoice,
+  depositInvoice,
+  exampleInvoice,
+  findInvoice,
+  fromInvoicesSql,
+  Invoice,
+  type InvoiceRow,
+  invoiceColumns,
+  invoiceStates,
+  payCharges,
+  stateSql,
+} from './invoices.ts'
+import { netSql } from './ledger.ts'
+import { Made, makeInvoices } from './make-invoices.ts'
+
+interface InvoiceOptions {
+  readonly pool: pg.Pool
+}
+
+const security = [{ token: [] }]
+export const Day = Type.String({
+  maxLength: 10,
+  pattern: '^20\\d\\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+  must: 'be a day such as 2026-02-19',
+})
+const InvoiceParams = Type.Object({
+  invoice_no: Type.String({ maxLength: 100, description: 'One of its two numbers.' }),
+})
+const InvoiceQuery = listQuery(cursorFields, {
+  state: oneOf(invoiceStates, 'Without it all.'),
+  merchant_id: id('The id of the merchant.'),
+})
+const cursors = listCursor(/^[0-9a-f-]{36}$/)
+
+export const InvoiceLine = Type.Object({
+  waybill_number: Type.String(),
+  kind: Type.String(),
+  booked_on: Type.String(),
+  ...amountFields,
+  compensation: Type.Number(),
+  adjustment: Type.Number(),
+  held: Type.Number({ description: 'Disputed, and paid once that is settled.' }),
+  net: Type.Number(),
+})
+const InvoiceWithLines = Type.Composite([Invoice, Type.Object({ lines: Type.Array(InvoiceLine) })], {
+  title: 'InvoiceWithLines',
+})
+const exampleLine: Static<typeof InvoiceLine> = {
+  ...{ waybill_number: 'DM00000001', kind: 'delivered', booked_on: '2026-02-19', collected: 1000, delivery: 450 },
+  ...{ cod_fee: 20, return_fee: 0, tax: 84.6, withholding: 20, compensation: 0, adjustment: 0, held: 0, net: 425.4 },
+}
+
+/** Refuses the 30th of February; the pattern of `Day` lets it pass. */
+export const refuseNoDay = (path: string, day: string) =>
+  isDate(day) ? undefined : refuse(path, `There is no day ${day}.`)
+
+/** The list of invoices, and one with its lines: of a merchant its own, from submitted on. */
+const addReads = (
+  app: FastifyInstance,
+  pool: pg.Pool,
+  tag: 'staff' | 'orders',
+  operations: readonly [string, string],
+): void => {
+  app.get<{ Querystring: Static<typeof InvoiceQuery.schema> }>(
+    '/invoice',
+    {
+      schema: {
+        ...{ tags: [tag], operationId: operations[0], summary: 'List invoices, newest first', security },
+        querystring: InvoiceQuery.schema,
+        response: { 200: PageOf(Invoice, 'Invoices', exampleInvoice), ...errorResponses(400, 401, 405, 422, 429, 503) },
+      },
+    },
+    async request => {
+      const { tenant, merchantId } = readScope(request)
+      const { state = null, merchant_id = null } = InvoiceQuery.read(request.query)
+      const { after, limit } = cursors.read(request.query)
+      const values = [tenant, merchantId, state, merchantId ?? merchant_id, after[0] ?? null, limit + 1]
+      const rows = await readInTenant<InvoiceRow>(pool, tenant, { name: 'list_invoices', text: listSql, values })
+      return cursors.toPage(rows, limit, row => [row.invoice_id])
+    },
+  )
+  app.get<{ Params: Static<typeof InvoiceParams>; Querystring: { format?: 'json' | 'csv' } }>(
+    '/invoice/:invoice_no',
+    {
+      schema: {
+        ...{
+          tags: [tag],
+          operationId: operations[1],
+          summary: 'An invoice with its lines',
+          security,
+          params: InvoiceParams,
+        },
+        querystring: Type.Object({
+          format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
+        }),
+        response: {
+          200: {
+            description: 'The invoice; as CSV its lines.',
+            content: {
+              'application/json': {
+                schema: Type.Object(
+                  { data: InvoiceWithLines },
+                  { examples: [{ data: { ...exampleInvoice, lines: [exampleLine] } }] },
+                ),
+              },
+              'text/csv': { schema: Type.String() },
+            },
+          },
+          ...errorResponses(400, 401, 404, 405, 422, 429, 503),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant, merchantId } = readScope(request)
+      const found = await readInvoice(pool, tenant, merchantId, request.params.invoice_no)
+      if (request.query.format !== 'csv') return { data: found }
+      reply.header('content-disposition', `attachment; filename="${found.invoice_no.replace(/[^\w.-]/g, '_')}.csv"`)
+      return reply.type('text/csv; charset=utf-8').send(toCsv(found.lines, Object.keys(InvoiceLine.properties)))
+    },
+  )
+}
+
+/** Reads an invoice with its lines. Throws a 404 for one that the caller may not see. */
+export const readInvoice = (
+  pool: pg.Pool,
+  tenant: string,
+  merchantId: string | null,
+  number: string,
+): Promise<Static<typeof InvoiceWithLines>> =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    const found = await findInvoice(tx, tenant, number, { merchantId })
+    if (!found) throw notFound('invoice')
+    const { invoice_id, submitted_by, four_eyes, charges_journal_id, ...invoice } = found
+    const { rows: lines } = await tx.client.query(linesSql, [tenant, invoice_id])
+    return { ...invoice, lines }
+  })
+
+const linesSql = `
+  select waybill_number, kind, booked_on::text, cod::float8 as collected, delivery::float8, cod_fee::float8, return_fee::float8, tax::float8,
+    withholding::float8, compensation::float8, adjustment::float8, held::float8, (${netSql})::float8 as net
+  from money_lines line where tenant_id = $1 and invoice_id = $2 order by waybill_number, line_no`
+
+const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
+  and ($2::bigint is null or invoices.state <> 'draft') and ($3::text is null or ${stateSql} = $3) and ($4::bigint is null or invoices.merchant_id = $4)
+  and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
+
+/** Makes, decides and pays invoices, for staff. */
+export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, { pool }) => {
+  addReads(app, pool, 'staff', ['listAllInvoices', 'getAnyInvoice'])
+  acceptJson(app)
+  const common = { tag: 'staff', params: InvoiceParams, data: Invoice, example: exampleInvoice } as const
+  addAction(app, pool, {
+    ...{ path: '/invoice', operationId: 'makeInvoices', tag: 'staff', message: 'Invoices Made Successfully' },
+    summary: 'Invoice what is payable, of one merchant or all',
+    description: 'A merchant whose charges are above its COD gets none: the next invoice brings them forward.',
+    body: Type.Object(
+      {
+        merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+        all: Type.Optional(Type.Literal(true, { must: 'be true' })),
+        until: { ...Day, description: 'Takes lines of this day and before.' },
+      },
+      { title: 'NewInvoices', additionalProperties: false, examples: [{ all: true, until: '2026-02-19' }] },
+    ),
+    data: Type.Array(Made),
+    example: [
+      { merchant_id: 1, kind: 'made', invoice_no: 'CFX-26-02-00001', invoice_ref_no: 'MI-0001', total: 15877.2 },
+    ],
+    action: 'invoice.made',
+    act: async (tx, { tenant, by, body: { merchant_id, all, until } }) =>
+      (merchant_id === undefined) === (all === undefined)
+        ? refuse('merchant_id', 'Give either merchant_id or all.')
+        : (refuseNoDay('until', until) ??
+          makeInvoices(tx, tenant, { merchantId: merchant_id ?? null, until, by: by.name })),
+  })
+  for (const [step, operationId, summary, action] of decisions) {
+    const needsReason = step === 'reject' || step === 'cancel'
+    addAction(app, pool, {
+      ...{
+        ...common,
+        path: `/invoice/:invoice_no/${step}`,
+        operationId,
+        summary,
+        action,
+        message: 'Invoice Updated Successfully',
+      },
+      body: Type.Object(
+        { reason: needsReason ? Reason : Type.Optional(Reason) },
+        {
+          title: 'InvoiceDecision',
+          additionalProperties: false,
+          examples: [{ reason: 'The weight of DM00000001 is wrong' }],
+        },
+      ),
+      act: (tx, { tenant, by, params: { invoice_no: number = '' }, body: { reason } }) =>
+        decideInvoice(tx, tenant, { step, number, by: by.name, merchantId: null, reason: reason?.trim() ?? null }),
+    })
+  }
+  addAction(app, pool, {
+    ...{ ...common, path: '/invoice/:invoice_no/deposit', operationId: 'depositInvoice', action: 'invoice.deposited' },
+    ...{ summary: 'Book that an approved invoice was paid', message: 'Invoice Deposited Successfully' },
+    description: 'The same request again changes nothing.',
+    body: Type.Object(
+      { bank_reference: Reason, paid_on: Day },
+      {
+        title: 'InvoicePayment',
+        additionalProperties: false,
+        examples: [{ bank_reference: 'BOC 4712', paid_on: '2026-02-21' }],
+      },
+    ),
+    act: async (tx, { tenant, by, params: { invoice_no = '' }, body: { bank_reference, paid_on } }) =>
+      refuseNoDay('paid_on', paid_on) ??
+      depositInvoice(tx, tenant, by.name, invoice_no, { reference: bank_reference.trim(), paidOn: paid_on }),
+  })
+  addAction(app, pool, {
+    ...{ ...common, path: '/invoice/:invoice_no/charges', operationId: 'payCharges', action: 'invoice.charges_paid' },
+    ...{ summary: 'Book that a merchant paid the charges it keeps apart', message: 'Charges Paid Successfully' },
+    body: Type.Object(
+      { bank_reference: Reason },
+      { title: 'ChargesPayment', additionalProperties: false, examples: [{ bank_reference: 'BOC 4713' }] },
+    ),
+    act: (tx, { tenant, params: { invoice_no = '' }, body: { bank_reference } }) =>
+      payCharges(tx, tenant, invoice_no, bank_reference.trim()),
+  })
+}
+
+const decisions = [
+  ['submit', 'submitInvoice', 'Submit a draft to the merchant', 'invoice.submitted'],
+  ['approve', 'approveInvoice', 'Approve a submitted invoice', 'invoice.approved'],
+  ['reject', 'rejectInvoice', 'Reject a submitted invoice', 'invoice.rejected'],
+  ['cancel', 'cancelInvoice', 'Cancel an unpaid invoice: its parcels are free for the next', 'invoice.cancelled'],
+] as const
+
+/** Shows a merchant its invoices, and takes its approval. */
+export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, { pool }) => {
+  addReads(app, pool, 'orders', ['listInvoices', 'getInvoice'])
+  acceptJson(app)
+  addAction(app, pool, {
+    ...{
+      path: '/invoice/:invoice_no/approve',
+      operationId: 'approveOwnInvoice',
+      tag: 'orders',
+      action: 'invoice.approved',
+    },
+    ...{ summary: 'Approve a submitted invoice', message: 'Invoice Approved Successfully' },
+    ...{ params: InvoiceParams, data: Invoice, example: exampleInvoice },
+    body: Type.Object({}, { title: 'InvoiceApproval', additionalProperties: false, examples: [{}] }),
+    act: (tx, { tenant, by, merchantId, params: { invoice_no: number = '' } }) =>
+      decideInvoice(tx, tenant, { step: 'approve', number, by: `merchant ${by.name}`, merchantId, reason: null }),
+  })
+}

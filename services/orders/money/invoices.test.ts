@@ -1,0 +1,205 @@
+import { deepStrictEqual } from 'node:assert'
+import t from 'tap'
+import { ordersFixture } from '../test/orders-fixture.ts'
+import { tenantFile } from '../test/tenant.ts'
+import { checkLedger } from './check-ledger.ts'
+import { fillDate } from './make-invoices.ts'
+
+const statuses = [
+  { key: 'key_1', moves: ['key_2'] },
+  { key: 'key_2', moves: ['key_3', 'key_13', 'key_21'] },
+  { key: 'key_3', moves: [] },
+  { key: 'key_13', moves: [] },
+  { key: 'key_21', moves: [] },
+]
+
+t.test('fills the parts of a day into a mask', async t => {
+  t.equal(fillDate('CFX-YY-MM-#####', '2026-02-19'), 'CFX-26-02-#####')
+  t.equal(fillDate('YYYYMMDD/#', '2026-02-19'), '20260219/#')
+})
+
+t.test('invoices', async t => {
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses } })
+  const { make, makeOfBooks, move, request, staffOf, staffGet, get, pool, rows: asOwner, app, booksToken } = fixture
+  const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
+  const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
+  const [{ today, shop, books }] = await fixture.rows(
+    `select (now() at time zone time_zone)::date::text as today,
+      (select merchant_id::float8 from merchants where email = 'shop@example.com') as shop,
+      (select merchant_id::float8 from merchants where email = 'books@example.com') as books from tenants`,
+  )
+  const confirmed = { initial_status_key: 'key_2', weight: 1 }
+  /** Delivers parcels with a COD of 1,000, 550 of which the shop is owed, and hands the cash over. */
+  const deliver = async (waybills: string[], fields = {}) => {
+    await make(waybills, { ...confirmed, cod: 1000, ...fields })
+    t.equal((await move(waybills, 'key_13', { collected_by: 'Nimal' })).status, 200)
+  }
+  const handOver = async (sum: number) =>
+    t.equal((await post('/cash/handover', { collected_by: 'Nimal', declared: sum, counted: sum })).status, 200)
+  const makeFor = async (merchant_id: number) => (await post('/invoice', { merchant_id, until: today })).body.data[0]
+  const step = (number: string, name: string, body: object = {}, token?: string) =>
+    post(`/invoice/${number}/${name}`, body, token)
+  const set = (sql: string) => asOwner(`update tenants set ${sql}`)
+  t.afterEach(async () => {
+    const { unequal, doubled } = await checkLedger(pool, 'demo')
+    deepStrictEqual([unequal, doubled], [[], []])
+  })
+
+  t.test('takes what was handed over, goes from draft to payment, and is paid once', async t => {
+    await deliver(['DM92000001', 'DM92000002'])
+    t.strictSame(
+      await makeFor(shop),
+      { merchant_id: shop, kind: 'nothing_payable', total: 0 },
+      'the rider has the cash',
+    )
+    await handOver(2000)
+    const made = await makeFor(shop)
+    const month = today.slice(2, 7)
+    t.strictSame(made, {
+      ...{ merchant_id: shop, kind: 'made', invoice_no: `CFX-${month}-00001`, invoice_ref_no: 'MI-0001', total: 1100 },
+    })
+    t.match((await makeFor(shop)).kind, 'nothing_payable', 'nothing is left')
+    const { invoice_no: no } = made
+    t.equal((await step(no, 'approve')).status, 422, 'a draft is submitted first')
+    t.equal((await get(`/invoice/${no}`)).status, 404, 'the merchant sees no draft')
+    t.equal((await step(no, 'deposit', { bank_reference: 'B1', paid_on: today })).status, 422)
+    t.match((await step(no, 'submit')).body.data, { state: 'submitted', parcels: 2, total: 1100 })
+    t.match((await get('/invoice')).body, { data: [{ invoice_no: no, state: 'submitted' }], next_cursor: null })
+    t.equal((await get('/invoice', { token: booksToken })).body.data.length, 0)
+    t.equal((await get('/invoice/MI-0001', { token: booksToken })).status, 404)
+    const own = await request('POST', `/api/public/merchant/invoice/${no}/approve`, {})
+    t.match(own.body.data, { state: 'approved', decided_by: `merchant ${shop}` })
+    t.match((await step('MI-0001', 'reject', { reason: 'late' })).body.errors, {
+      invoice_no: ['The invoice is approved: only one that is submitted can be rejected.'],
+    })
+    const payment = { bank_reference: 'B1', paid_on: today }
+    const paid = await Promise.all([step(no, 'deposit', payment), step(no, 'deposit', payment)])
+    t.strictSame(
+      paid.map(({ status }) => status),
+      [200, 200],
+    )
+    t.match(paid[0]?.body.data, { state: 'deposited', bank_reference: 'B1', paid_on: today })
+    t.equal((await step(no, 'deposit', { ...payment, bank_reference: 'B2' })).status, 422)
+    t.equal((await step(no, 'cancel', { reason: 'x' })).status, 422)
+    const { lines, ...invoice } = (await staffGet(`/invoice/${no}`)).body.data
+    t.match(invoice, { merchant_name: 'Lanka Shoes', total: 1100 })
+    t.match(lines, [
+      { waybill_number: 'DM92000001', collected: 1000, delivery: 450, net: 550 },
+      { waybill_number: 'DM92000002' },
+    ])
+    t.match((await staffGet('/invoice?state=deposited')).body.data, [{ invoice_no: no }])
+  })
+
+  t.test('brings charges above the COD forward, and says how much of a total that is', async t => {
+    await deliver(['DM92000011'], { cod: 0 })
+    t.strictSame(await makeFor(shop), { merchant_id: shop, kind: 'nothing_payable', total: -450 })
+    await deliver(['DM92000012'])
+    await handOver(1000)
+    const made = await makeFor(shop)
+    t.match(made, { kind: 'made', total: 100 })
+    t.match((await staffGet(`/invoice/${made.invoice_no}`)).body.data, { parcels: 2, brought_forward: 100 })
+    t.equal((await step(made.invoice_no, 'cancel', {})).status, 422, 'a reason is needed')
+    t.match((await step(made.invoice_no, 'cancel', { reason: 'Wrong day' })).body.data, {
+      state: 'cancelled',
+      reason: 'Wrong day',
+    })
+    const again = await makeFor(shop)
+    t.match(again, { kind: 'made', total: 100, invoice_ref_no: 'MI-0003' }, 'its number is kept, its lines are free')
+    await step(again.invoice_no, 'submit')
+    t.match((await step(again.invoice_no, 'reject', { reason: 'Weight' })).body.data, { state: 'rejected' })
+    t.equal((await step(again.invoice_no, 'cancel', { reason: 'Weight' })).status, 200)
+    t.match(await makeFor(shop), { kind: 'made', total: 100 })
+  })
+
+  t.test('a company demands a second person; nobody objects in time', async t => {
+    await set('four_eyes = true, accept_after_days = 2')
+    await deliver(['DM92000021'])
+    await handOver(1000)
+    const { invoice_no: no } = await makeFor(shop)
+    await step(no, 'submit')
+    t.match((await step(no, 'approve')).body.errors, {
+      invoice_no: ['Chamari submitted it: a second person must approve it.'],
+    })
+    t.match((await step(no, 'approve', {}, second)).body.data, { state: 'approved', decided_by: 'Ruwan' })
+    await deliver(['DM92000022'])
+    await handOver(1000)
+    const { invoice_no: silent } = await makeFor(shop)
+    await step(silent, 'submit')
+    await asOwner(`update invoices set submitted_at = submitted_at - interval '2 days' where invoice_no = '${silent}'`)
+    t.match((await staffGet(`/invoice/${silent}`)).body.data, { state: 'approved', decided_by: null })
+    t.equal((await step(silent, 'reject', { reason: 'late' })).status, 422)
+    t.match((await step(silent, 'deposit', { bank_reference: 'B3', paid_on: today })).body.data, { state: 'deposited' })
+    await set('four_eyes = false')
+  })
+
+  t.test('waits for the bank or for days where the company or the merchant says so', async t => {
+    await makeOfBooks(['DM92000031'], { ...confirmed, cod: 1000 })
+    t.equal((await move(['DM92000031'], 'key_13', { collected_by: 'Nimal' })).status, 200)
+    await asOwner(
+      `update merchants set payable_when = 'delivered', payable_after_days = 1 where merchant_id = ${books}`,
+    )
+    t.match(await makeFor(books), { kind: 'nothing_payable', total: 0 })
+    await asOwner(`update merchants set payable_when = 'banked', payable_after_days = 0 where merchant_id = ${books}`)
+    await handOver(1000)
+    t.match(await makeFor(books), { kind: 'nothing_payable' })
+    const { office } = (await staffGet('/cash')).body.data
+    t.equal((await post('/cash/deposit', { amount: office.amount, bank_reference: 'C1' })).status, 200)
+    t.match(await makeFor(books), { kind: 'made' })
+  })
+
+  t.test('a merchant that keeps charges apart is paid the COD and pays the charges', async t => {
+    await asOwner(`update merchants set charges_apart = true where merchant_id = ${shop}`)
+    await deliver(['DM92000041'])
+    await handOver(1000)
+    const made = await makeFor(shop)
+    t.match(made, { total: 1000 })
+    await step(made.invoice_no, 'submit')
+    await step(made.invoice_no, 'approve')
+    const charges = (bank_reference: string) => step(made.invoice_no, 'charges', { bank_reference })
+    t.match((await charges('D1')).body.data, { charges_due: 450 })
+    t.equal((await charges('D1')).status, 200)
+    t.match((await charges('D2')).body.errors, { bank_reference: ['The charges were paid with D1.'] })
+    await asOwner(`update merchants set charges_apart = false where merchant_id = ${shop}`)
+  })
+
+  t.test('50 invoicings at once take no parcel twice, and number without gaps', async t => {
+    const waybills = Array.from({ length: 60 }, (_, n) => `DM9200${1000 + n}`)
+    await deliver(waybills)
+    await handOver(60_000)
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        post('/invoice', n % 2 ? { all: true, until: today } : { merchant_id: shop, until: today }),
+      ),
+    )
+    t.ok(
+      responses.every(({ status }) => status === 200 || status === 503),
+      String(responses.map(({ status }) => status)),
+    )
+    const found = await fixture.rows(
+      `select total::float8, parcels, (select count(*)::int from money_lines line where line.invoice_id = invoices.invoice_id and kind <> 'handed_over') as lines
+      from invoices where state = 'draft' and until = '${today}' and parcels > 30`,
+    )
+    t.strictSame(found, [{ total: 33_000, parcels: 60, lines: 60 }])
+    const refs = (await fixture.rows('select invoice_ref_no from invoices order by 1')).map(row =>
+      Number(row.invoice_ref_no.slice(3)),
+    )
+    t.strictSame(
+      refs,
+      refs.map((_, n) => n + 1),
+    )
+  })
+
+  t.test('gives the lines as CSV, and refuses what it cannot read', async t => {
+    const headers = { authorization: `Bearer ${fixture.staffToken}`, 'x-tenant': 'demo' }
+    const csv = await app.inject({ url: '/api/staff/invoice/MI-0001?format=csv', headers })
+    t.match(csv.payload, /^waybill_number,kind,booked_on,collected/)
+    const refused = async (body: object, path: string) => t.ok((await post('/invoice', body)).body.errors[path], path)
+    await refused({ until: today }, 'merchant_id')
+    await refused({ all: true, merchant_id: 1, until: today }, 'merchant_id')
+    await refused({ all: true, until: '2026-02-30' }, 'until')
+    await refused({ all: true, until: 'soon' }, 'until')
+    t.equal((await post('/invoice', { merchant_id: 999_999, until: today })).status, 404)
+    t.equal((await step('MI-9999', 'submit')).status, 404)
+    t.equal((await staffGet('/invoice?state=lost')).status, 422)
+  })
+})

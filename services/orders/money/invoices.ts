@@ -1,0 +1,198 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { isoTime } from '../database/iso-time.ts'
+import type { Tx } from '../database/tables.ts'
+import { type Acted, refuse } from './action.ts'
+import { bookJournal } from './ledger.ts'
+import { readClock } from './parcels.ts'
+
+// An invoice from draft to payment (docs/money.md#invoices).
+
+export const invoiceStates = ['draft', 'submitted', 'approved', 'rejected', 'deposited', 'cancelled'] as const
+const nullable = (description?: string) => Type.Union([Type.String(), Type.Null()], description ? { description } : {})
+
+export const Invoice = Type.Object(
+  {
+    invoice_no: Type.String(),
+    invoice_ref_no: Type.String(),
+    merchant_id: Type.Integer(),
+    merchant_name: Type.String(),
+    until: Type.String({ description: 'Lines of this day and before.' }),
+    state: Type.Union(invoiceStates.map(state => Type.Literal(state))),
+    parcels: Type.Integer(),
+    brought_forward: Type.Number({ description: 'Part of `total`: lines that an earlier invoice left.' }),
+    total: Type.Number({ description: 'What the courier company pays.' }),
+    charges_due: Type.Number({ description: 'What the merchant pays apart.' }),
+    made_by: Type.String(),
+    made_at: Type.String(),
+    submitted_at: nullable(),
+    decided_by: nullable(
+      'Who approved, rejected or cancelled it; null with the state approved: nobody objected in time.',
+    ),
+    decided_at: nullable(),
+    reason: nullable(),
+    deposited_at: nullable(),
+    bank_reference: nullable(),
+    paid_on: nullable(),
+  },
+  { title: 'Invoice' },
+)
+export type Invoice = Static<typeof Invoice>
+
+export const exampleInvoice: Invoice = {
+  ...{ invoice_no: 'CFX-26-02-00001', invoice_ref_no: 'MI-0001', merchant_id: 1, merchant_name: 'Lanka Shoes' },
+  ...{ until: '2026-02-19', state: 'submitted', parcels: 50, brought_forward: 0, total: 15877.2, charges_due: 0 },
+  ...{ made_by: 'Chamari', made_at: '2026-02-20T08:00:00.000000Z', submitted_at: '2026-02-20T08:05:00.000000Z' },
+  ...{ decided_by: null, decided_at: null, reason: null, deposited_at: null, bank_reference: null, paid_on: null },
+}
+
+/** A submitted invoice that nobody objected to in time is approved. */
+export const stateSql = `case when invoices.state = 'submitted' and submitted_at + make_interval(days => accept_after_days) <= now()
+    then 'approved' else invoices.state end`
+
+export const invoiceColumns = `invoice_no, invoice_ref_no, invoices.merchant_id::float8, merchants.name as merchant_name, until::text, ${stateSql} as state,
+  parcels, brought_forward::float8, total::float8, charges_due::float8, made_by, ${isoTime('made_at')} as made_at,
+  ${isoTime('submitted_at')} as submitted_at, decided_by, ${isoTime('decided_at')} as decided_at, reason,
+  ${isoTime('deposited_at')} as deposited_at, bank_reference, paid_on::text`
+
+/** `invoiceColumns` come from these tables. */
+export const fromInvoicesSql = `from invoices join tenants on tenants.tenant_id = invoices.tenant_id
+  join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
+  where invoices.tenant_id = $1`
+
+/** What the service needs beside what it shows. */
+export interface InvoiceRow extends Invoice {
+  readonly invoice_id: string
+  readonly submitted_by: string | null
+  readonly four_eyes: boolean
+  readonly charges_journal_id: string | null
+}
+
+const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_journal_id ${fromInvoicesSql}
+  and (invoice_no = $2 or invoice_ref_no = $2) and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
+  limit 1`
+
+/** Finds an invoice by one of its numbers; of a merchant only its own, from submitted on. */
+export const findInvoice = async (
+  tx: Tx,
+  tenant: string,
+  number: string,
+  { merchantId = null, lock = false }: { merchantId?: string | null; lock?: boolean } = {},
+): Promise<InvoiceRow | undefined> => {
+  const text = lock ? `${findSql} for no key update of invoices` : findSql
+  const { rows } = await tx.client.query<InvoiceRow>(text, [tenant, number, merchantId])
+  return rows[0]
+}
+
+export const unknownInvoice = { kind: 'unknown', what: 'invoice' } as const
+
+type Step = 'submit' | 'approve' | 'reject' | 'cancel'
+
+/** The states that each step leads from, and to. */
+const steps: Readonly<Record<Step, readonly [from: readonly Invoice['state'][], to: Invoice['state']]>> = {
+  submit: [['draft'], 'submitted'],
+  approve: [['submitted'], 'approved'],
+  reject: [['submitted'], 'rejected'],
+  cancel: [['draft', 'submitted', 'rejected', 'approved'], 'cancelled'],
+}
+
+interface Decision {
+  readonly step: Step
+  readonly number: string
+  readonly by: string
+  readonly merchantId: string | null
+  readonly reason: string | null
+}
+
+/** Takes an invoice one step further. A cancelled one keeps its numbers and frees its lines. */
+export const decideInvoice = async (tx: Tx, tenant: string, decision: Decision): Promise<Acted<Invoice>> => {
+  const { step, number, by, merchantId, reason } = decision
+  const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
+  if (!invoice) return unknownInvoice
+  const { invoice_id: id, state, four_eyes, submitted_by } = invoice
+  const [from, to] = steps[step]
+  if (!from.includes(state))
+    return refuse('invoice_no', `The invoice is ${state}: only one that is ${from.join(' or ')} can be ${to}.`)
+  if (step === 'approve' && merchantId === null && four_eyes && submitted_by === by)
+    return refuse('invoice_no', `${by} submitted it: a second person must approve it.`)
+  if (step === 'cancel' && invoice.charges_journal_id) return refuse('invoice_no', 'Its charges were paid.')
+  const { now } = await readClock(tx, tenant)
+  const columns = step === 'submit' ? ['submitted_by', 'submitted_at'] : ['decided_by', 'decided_at']
+  await tx.client.query(
+    `update invoices set state = $3, ${columns[0]} = $4, ${columns[1]} = $5, reason = coalesce($6, reason) where tenant_id = $1 and invoice_id = $2`,
+    [tenant, id, to, by, now, reason],
+  )
+  if (step === 'cancel') await tx.client.query(freeSql, [tenant, id])
+  return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice.invoice_no] }
+}
+
+const freeSql = 'update money_lines set invoice_id = null where tenant_id = $1 and invoice_id = $2'
+
+/** The invoice as the transaction wrote it, without what is not shown. */
+const readAgain = async (tx: Tx, tenant: string, number: string): Promise<Invoice> => {
+  const { invoice_id, submitted_by, four_eyes, charges_journal_id, ...invoice } = (await findInvoice(
+    tx,
+    tenant,
+    number,
+  )) as InvoiceRow
+  return invoice
+}
+
+export interface Payment {
+  readonly reference: string
+  readonly paidOn: string
+}
+
+/** Books that an approved invoice was paid. The same payment again changes nothing. */
+export const depositInvoice = async (
+  tx: Tx,
+  tenant: string,
+  by: string,
+  number: string,
+  { reference, paidOn }: Payment,
+): Promise<Acted<Invoice>> => {
+  const invoice = await findInvoice(tx, tenant, number, { lock: true })
+  if (!invoice) return unknownInvoice
+  const { state, invoice_no, bank_reference, paid_on } = invoice
+  if (state === 'deposited' && bank_reference === reference && paid_on === paidOn)
+    return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [] }
+  if (state !== 'approved')
+    return refuse('invoice_no', `The invoice ${invoice_no} is ${state}: only an approved one is paid.`)
+  const { journalId, now, today } = await readClock(tx, tenant)
+  await tx.client.query(depositSql, [tenant, invoice.invoice_id, by, now, journalId, today, reference, paidOn])
+  await bookJournal(tx, tenant, journalId, [])
+  return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice_no] }
+}
+
+const depositSql = `
+  update invoices set state = 'deposited', deposited_by = $3, deposited_at = $4, journal_id = $5, booked_on = $6, bank_reference = $7, paid_on = $8
+  where tenant_id = $1 and invoice_id = $2`
+
+/** Books that a merchant paid the charges that it keeps apart. The same reference again changes nothing. */
+export const payCharges = async (
+  tx: Tx,
+  tenant: string,
+  number: string,
+  reference: string,
+): Promise<Acted<Invoice>> => {
+  const invoice = await findInvoice(tx, tenant, number, { lock: true })
+  if (!invoice) return unknownInvoice
+  const { invoice_id: id, state, charges_due, charges_journal_id } = invoice
+  if (charges_due === 0) return refuse('invoice_no', 'The invoice has no charges apart.')
+  if (!['approved', 'deposited'].includes(state))
+    return refuse('invoice_no', `The invoice is ${state}: approve it first.`)
+  const { rows } = await tx.client.query(
+    'select charges_reference from invoices where tenant_id = $1 and invoice_id = $2',
+    [tenant, id],
+  )
+  const earlier: string | null = rows[0].charges_reference
+  if (earlier !== null && earlier !== reference)
+    return refuse('bank_reference', `The charges were paid with ${earlier}.`)
+  if (charges_journal_id) return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [] }
+  const { journalId, today } = await readClock(tx, tenant)
+  await tx.client.query(
+    `update invoices set charges_journal_id = $3, charges_booked_on = $4, charges_reference = $5 where tenant_id = $1 and invoice_id = $2`,
+    [tenant, id, journalId, today, reference],
+  )
+  await bookJournal(tx, tenant, journalId, [])
+  return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice.invoice_no] }
+}

@@ -1,0 +1,99 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { Tx } from '../database/tables.ts'
+import type { Acted } from './action.ts'
+import { chargesSql, netSql } from './ledger.ts'
+import { type Clock, readClock } from './parcels.ts'
+import { isReleasedSql, isUninvoicedSql, payableOnSql, termsSql } from './payable.ts'
+
+export const Made = Type.Object(
+  {
+    merchant_id: Type.Integer(),
+    kind: Type.Union([Type.Literal('made'), Type.Literal('nothing_payable')]),
+    invoice_no: Type.Optional(Type.String()),
+    invoice_ref_no: Type.Optional(Type.String()),
+    total: Type.Number({ description: 'Below zero the merchant owes it: the next invoice brings it forward.' }),
+  },
+  { title: 'MadeInvoice' },
+)
+export type Made = Static<typeof Made>
+
+interface Wanted {
+  /** null: every merchant with lines that no invoice has. */
+  readonly merchantId: number | null
+  readonly until: string
+  readonly by: string
+}
+
+/** Invoices what is payable of one merchant or all, a draft for each. A merchant with nothing to pay keeps its lines. */
+export const makeInvoices = async (tx: Tx, tenant: string, wanted: Wanted): Promise<Acted<Made[]>> => {
+  const { rows: merchants } = await tx.client.query(merchantsSql, [tenant, wanted.merchantId])
+  if (wanted.merchantId !== null && merchants.length === 0) return { kind: 'unknown', what: 'merchant' }
+  const data: Made[] = []
+  for (const { merchant_id } of merchants) data.push(await makeInvoice(tx, tenant, merchant_id, wanted))
+  return { kind: 'done', data, objects: data.flatMap(({ invoice_no }) => invoice_no ?? []) }
+}
+
+const merchantsSql = `
+  select merchant_id::float8 from merchants
+  where tenant_id = $1 and case when $2::bigint is not null then merchant_id = $2
+    else merchant_id in (select merchant_id from money_lines line where line.tenant_id = $1 and ${isUninvoicedSql}) end
+  order by merchants.merchant_id`
+
+const makeInvoice = async (tx: Tx, tenant: string, merchant_id: number, { until, by }: Wanted): Promise<Made> => {
+  const clock = await readClock(tx, tenant)
+  // Frees the lines again where nothing is to be paid.
+  await tx.client.query('savepoint invoice')
+  const { rows } = await tx.client.query(takeSql, [tenant, merchant_id, clock.journalId, until])
+  const { total, charges_due, ...sums } = rows[0]
+  if (total < 0 || (total === 0 && charges_due <= 0)) {
+    await tx.client.query('rollback to savepoint invoice')
+    return { merchant_id, kind: 'nothing_payable', total }
+  }
+  const [invoice_no, invoice_ref_no] = await takeNumbers(tx, tenant, clock)
+  const values = [tenant, clock.journalId, merchant_id, invoice_no, invoice_ref_no, until, sums.parcels]
+  await tx.client.query(insertSql, [...values, sums.brought_forward, total, charges_due, by, clock.now])
+  return { merchant_id, kind: 'made', invoice_no, invoice_ref_no, total }
+}
+
+/** $3 is the invoice, $4 the day until which it takes lines. A line that another invoice takes meanwhile is left to that one. */
+const takeSql = `
+  with terms as (${termsSql} and merchants.merchant_id = $2
+  ), earlier as (
+    select max(until) as until from invoices where tenant_id = $1 and merchant_id = $2 and state <> 'cancelled'
+  ), line as (
+    update money_lines line set invoice_id = $3 from terms
+    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql} and ${payableOnSql} <= $4::date and ${isReleasedSql}
+    returning line.*
+  )
+  select count(distinct line.waybill_number)::int as parcels,
+    (coalesce(sum(${netSql}), 0) + coalesce(sum(case when charges_apart then ${chargesSql} end), 0))::float8 as total,
+    coalesce(sum(case when charges_apart then ${chargesSql} end), 0)::float8 as charges_due,
+    coalesce(sum(case when booked_on <= earlier.until then ${netSql} end), 0)::float8 as brought_forward
+  from line cross join terms cross join earlier`
+
+const insertSql = `
+  insert into invoices (tenant_id, invoice_id, merchant_id, invoice_no, invoice_ref_no, until, state, parcels, brought_forward, total, charges_due, made_by, made_at)
+  values ($1, $2, $3, $4, $5, $6, 'draft', $7, $8, $9, $10, $11, $12)`
+
+/** The next two numbers, without gaps: whoever else numbers an invoice of the tenant waits for the end of this transaction. */
+const takeNumbers = async (tx: Tx, tenant: string, { today }: Clock): Promise<[invoiceNo: string, refNo: string]> => {
+  const { rows } = await tx.client.query('select invoice_mask, invoice_ref_mask from tenants where tenant_id = $1', [
+    tenant,
+  ])
+  const take = async (mask: string): Promise<string> => {
+    const filled = fillDate(mask, today)
+    const { rows: counted } = await tx.client.query(countSql, [tenant, filled.replace(/#+/, '#')])
+    return filled.replace(/#+/, digits => String(counted[0].last_number).padStart(digits.length, '0'))
+  }
+  return [await take(rows[0].invoice_mask), await take(rows[0].invoice_ref_mask)]
+}
+
+const countSql = `
+  insert into invoice_counters (tenant_id, series, last_number) values ($1, $2, 1)
+  on conflict (tenant_id, series) do update set last_number = invoice_counters.last_number + 1 returning last_number`
+
+/** Fills the parts of a day, `2026-02-19`, into a mask. Pure. */
+export const fillDate = (mask: string, day: string): string => {
+  const [year = '', month = '', date = ''] = day.split('-')
+  return mask.replaceAll('YYYY', year).replaceAll('YY', year.slice(2)).replaceAll('MM', month).replaceAll('DD', date)
+}

@@ -1,0 +1,18 @@
+import { hasLaterSql } from './parcels.ts'
+
+/** The terms of each merchant of the tenant $1: its own, or those of the tenant. */
+export const termsSql = `
+  select merchants.merchant_id, merchants.name, charges_apart, coalesce(merchants.payable_when, tenants.payable_when) as payable_when,
+    coalesce(merchants.payable_after_days, tenants.payable_after_days) as payable_after_days
+  from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
+
+/** Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. */
+export const isReleasedSql = `(kind <> 'delivered' or cod = 0 or case payable_when when 'delivered' then true
+    when 'banked' then banked_by is not null else method <> 'cash' or ${hasLaterSql('handed_over')} end
+    or ${hasLaterSql('delivery_reversed')})`
+
+/** The first day on which an invoice may take a line, `line`. */
+export const payableOnSql = `(line.booked_on + case when kind = 'delivered' then payable_after_days else 0 end)`
+
+/** Lines, `line`, that no invoice has; those of handovers are of no invoice. */
+export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed_over'`
