@@ -203,7 +203,7 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
       body: Type.Object(
         { reason: needsReason ? Reason : Type.Optional(Reason) },
         {
-          title: 'InvoiceDecision',
+          title: needsReason ? 'InvoiceRefusal' : 'InvoiceDecision',
           additionalProperties: false,
           examples: [{ reason: 'The weight of DM00000001 is wrong' }],
         },
