@@ -58,19 +58,21 @@ program
   .command('ledger')
   .description('the money of a tenant')
   .command('check')
-  .description('compare the transfers with the lines of parcels; status 1 when they differ')
+  .description('compare transfers and invoices with the lines of parcels; status 1 when they differ')
   .requiredOption('--tenant <id>', 'the tenant')
   .option('--json', 'print JSON', false)
   .action(async ({ tenant, json }: { tenant: string; json: boolean }) => {
     const check = await withPool(pool => checkLedger(pool, tenant))
-    const { lines, transfers, unequal, doubled } = check
+    const { lines, transfers, unequal, doubled, wrong_invoices } = check
+    const errors = unequal.length + doubled.length + wrong_invoices.length
     if (json) printJson(check)
     else {
       for (const journal of unequal) print(`journal ${journal}: its transfers differ from its lines`)
       for (const waybill of doubled) print(`${waybill}: booked more than once`)
-      print(`${lines} lines, ${transfers} transfers, ${unequal.length + doubled.length} errors`)
+      for (const invoice of wrong_invoices) print(`invoice ${invoice}: its total differs from its lines`)
+      print(`${lines} lines, ${transfers} transfers, ${errors} errors`)
     }
-    if (unequal.length + doubled.length > 0) process.exitCode = 1
+    if (errors > 0) process.exitCode = 1
   })
 
 const merchant = program.command('merchant').description('the merchants of a tenant, one by one')

@@ -29,7 +29,9 @@ import { balanceRoutes } from './money/balance-routes.ts'
 import { cashRoutes } from './money/cash-routes.ts'
 import { parcelMoneyRoutes } from './money/finance-routes.ts'
 import { invoiceRoutes, merchantInvoiceRoutes } from './money/invoice-routes.ts'
+import { disputeRoutes, lineRoutes } from './money/line-routes.ts'
 import { merchantMoveRoutes, staffMoveRoutes } from './moves/move-routes.ts'
+import { takeBackRoutes } from './moves/take-back.ts'
 import { rateGapRoutes } from './rate-gaps/routes.ts'
 import { summaryRoutes } from './reports/summary-routes.ts'
 import { todayRoutes } from './reports/today.ts'
@@ -93,6 +95,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(balanceRoutes, own)
   await app.register(parcelMoneyRoutes, own)
   await app.register(merchantInvoiceRoutes, own)
+  await app.register(disputeRoutes, own)
 }
 
 const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
@@ -117,4 +120,6 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(customerRequestRoutes, own)
   await app.register(cashRoutes, own)
   await app.register(invoiceRoutes, own)
+  await app.register(lineRoutes, own)
+  await app.register(takeBackRoutes, own)
 }

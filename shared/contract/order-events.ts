@@ -79,6 +79,8 @@ export const orderEventTypes = ['order.created', 'order.status_changed'] as cons
 export type OrderEventType = (typeof orderEventTypes)[number]
 /** An event that gives an order other values, which its waiting messages get. */
 export const editedEvent = 'order.edited'
+/** Staff took a move back: the order has the status before it again. Version 0.2.0 takes it for a decision. */
+export const takenBackEvent = 'take_back.accepted'
 /** The other events: decisions of staff about a customer's request, such as `call_me.accepted`. */
 const eventTypePattern = '^(order\\.(created|status_changed|edited)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
 

@@ -34,13 +34,14 @@ export type Action =
   | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
   | `staff.${'added' | 'role_changed' | 'password_changed' | 'deactivated' | 'logged_in' | 'logged_out'}`
-  | `order.${'status_changed' | 'edited'}`
+  | `order.${'status_changed' | 'edited' | 'taken_back'}`
   | `request.${'accepted' | 'declined'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
   | `conversation.${'opted_out' | 'opted_in'}`
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
+  | `parcel.${'compensated'}`
   | `cash.${'handed_over' | 'settled' | 'deposited'}`
   | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited' | 'charges_paid' | 'disputed' | 'dispute_settled'}`
   | `archive.${'written'}`

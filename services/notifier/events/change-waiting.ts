@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { OrderEvent, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { type OrderEvent, type OrderSnapshot, takenBackEvent } from '@courier/shared/contract/order-events.ts'
 import { rememberPhones } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
@@ -55,6 +55,20 @@ export const supersedeMessages = async (tx: Tx, tenant: string, given: readonly 
     return first === undefined ? [] : { id, detail: `superseded by ${first}` }
   })
   await storeChanges(tx, tenant, changes)
+}
+
+/** Cancels waiting messages of statuses other than the one to which staff took an order back. */
+export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly OrderEvent[]): Promise<void> => {
+  if (takenBack.length === 0) return
+  const statusOf = new Map(takenBack.map(({ order }) => [order.waybill_number, order.status_key]))
+  const waiting = await lockWaiting(tx, tenant, [...statusOf.keys()])
+  const isUntrue = ({ waybill, ruleEvent }: Waiting): boolean =>
+    ruleEvent !== null && !ruleEvent.includes('.') && ruleEvent !== statusOf.get(waybill)
+  await storeChanges(
+    tx,
+    tenant,
+    waiting.filter(isUntrue).map(({ id }) => ({ id, detail: `superseded by ${takenBackEvent}` })),
+  )
 }
 
 /**

@@ -1,4 +1,10 @@
-import { editedEvent, isStatusEvent, type OrderEvent, type OrderEvents } from '@courier/shared/contract/order-events.ts'
+import {
+  editedEvent,
+  isStatusEvent,
+  type OrderEvent,
+  type OrderEvents,
+  takenBackEvent,
+} from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { findPressedNumbers } from '../customer-actions/queries.ts'
@@ -8,7 +14,7 @@ import { checkMessage, type SendingContext } from '../messages/check.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { remakeMessages, type Superseding, supersedeMessages } from './change-waiting.ts'
+import { cancelUntrue, remakeMessages, type Superseding, supersedeMessages } from './change-waiting.ts'
 import { findRules, findTenant, insertEvents, learnTimeZone, type Rule, storeEventErrors } from './queries.ts'
 import { fires, makeMessage, type TenantHours } from './rules.ts'
 
@@ -56,6 +62,11 @@ export const processIn = async (
   const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
   const failed = await queue(tx, tenant, wanted, isInDoubt)
   await remakeMessages(tx, tenant, edits)
+  await cancelUntrue(
+    tx,
+    tenant,
+    timely.filter(({ type }) => type === takenBackEvent),
+  )
   const matched = new Set(wanted.map(({ event }) => event.id))
   return {
     queued: matched.size - failed.size,

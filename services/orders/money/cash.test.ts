@@ -26,8 +26,8 @@ t.test('cash', async t => {
   const personOf = async (name: string) =>
     (await cash()).people.find((person: { name: string }) => person.name === name)
   t.afterEach(async () => {
-    const { unequal, doubled } = await checkLedger(pool, 'demo')
-    deepStrictEqual([unequal, doubled], [[], []])
+    const { unequal, doubled, wrong_invoices } = await checkLedger(pool, 'demo')
+    deepStrictEqual([unequal, doubled, wrong_invoices], [[], [], []])
   })
 
   t.test('a person hands over all that they hold, and it goes to the bank', async t => {

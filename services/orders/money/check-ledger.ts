@@ -2,7 +2,7 @@ import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { transfersOfAllSql } from './ledger.ts'
+import { chargesSql, netSql, transfersOfAllSql } from './ledger.ts'
 
 /** What the check compared, and the journals and parcels that break a rule of docs/money.md. */
 interface LedgerCheck {
@@ -10,8 +10,10 @@ interface LedgerCheck {
   readonly transfers: number
   /** Journals whose transfers differ from the sums of their lines. */
   readonly unequal: readonly string[]
-  /** Waybills booked as delivered or returned more than once. */
+  /** Waybills booked as delivered, returned or handed over more than once. */
   readonly doubled: readonly string[]
+  /** Invoices whose total is not the sum of their lines, or with lines of another merchant. */
+  readonly wrong_invoices: readonly string[]
 }
 
 /** Compares the transfers of a tenant with its lines, in one snapshot. Throws UsageError for an unknown tenant. */
@@ -22,11 +24,16 @@ export const checkLedger = (pool: pg.Pool, tenant: string): Promise<LedgerCheck>
     return rows[0]
   })
 
+const countSql = (kind: string): string => `count(*) filter (where kind = '${kind}')`
+
 /** Selects a `LedgerCheck`; $1 is the tenant. */
 export const checkSql = `
   with wanted as (${transfersOfAllSql()}
   ), found as (
     select journal_id, debit, credit, amount, booked_on from ledger_transfers where tenant_id = $1
+  ), invoiced as (
+    select invoice_id, sum(${netSql}) as net, sum(${chargesSql}) as charges, min(merchant_id) as first_merchant, max(merchant_id) as last_merchant
+    from money_lines line where tenant_id = $1 and invoice_id is not null group by 1
   )
   select (select count(*)::int from money_lines where tenant_id = $1) as lines,
     (select count(*)::int from found) as transfers,
@@ -34,7 +41,18 @@ export const checkSql = `
       select distinct journal_id::text from ((table wanted except table found) union all (table found except table wanted)) differing order by 1
     ) as unequal,
     array(
-      select waybill_number from money_lines where tenant_id = $1
-      group by waybill_number, kind having count(*) > 1 order by 1
-    ) as doubled
+      select waybill_number from money_lines where tenant_id = $1 group by waybill_number
+      having ${countSql('delivered')} - ${countSql('delivery_reversed')} not between 0 and 1
+        or ${countSql('returned')} - ${countSql('return_reversed')} not between 0 and 1
+        or ${countSql('handed_over')} > ${countSql('delivered')}
+      order by 1
+    ) as doubled,
+    array(
+      select coalesce(invoice_no, invoice_id::text) from invoiced full join (
+        select invoice_id, invoice_no, merchant_id, total, charges_due from invoices where tenant_id = $1 and state <> 'cancelled'
+      ) live using (invoice_id)
+      where (invoiced.first_merchant, invoiced.last_merchant, invoiced.net + charges_due) is distinct from (merchant_id, merchant_id, total)
+        or charges_due not in (0, charges)
+      order by 1
+    ) as wrong_invoices
   from tenants where tenant_id = $1`

@@ -41,8 +41,8 @@ t.test('invoices', async t => {
     post(`/invoice/${number}/${name}`, body, token)
   const set = (sql: string) => asOwner(`update tenants set ${sql}`)
   t.afterEach(async () => {
-    const { unequal, doubled } = await checkLedger(pool, 'demo')
-    deepStrictEqual([unequal, doubled], [[], []])
+    const { unequal, doubled, wrong_invoices } = await checkLedger(pool, 'demo')
+    deepStrictEqual([unequal, doubled, wrong_invoices], [[], [], []])
   })
 
   t.test('takes what was handed over, goes from draft to payment, and is paid once', async t => {

@@ -149,7 +149,7 @@ const findFailed = async (tx: Tx, tenant: string, waybills: readonly string[]): 
 
 const failedSql = `
   select distinct waybill_number from order_events
-  where tenant_id = $1 and waybill_number = any($2::text[]) and status_key = any($3::text[])`
+  where tenant_id = $1 and waybill_number = any($2::text[]) and status_key = any($3::text[]) and is_counted`
 
 const writeMovesTo = (booking: Booking): string => `
   with clock as materialized (

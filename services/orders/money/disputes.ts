@@ -1,0 +1,138 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import type { Tx } from '../database/tables.ts'
+import { type Acted, refuse } from './action.ts'
+import { findInvoice, unknownInvoice } from './invoices.ts'
+import { bookJournal, chargesSql, netSql } from './ledger.ts'
+import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
+
+// Parcels of an invoice that a merchant disputes: what they add to its total is held until staff settle it.
+
+interface Dispute {
+  readonly number: string
+  readonly merchantId: string
+  readonly waybills: readonly string[]
+  readonly reason: string
+}
+
+/** Holds what parcels of a submitted invoice add to its total; the rest goes on. */
+export const disputeParcels = async (tx: Tx, tenant: string, dispute: Dispute): Promise<Acted<string[]>> => {
+  const { number, merchantId, reason } = dispute
+  const waybills = [...new Set(dispute.waybills)]
+  const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
+  if (!invoice) return unknownInvoice
+  if (invoice.state !== 'submitted')
+    return refuse('invoice_no', `The invoice is ${invoice.state}: only a submitted one is disputed.`)
+  await lockParcels(tx, tenant, waybills)
+  const { rows } = await tx.client.query(disputableSql, [tenant, invoice.invoice_id, waybills])
+  const found = new Map(rows.map(row => [row.waybill_number, row]))
+  const errors: FieldErrors = {}
+  for (const [index, waybill] of waybills.entries()) {
+    const { is_disputed, amount } = found.get(waybill) ?? {}
+    if (amount === undefined)
+      errors[`waybill_numbers.${index}`] = [`${waybill} is not on the invoice ${invoice.invoice_no}.`]
+    else if (is_disputed) errors[`waybill_numbers.${index}`] = [`${waybill} is disputed already.`]
+    else if (amount === 0) errors[`waybill_numbers.${index}`] = [`Nothing of ${waybill} is in the total.`]
+  }
+  const held = rows.reduce((sum, { amount }) => sum + amount, 0)
+  if (Object.keys(errors).length === 0 && Math.round((invoice.total - held) * 100) <= 0)
+    errors.waybill_numbers = [
+      'Nothing would be left to pay: ask the courier company to reject or cancel the invoice instead.',
+    ]
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  const { journalId, today } = await readClock(tx, tenant)
+  await tx.client.query(disputeSql, [tenant, invoice.invoice_id, waybills, journalId, today, reason])
+  await tx.client.query('update invoices set total = total - $3 where tenant_id = $1 and invoice_id = $2', [
+    ...[tenant, invoice.invoice_id, held.toFixed(2)],
+  ])
+  await bookJournal(tx, tenant, journalId, waybills)
+  return { kind: 'done', data: waybills, objects: waybills }
+}
+
+/** What each parcel adds to the total of the invoice $2. */
+const disputableSql = `
+  select waybill_number, sum(${netSql} + case when charges_apart then ${chargesSql} else 0 end)::float8 as amount,
+    max(line_no) filter (where kind <> 'disputed') as refers_to, bool_or(kind = 'disputed') as is_disputed, min(line.merchant_id) as merchant_id
+  from money_lines line join merchants on merchants.tenant_id = $1 and merchants.merchant_id = line.merchant_id
+  where line.tenant_id = $1 and invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
+
+const disputeSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, refers_to, invoice_id, booked_on, reason)
+  select $1, waybill_number, next.line_no, $4, merchant_id, 'disputed', amount, refers_to, $2, $5, $6
+  from (${disputableSql}) parcel cross join lateral (
+    select 1 + line_no as line_no from money_lines newest where newest.tenant_id = $1 and newest.waybill_number = parcel.waybill_number
+    order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1
+  ) next
+  returning tenant_id`
+
+interface DisputeSettlement {
+  readonly number: string
+  readonly waybills: readonly string[]
+  /** Added for each parcel; below zero it is taken. */
+  readonly adjustment: number
+  readonly by: string
+  readonly reason: string
+}
+
+/** Releases what is held for disputed parcels, with an adjustment: the merchant's next invoice takes it. */
+export const settleDispute = async (
+  tx: Tx,
+  tenant: string,
+  settlement: DisputeSettlement,
+): Promise<Acted<string[]>> => {
+  const { number, adjustment, by, reason } = settlement
+  const waybills = [...new Set(settlement.waybills)]
+  const invoice = await findInvoice(tx, tenant, number)
+  if (!invoice) return unknownInvoice
+  await lockParcels(tx, tenant, waybills)
+  const { rows } = await tx.client.query(heldSql, [tenant, invoice.merchant_id, waybills])
+  const held = new Map(rows.map(row => [row.waybill_number, row.held]))
+  const errors: FieldErrors = {}
+  for (const [index, waybill] of waybills.entries())
+    if (!held.has(waybill)) errors[`waybill_numbers.${index}`] = [`No dispute of ${waybill} is open.`]
+    else if (adjustment < -Math.abs(held.get(waybill)))
+      errors.adjustment = [`Take at most what is held for ${waybill}, ${held.get(waybill)}.`]
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  const { journalId, today } = await readClock(tx, tenant)
+  await tx.client.query(releaseSql, [tenant, invoice.merchant_id, waybills, journalId, today, by, reason, adjustment])
+  await bookJournal(tx, tenant, journalId, waybills)
+  return { kind: 'done', data: waybills, objects: waybills }
+}
+
+const isOpenSql = `tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}`
+
+const heldSql = `
+  select waybill_number, held::float8 from money_lines line where ${isOpenSql} and waybill_number = any($3::text[])`
+
+const releaseSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment, refers_to, booked_on, staff_name, reason)
+  select tenant_id, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7
+  from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
+
+/** Owes a merchant an amount for a lost parcel, once. */
+export const compensate = async (
+  tx: Tx,
+  tenant: string,
+  by: string,
+  { waybill, amount, reason }: { waybill: string; amount: number; reason: string },
+): Promise<Acted<{ waybill_number: string; amount: number }>> => {
+  if (amount <= 0) return refuse('amount', 'Give an amount above zero.')
+  const [order] = await lockParcels(tx, tenant, [waybill])
+  if (!order) return { kind: 'unknown', what: 'waybill' }
+  const { rows } = await tx.client.query(linesSql, [tenant, waybill])
+  const earlier = rows.find(({ kind }) => kind === 'compensated')
+  if (earlier)
+    return refuse('waybill_number', `${waybill} was compensated with ${earlier.compensation} on ${earlier.booked_on}.`)
+  const { journalId, today } = await readClock(tx, tenant)
+  const values = [tenant, waybill, rows.length + 1, journalId, order.merchant_id, amount, today, by, reason]
+  await tx.client.query(compensateSql, values)
+  await bookJournal(tx, tenant, journalId, [waybill])
+  return { kind: 'done', data: { waybill_number: waybill, amount }, objects: [waybill] }
+}
+
+const linesSql = `
+  select kind, compensation::float8, booked_on::text from money_lines line where tenant_id = $1 and waybill_number = $2
+  order by tenant_id, waybill_number, line_no`
+
+const compensateSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, compensation, booked_on, staff_name, reason)
+  values ($1, $2, $3, $4, $5, 'compensated', $6, $7, $8, $9)`

@@ -1,0 +1,92 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { addAction } from './action.ts'
+import { Amount, Reason, Waybills } from './collection.ts'
+import { compensate, disputeParcels, settleDispute } from './disputes.ts'
+
+const InvoiceParams = Type.Object({
+  invoice_no: Type.String({ maxLength: 100, description: 'One of its two numbers.' }),
+})
+const Parcels = Type.Array(Type.String())
+const path = '/invoice/:invoice_no/dispute'
+
+/** Takes disputes of merchants. */
+export const disputeRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  acceptJson(app)
+  addAction(app, pool, {
+    ...{ path, operationId: 'disputeInvoice', tag: 'orders', params: InvoiceParams, action: 'invoice.disputed' },
+    ...{ summary: 'Dispute parcels of a submitted invoice', message: 'Parcels Disputed Successfully' },
+    description: 'What they add to the total is held until the courier company settles it; the rest goes on.',
+    body: Type.Object(
+      { waybill_numbers: Waybills, reason: Reason },
+      {
+        title: 'Dispute',
+        additionalProperties: false,
+        examples: [{ waybill_numbers: ['DM00000001'], reason: 'The weight is wrong' }],
+      },
+    ),
+    ...{ data: Parcels, example: ['DM00000001'] },
+    act: (
+      tx,
+      { tenant, merchantId, params: { invoice_no: number = '' }, body: { waybill_numbers: waybills, reason } },
+    ) => disputeParcels(tx, tenant, { number, merchantId: merchantId ?? '', waybills, reason: reason.trim() }),
+  })
+}
+
+/** Settles disputes, and compensates for lost parcels. */
+export const lineRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  acceptJson(app)
+  addAction(app, pool, {
+    ...{
+      path: `${path}/settle`,
+      operationId: 'settleDispute',
+      tag: 'staff',
+      params: InvoiceParams,
+      action: 'invoice.dispute_settled',
+    },
+    ...{ summary: 'Settle the dispute of parcels', message: 'Dispute Settled Successfully' },
+    description:
+      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes it.',
+    body: Type.Object(
+      {
+        waybill_numbers: Waybills,
+        adjustment: Type.Optional({
+          ...Amount,
+          minimum: -9_999_999_999.99,
+          must: 'be an amount',
+          description: 'Below zero the merchant gets less.',
+        }),
+        reason: Reason,
+      },
+      {
+        title: 'DisputeSettlement',
+        additionalProperties: false,
+        examples: [{ waybill_numbers: ['DM00000001'], adjustment: 100, reason: 'We pay for the box' }],
+      },
+    ),
+    ...{ data: Parcels, example: ['DM00000001'] },
+    act: (
+      tx,
+      { tenant, by, params: { invoice_no: number = '' }, body: { waybill_numbers: waybills, adjustment = 0, reason } },
+    ) => settleDispute(tx, tenant, { number, waybills, adjustment, by: by.name, reason: reason.trim() }),
+  })
+  addAction(app, pool, {
+    ...{ path: '/compensation', operationId: 'compensateParcel', tag: 'staff', action: 'parcel.compensated' },
+    ...{ summary: 'Owe a merchant an amount for a lost parcel', message: 'Parcel Compensated Successfully' },
+    description: 'Once for a parcel. The next invoice of the merchant takes it.',
+    body: Type.Object(
+      { waybill_number: Waybills.items, amount: Amount, reason: Reason },
+      {
+        title: 'Compensation',
+        additionalProperties: false,
+        examples: [{ waybill_number: 'DM00000001', amount: 2000, reason: 'Lost in the hub' }],
+      },
+    ),
+    data: Type.Object({ waybill_number: Type.String(), amount: Type.Number() }, { title: 'Compensated' }),
+    example: { waybill_number: 'DM00000001', amount: 2000 },
+    act: (tx, { tenant, by, body: { waybill_number: waybill, amount, reason } }) =>
+      compensate(tx, tenant, by.name, { waybill, amount, reason: reason.trim() }),
+  })
+}

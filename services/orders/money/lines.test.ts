@@ -1,0 +1,158 @@
+import { deepStrictEqual } from 'node:assert'
+import t from 'tap'
+import { ordersFixture } from '../test/orders-fixture.ts'
+import { tenantFile } from '../test/tenant.ts'
+import { checkLedger } from './check-ledger.ts'
+
+const statuses = [
+  { key: 'key_1', moves: ['key_2'] },
+  { key: 'key_2', moves: ['key_3', 'key_13', 'key_15'] },
+  { key: 'key_3', moves: [] },
+  { key: 'key_13', moves: ['key_21'] },
+  { key: 'key_15', moves: ['key_13', 'key_21'] },
+  { key: 'key_21', moves: [] },
+]
+
+t.test('lines after a delivery', async t => {
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses } })
+  const { make, move, request, staffOf, staffGet, get, pool, rows, booksToken } = fixture
+  const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
+  const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
+  const takeBack = (waybill: string) => post(`/order/${waybill}/take-back`, { reason: 'The wrong parcel' })
+  const deliver = async (...waybills: string[]) => {
+    await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    t.equal((await move(waybills, 'key_13', { collected_by: 'Nimal' })).status, 200)
+  }
+  const kinds = async (waybill: string) =>
+    (await rows('select kind from money_lines where waybill_number = $1 order by line_no', [waybill])).map(
+      ({ kind }) => kind,
+    )
+  const [{ today, shop }] = await rows(`select (now() at time zone time_zone)::date::text as today,
+    (select merchant_id::float8 from merchants where email = 'shop@example.com') as shop from tenants`)
+  const handOver = (sum: number, counted = sum) =>
+    post('/cash/handover', { collected_by: 'Nimal', declared: sum, counted })
+  const invoice = async () => (await post('/invoice', { merchant_id: shop, until: today })).body.data[0]
+  t.afterEach(async () => {
+    const { unequal, doubled, wrong_invoices } = await checkLedger(pool, 'demo')
+    deepStrictEqual([unequal, doubled, wrong_invoices], [[], [], []])
+  })
+
+  t.test('a move taken back leaves no money behind, and the parcel can be delivered again', async t => {
+    await deliver('DM93000001')
+    t.match((await takeBack('DM93000001')).body, {
+      message: 'Move Taken Back Successfully',
+      data: { waybill_number: 'DM93000001', status_key: 'key_2' },
+    })
+    t.strictSame(await kinds('DM93000001'), ['delivered', 'delivery_reversed'])
+    t.strictSame((await staffGet('/cash')).body.data.people, [])
+    t.match((await takeBack('DM93000001')).body.errors, {
+      waybill_number: ['The newest move of DM93000001 was taken back already.'],
+    })
+    const timeline = (await get('/order/tracking-info?waybill_number=DM93000001')).body.data
+    t.match(timeline[0], { status: { key: 'key_2' } })
+    t.equal((await staffGet('/today')).body.data.delivered, 0, 'it was not delivered today')
+    t.equal((await move(['DM93000001'], 'key_13', { collected_by: 'Nimal' })).status, 200)
+    t.strictSame(await kinds('DM93000001'), ['delivered', 'delivery_reversed', 'delivered'])
+    const changes = (await get('/order/changes')).body.data.filter(
+      (change: { waybill_number: string }) => change.waybill_number === 'DM93000001',
+    )
+    t.match(changes.at(-2), { type: 'order.status_changed', status: { key: 'key_2' } })
+  })
+
+  t.test('a failed attempt taken back counts no more, nor does the return to one', async t => {
+    await make(['DM93000011'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    const failed = async () =>
+      (await rows(`select count(*)::int from order_events where status_key = 'key_15' and is_counted`))[0].count
+    t.equal((await move(['DM93000011'], 'key_15')).status, 200)
+    t.equal((await move(['DM93000011'], 'key_13')).status, 200)
+    t.match((await takeBack('DM93000011')).body.data, { status_key: 'key_15' })
+    t.equal(await failed(), 1)
+    t.equal((await takeBack('DM93000011')).status, 422)
+  })
+
+  t.test('money that went further stays: the refusal names the way out', async t => {
+    await deliver('DM93000021')
+    const { data } = (await handOver(1000, 900)).body
+    const refused = async (sentence: RegExp) =>
+      t.match((await takeBack('DM93000021')).body.errors.waybill_number, [sentence])
+    // The cash of the first test is with Nimal too.
+    t.match(data, { state: 'open', expected: 2000 })
+    await refused(/open handover/)
+    t.equal(
+      (await post(`/cash/handover/${data.handover_id}/settle`, { settle_as: 'written_off', reason: 'x' }, second))
+        .status,
+      200,
+    )
+    await refused(/was handed over/)
+    const { invoice_no } = await invoice()
+    await refused(/is on an invoice/)
+    t.equal((await post(`/invoice/${invoice_no}/cancel`, { reason: 'x' })).status, 200)
+    t.equal((await takeBack('DM99999999')).status, 404)
+  })
+
+  t.test(
+    'a merchant disputes parcels: they are held, the rest is paid, and the next invoice has what is settled',
+    async t => {
+      await deliver('DM93000031', 'DM93000032')
+      t.equal((await handOver(2000)).status, 200)
+      const { invoice_no: no, total } = await invoice()
+      const dispute = (waybill_numbers: string[], token?: string) =>
+        request(
+          'POST',
+          `/api/public/merchant/invoice/${no}/dispute`,
+          { waybill_numbers, reason: 'Open' },
+          token ? { token } : {},
+        )
+      t.equal((await dispute(['DM93000031'])).status, 404, 'a draft is not shown')
+      await post(`/invoice/${no}/submit`, {})
+      t.equal((await dispute(['DM93000031'], booksToken)).status, 404)
+      t.match((await dispute(['DM93000031', 'DM1'])).body.errors, {
+        'waybill_numbers.1': [`DM1 is not on the invoice ${no}.`],
+      })
+      t.equal((await dispute(['DM93000031'])).status, 200)
+      t.match((await dispute(['DM93000031'])).body.errors, { 'waybill_numbers.0': ['DM93000031 is disputed already.'] })
+      t.equal((await staffGet(`/invoice/${no}`)).body.data.total, total - 550)
+      await post(`/invoice/${no}/approve`, {})
+      t.equal((await post(`/invoice/${no}/deposit`, { bank_reference: 'A', paid_on: today })).status, 200)
+      const settle = (adjustment: number) =>
+        post(`/invoice/${no}/dispute/settle`, { waybill_numbers: ['DM93000031'], adjustment, reason: 'Half' })
+      t.match((await settle(-551)).body.errors, { adjustment: ['Take at most what is held for DM93000031, 550.'] })
+      const settled = await Promise.all([settle(-275.5), settle(-275.5)])
+      t.strictSame(settled.map(({ status }) => status).sort(), [200, 422], 'once')
+      t.match(await invoice(), { kind: 'made', total: 274.5 })
+    },
+  )
+
+  t.test('all of an invoice cannot be disputed', async t => {
+    await deliver('DM93000041')
+    t.equal((await handOver(1000)).status, 200)
+    const { invoice_no: no } = await invoice()
+    await post(`/invoice/${no}/submit`, {})
+    const body = { waybill_numbers: ['DM93000041'], reason: 'Lost' }
+    t.match((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)).body.errors, {
+      waybill_numbers: [/Nothing would be left/],
+    })
+  })
+
+  t.test('a lost parcel is compensated once', async t => {
+    await make(['DM93000051'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    const compensate = (amount: number) =>
+      post('/compensation', { waybill_number: 'DM93000051', amount, reason: 'Lost' })
+    t.equal((await compensate(0)).status, 422)
+    t.strictSame((await compensate(2000.5)).body.data, { waybill_number: 'DM93000051', amount: 2000.5 })
+    t.match((await compensate(1)).body.errors, {
+      waybill_number: [`DM93000051 was compensated with 2000.5 on ${today}.`],
+    })
+    t.match(await invoice(), { total: 2000.5 })
+    t.equal((await post('/compensation', { waybill_number: 'DM9', amount: 1, reason: 'x' })).status, 404)
+  })
+
+  t.test('of a take-back and a handover at once one wins', async t => {
+    for (let round = 0; round < 5; round++) {
+      const waybill = `DM9300006${round}`
+      await deliver(waybill)
+      const [taken, handed] = await Promise.all([takeBack(waybill), handOver(1000)])
+      t.strictSame([taken.status, handed.status].sort(), [200, 422])
+    }
+  })
+})

@@ -1,0 +1,54 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import type { Tx } from '../database/tables.ts'
+import type { Booking } from '../statuses/statuses.ts'
+import { findOpenHandover } from './cash.ts'
+import { bookJournal } from './ledger.ts'
+import { hasLaterSql, nextLineSql, readClock } from './parcels.ts'
+
+interface Reversal {
+  readonly waybill: string
+  readonly booking: Booking
+  readonly by: string
+  readonly reason: string
+}
+
+/**
+ * Reverses what a move booked for a parcel whose order is locked. Returns the errors of one whose money went further; nothing is
+ * written then.
+ */
+export const reverseBooking = async (
+  tx: Tx,
+  tenant: string,
+  { waybill, booking, by, reason }: Reversal,
+): Promise<FieldErrors> => {
+  if (booking === 'nothing') return {}
+  const kind = booking === 'return' ? 'returned' : 'delivered'
+  const { rows } = await tx.client.query(liveSql, [tenant, waybill, kind])
+  const line = rows[0]
+  if (!line) return {}
+  const obstacle =
+    line.obstacle ?? ((await findOpenHandover(tx, tenant, waybill)) && 'is in an open handover: settle it first')
+  if (obstacle) return { waybill_number: [`What ${waybill} booked ${obstacle}.`] }
+  const { journalId, today } = await readClock(tx, tenant)
+  await tx.client.query(reverseSql, [tenant, waybill, line.line_no, journalId, today, by, reason])
+  await bookJournal(tx, tenant, journalId, [waybill])
+  return {}
+}
+
+const liveSql = `
+  select line_no, case
+      when invoice_id is not null then 'is on an invoice: cancel the invoice first'
+      when banked_by is not null or ${hasLaterSql('handed_over')} then 'was handed over: compensate the merchant, or settle a dispute, instead'
+    end as obstacle
+  from money_lines line
+  where tenant_id = $1 and waybill_number = $2 and kind = $3 and not ${hasLaterSql('delivery_reversed', 'return_reversed')}
+  order by line.tenant_id desc, line.waybill_number desc, line_no desc limit 1`
+
+const amounts = ['cod', 'delivery', 'cod_fee', 'return_fee', 'tax', 'withholding']
+
+const reverseSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, ${amounts.join(', ')}, method, cash_account, refers_to,
+    booked_on, staff_name, reason)
+  select tenant_id, waybill_number, ${nextLineSql}, $4, merchant_id, case kind when 'returned' then 'return_reversed' else 'delivery_reversed' end,
+    ${amounts.map(amount => `-${amount}`).join(', ')}, method, cash_account, line_no, $5, $6, $7
+  from money_lines line where tenant_id = $1 and waybill_number = $2 and line_no = $3 returning tenant_id`

@@ -1,0 +1,92 @@
+import { takenBackEvent } from '@courier/shared/contract/order-events.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { type Acted, addAction, refuse } from '../money/action.ts'
+import { Reason } from '../money/collection.ts'
+import { lockParcels } from '../money/parcels.ts'
+import { reverseBooking } from '../money/reverse.ts'
+import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
+import { findBooking } from '../statuses/statuses.ts'
+import { isWaybill } from '../tracking/read-orders.ts'
+
+interface TakeBackOptions {
+  readonly pool: pg.Pool
+  /** Called after a move was taken back, for the relay. */
+  readonly onChanged: (tenant: string) => void
+}
+
+const TakenBack = Type.Object({ waybill_number: Type.String(), status_key: Type.String() }, { title: 'TakenBack' })
+
+/** Takes a wrong move back, with what it booked. */
+export const takeBackRoutes: FastifyPluginAsyncTypebox<TakeBackOptions> = async (app, { pool, onChanged }) => {
+  acceptJson(app)
+  addAction(app, pool, {
+    ...{ path: '/order/:waybill/take-back', operationId: 'takeBackMove', tag: 'staff', action: 'order.taken_back' },
+    ...{ summary: 'Take the newest move of an order back', message: 'Move Taken Back Successfully' },
+    description:
+      'The order has the status before it again, and what the move booked is reversed. The customer gets no message about it.',
+    params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
+    body: Type.Object(
+      { reason: Reason },
+      { title: 'TakeBack', additionalProperties: false, examples: [{ reason: 'The wrong parcel was scanned' }] },
+    ),
+    ...{ data: TakenBack, example: { waybill_number: 'DM00000001', status_key: 'key_12' }, onDone: onChanged },
+    act: (tx, { tenant, by, params: { waybill = '' }, body: { reason } }) =>
+      takeBack(tx, tenant, { waybill, by: by.name, reason: reason.trim() }),
+  })
+}
+
+interface WantedTakeBack {
+  readonly waybill: string
+  readonly by: string
+  readonly reason: string
+}
+
+const takeBack = async (
+  tx: Tx,
+  tenant: string,
+  { waybill, by, reason }: WantedTakeBack,
+): Promise<Acted<{ waybill_number: string; status_key: string }>> => {
+  await keepStatusSet(tx, tenant)
+  const [order] = isWaybill.test(waybill) ? await lockParcels(tx, tenant, [waybill]) : []
+  if (!order) return { kind: 'unknown', what: 'waybill' }
+  const { rows: events } = await tx.client.query(newestSql, [tenant, waybill])
+  const [newest, before] = events
+  if (!before) return refuse('waybill_number', `No move of ${waybill} is known that could be taken back.`)
+  if (!newest.is_counted) return refuse('waybill_number', `The newest move of ${waybill} was taken back already.`)
+  const statuses = await findStatuses(tx, tenant)
+  if (!statuses.has(before.status_key))
+    return refuse('waybill_number', `The status before, ${before.status_key}, is no longer in the set of statuses.`)
+  const booking = findBooking(statuses.get(order.status_key))
+  const errors = await reverseBooking(tx, tenant, { waybill, booking, by, reason })
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  await tx.client.query(takeBackSql, [tenant, waybill, newest.event_id, before.status_key, by, reason])
+  return { kind: 'done', data: { waybill_number: waybill, status_key: before.status_key }, objects: [waybill] }
+}
+
+const newestSql = `
+  select event_id, status_key, is_counted from order_events where tenant_id = $1 and waybill_number = $2
+  order by tenant_id desc, waybill_number desc, event_id desc limit 2`
+
+/** Merchants read a change of status; the notifier gets an event of its own, which fires no rule of a status. */
+const takeBackSql = `
+  with clock as materialized (
+    select clock_timestamp() as now
+  ), taken as (
+    update order_events set is_counted = false where tenant_id = $1 and waybill_number = $2 and event_id = $3 returning tenant_id
+  ), moved as (
+    update orders set status_key = $4, first_attempt = null where tenant_id = $1 and waybill_number = $2 returning merchant_id
+  ), event as (
+    insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, is_counted)
+    select $1, $2, $4, now, $5, $6, false from clock returning tenant_id
+  ), told as (
+    insert into log (tenant_id, type, waybill_numbers, status_keys, note, happened_at)
+    select $1, '${takenBackEvent}', array[$2::text], array[$4::text], $6, now
+    from clock, tenants where tenants.tenant_id = $1 and messaging returning log.tenant_id
+  )
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, is_relayed)
+  select $1, merchant_id, 'order.status_changed', array[$2::text], array[$4::text], 'staff', $6, now, true
+  from moved, clock returning tenant_id`
