@@ -25,11 +25,12 @@ import { merchantLabelRoutes, staffLabelRoutes } from './labels/routes.ts'
 import { lookUpRoutes } from './lists/look-up.ts'
 import { merchantOrderRoutes, orderStatusRoutes, staffOrderRoutes } from './lists/order-routes.ts'
 import { webhookRoutes } from './merchant-webhooks/routes.ts'
-import { balanceRoutes } from './money/balance-routes.ts'
+import { balanceRoutes, merchantBalanceRoutes } from './money/balance-routes.ts'
 import { cashRoutes } from './money/cash-routes.ts'
-import { parcelMoneyRoutes } from './money/finance-routes.ts'
+import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './money/finance-routes.ts'
 import { invoiceRoutes, merchantInvoiceRoutes } from './money/invoice-routes.ts'
 import { disputeRoutes, lineRoutes } from './money/line-routes.ts'
+import { statementRoutes } from './money/statement-routes.ts'
 import { merchantMoveRoutes, staffMoveRoutes } from './moves/move-routes.ts'
 import { takeBackRoutes } from './moves/take-back.ts'
 import { rateGapRoutes } from './rate-gaps/routes.ts'
@@ -38,7 +39,7 @@ import { todayRoutes } from './reports/today.ts'
 import { staffStatusRoutes, statusRoutes } from './statuses/status-routes.ts'
 import { internalRoutes } from './tracking/internal-routes.ts'
 import { readTypedWaybills } from './tracking/typed-waybills.ts'
-import { financeRoutes, publicTrackingRoutes, trackingRoutes } from './tracking/waybill-routes.ts'
+import { publicTrackingRoutes, trackingRoutes } from './tracking/waybill-routes.ts'
 import { trackingPageRoutes } from './tracking-page/routes.ts'
 
 const merchantPrefix = '/api/public/merchant'
@@ -91,7 +92,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(merchantEditRoutes, own)
   await app.register(statusRoutes, own)
   await app.register(trackingRoutes, own)
-  await app.register(financeRoutes, own)
+  await app.register(financeStatusRoutes, own)
   await app.register(balanceRoutes, own)
   await app.register(parcelMoneyRoutes, own)
   await app.register(merchantInvoiceRoutes, own)
@@ -119,6 +120,9 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(rateGapRoutes, own)
   await app.register(customerRequestRoutes, own)
   await app.register(cashRoutes, own)
+  await app.register(statementRoutes, own)
+  await app.register(staffMoneyRoutes, own)
+  await app.register(merchantBalanceRoutes, own)
   await app.register(invoiceRoutes, own)
   await app.register(lineRoutes, own)
   await app.register(takeBackRoutes, own)

@@ -6,10 +6,11 @@ import { deleteOldTokens } from './access/tokens.ts'
 import { deleteOldActions } from './customer-actions/queries.ts'
 import { deleteOldChanges, numberUnread } from './log/expiry.ts'
 import { deliveryDeletions } from './merchant-webhooks/housekeeping.ts'
+import { foldDay } from './money/fold.ts'
 import { deleteOldGaps } from './rate-gaps/queries.ts'
 import { skipUnwanted } from './relay/queries.ts'
 
-/** Deletes expired rows, and events of tenants without messaging; numbers changes that no client reads. */
+/** Folds and seals closed days of the ledger, deletes expired rows, and events of tenants without messaging; numbers changes that no client reads. */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,
@@ -20,4 +21,5 @@ export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
     skipUnwanted,
     deleteOldActions,
     deleteOldGaps,
+    foldDay,
   ])

@@ -1,58 +1,129 @@
-import { errorResponses } from '@courier/shared/errors/errors.ts'
+import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { amountFields, sumsSql } from './amounts.ts'
+import { isoTime } from '../database/iso-time.ts'
+import { chargesSql, netSql } from './ledger.ts'
+import { hasLaterSql } from './parcels.ts'
+import { isReleasedSql, isUninvoicedSql, payableOnSql, termsSql } from './payable.ts'
+
+const sum = (description: string) => Type.Number({ description })
 
 const Balance = Type.Object(
   {
     currency: Type.String(),
-    parcels: Type.Integer({ description: 'Parcels delivered or returned.' }),
-    ...amountFields,
-    balance: Type.Number({ description: 'What the courier company owes you; below zero you owe it.' }),
+    with_riders: sum('Cash that riders hold, of parcels that no invoice has.'),
+    at_office: sum('What lies at the office or with card and QR providers, of those parcels.'),
+    banked: sum('What is in the bank, of those parcels.'),
+    waiting: sum('Totals of invoices that are not paid yet.'),
+    held: sum('What is held for parcels in dispute.'),
+    held_for: Type.Array(
+      Type.Object({
+        waybill_number: Type.String(),
+        amount: Type.Number(),
+        reason: Type.Union([Type.String(), Type.Null()]),
+        since: Type.String(),
+      }),
+      { description: 'The newest 1,000.' },
+    ),
+    payable_now: sum('What an invoice made now would pay; below zero the next ones bring it forward.'),
+    next_payment: Type.Union(
+      [
+        Type.Object({
+          on: Type.String({ documented: { type: 'string', format: 'date' } }),
+          amount: sum('What an invoice would pay on that day.'),
+        }),
+        Type.Null(),
+      ],
+      { description: 'The next day on which more becomes payable; null: none is known.' },
+    ),
+    balance: sum('All that the courier company owes the merchant; below zero the merchant owes it.'),
   },
   { title: 'Balance' },
 )
+type Balance = Static<typeof Balance>
 
-const example: Static<typeof Balance> = {
-  currency: 'LKR',
-  parcels: 43,
-  collected: 118500,
-  delivery: 15050,
-  cod_fee: 1185,
-  return_fee: 0,
-  tax: 2922.3,
-  withholding: 0,
-  balance: 99342.7,
+const example: Balance = {
+  ...{ currency: 'LKR', with_riders: 12000, at_office: 30000, banked: 0, waiting: 15451.8, held: 425.4 },
+  held_for: [
+    { waybill_number: 'DM00000001', amount: 425.4, reason: 'It came open', since: '2026-02-20T09:12:44.000000Z' },
+  ],
+  ...{ payable_now: 21800.5, next_payment: { on: '2026-02-22', amount: 24100 }, balance: 47377.7 },
 }
 
-/** Serves what a merchant's parcels add up to. */
+const schema = {
+  security: [{ token: [] }],
+  response: {
+    200: Type.Object({ data: Balance }, { examples: [{ data: example }] }),
+    ...errorResponses(400, 401, 404, 405, 429, 503),
+  },
+}
+
+const readBalance = async (pool: pg.Pool, tenant: string, merchantId: string): Promise<{ data: Balance }> => {
+  const query = { name: 'read_balance', text: balanceSql, values: [tenant, merchantId] }
+  const [data] = await readInTenant<Balance>(pool, tenant, query)
+  if (!data) throw notFound('merchant')
+  return { data }
+}
+
+/** Serves what a merchant is owed, and where it lies. */
 export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  app.get(
-    '/balance',
-    {
-      schema: {
-        tags: ['orders'],
-        operationId: 'getBalance',
-        summary: 'What was collected for you, and what it cost',
-        description: 'The sums over your parcels that were delivered or returned.',
-        security: [{ token: [] }],
-        response: {
-          200: Type.Object({ data: Balance }, { examples: [{ data: example }] }),
-          ...errorResponses(400, 401, 405, 429, 503),
-        },
-      },
-    },
-    async request => {
-      const { tenant, merchantId } = request.merchant
-      const query = { name: 'read_balance', text: balanceSql, values: [tenant, merchantId] }
-      const [data] = await readInTenant<Static<typeof Balance>>(pool, tenant, query)
-      return { data: data as Static<typeof Balance> }
-    },
+  const own = { tags: ['orders'], operationId: 'getBalance', summary: 'What you are owed, and where it lies' }
+  app.get('/balance', { schema: { ...schema, ...own } }, ({ merchant: { tenant, merchantId } }) =>
+    readBalance(pool, tenant, merchantId),
   )
 }
 
+/** Serves the same for staff. */
+export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  const any = {
+    tags: ['staff'],
+    operationId: 'getMerchantBalance',
+    summary: 'What a merchant is owed, and where it lies',
+  }
+  const params = Type.Object({ merchant_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
+  app.get('/merchant/:merchant_id/balance', { schema: { ...schema, ...any, params } }, ({ staff, params }) =>
+    readBalance(pool, staff.tenant, params.merchant_id),
+  )
+}
+
+const held = `disputed as (
+    select waybill_number, held, reason, uuid_extract_timestamp(journal_id) as at from money_lines line
+    where tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}
+  )`
+
+/** Reads lines that no invoice has, open disputes and unpaid invoices: never what is done with. */
 const balanceSql = `
-  select (select currency from tenants where tenant_id = $1) as currency, count(distinct waybill_number)::int as parcels, ${sumsSql('balance')}
-  from money_lines line where tenant_id = $1 and merchant_id = $2`
+  with terms as (${termsSql} and merchants.merchant_id = $2
+  ), day as (
+    select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1
+  ), line as materialized (
+    select line.*, case when charges_apart then ${netSql} + ${chargesSql} else ${netSql} end as amount, ${netSql} as net,
+      ${payableOnSql} as payable_on, ${isReleasedSql} as is_released, kind = 'delivered' and not ${hasLaterSql('delivery_reversed')} as is_live,
+      ${hasLaterSql('handed_over')} as is_handed
+    from money_lines line cross join terms where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
+  ), sums as (
+    select coalesce(sum(cod) filter (where is_live and method = 'cash' and not is_handed and banked_by is null), 0) as with_riders,
+      coalesce(sum(cod) filter (where is_live and (method <> 'cash' or is_handed) and banked_by is null), 0) as at_office,
+      coalesce(sum(cod) filter (where is_live and banked_by is not null), 0) as banked,
+      coalesce(sum(amount) filter (where is_released and payable_on <= today), 0) as payable_now,
+      min(payable_on) filter (where is_released and payable_on > today) as next_on, coalesce(sum(net), 0) as net
+    from day left join line on true group by today
+  ), ${held}, unpaid as (
+    select coalesce(sum(total), 0) as waiting,
+      coalesce(sum(total), 0) - coalesce(sum(charges_due) filter (where charges_journal_id is null), 0) as owed
+    from invoices where tenant_id = $1 and merchant_id = $2 and state not in ('deposited', 'cancelled')
+  ), unpaid_charges as (
+    select coalesce(sum(charges_due), 0) as due from invoices
+    where tenant_id = $1 and merchant_id = $2 and state = 'deposited' and charges_due > 0 and charges_journal_id is null
+  ), holding as (
+    select coalesce(sum(held), 0) as held, coalesce(json_agg(json_build_object('waybill_number', waybill_number, 'amount', held::float8,
+      'reason', reason, 'since', ${isoTime('at')}) order by at desc) filter (where nr <= 1000), '[]') as held_for
+    from (select *, row_number() over (order by at desc) as nr from disputed) numbered
+  )
+  select currency, with_riders::float8, at_office::float8, banked::float8, waiting::float8, held::float8, held_for, payable_now::float8,
+    case when next_on is not null then json_build_object('on', next_on, 'amount',
+      (select sum(amount) from line where is_released and payable_on <= next_on)::float8) end as next_payment,
+    (net + owed + held - due)::float8 as balance
+  from tenants cross join terms cross join sums cross join unpaid cross join unpaid_charges cross join holding where tenants.tenant_id = $1`

@@ -1,15 +1,33 @@
-import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { isWaybill } from '../tracking/read-orders.ts'
+import { type FindOrder, isWaybill } from '../tracking/read-orders.ts'
+import { addWaybillReads } from '../tracking/waybill-routes.ts'
 import { amountFields, sumsSql } from './amounts.ts'
+import { exampleLine, InvoiceLine, lineColumnsSql } from './invoice-lines.ts'
+import { stateSql } from './invoices.ts'
+import { hasLaterSql } from './parcels.ts'
 
 const maxNumbers = 500
 /** A waybill has at most 50 characters, and a comma after it. */
 const maxLength = maxNumbers * 51
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+
+/** Where the money of a parcel is. */
+const places = ['none', 'with_rider', 'at_office', 'clearing', 'banked', 'invoiced', 'paid'] as const
+
+const FinanceStatus = Type.Object(
+  {
+    finance_status: Type.String({ description: 'Pending, Approved or Deposited.' }),
+    invoice_ref_no: nullable('null: no invoice was submitted to you.'),
+    invoice_no: nullable('null: no invoice was submitted to you.'),
+  },
+  { title: 'FinanceStatus' },
+)
+type FinanceStatus = Static<typeof FinanceStatus>
+const pending: FinanceStatus = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
 
 const ParcelMoney = Type.Object(
   {
@@ -18,6 +36,12 @@ const ParcelMoney = Type.Object(
     method: nullable('cash, card, qr or transfer; null: nothing was paid.'),
     owed: Type.Number({ description: 'What the courier company owes you for the parcel; below zero you owe it.' }),
     booked_on: nullable('The day of the delivery or return; null: nothing is booked yet.'),
+    state: Type.Union(
+      places.map(place => Type.Literal(place)),
+      { description: 'Where the money of the delivery is.' },
+    ),
+    ...FinanceStatus.properties,
+    paid_on: nullable('When the invoice was paid.'),
   },
   { title: 'ParcelMoney' },
 )
@@ -25,7 +49,15 @@ type ParcelMoney = Static<typeof ParcelMoney>
 
 const example: ParcelMoney = {
   ...{ waybill_number: 'DM00000001', collected: 2500, method: 'cash', delivery: 450, cod_fee: 25, return_fee: 0 },
-  ...{ tax: 85.5, withholding: 50, owed: 1889.5, booked_on: '2026-02-19' },
+  ...{
+    tax: 85.5,
+    withholding: 50,
+    owed: 1889.5,
+    booked_on: '2026-02-19',
+    state: 'invoiced',
+    finance_status: 'Approved',
+  },
+  ...{ invoice_ref_no: 'MI-0001', invoice_no: 'CFX-26-02-00001', paid_on: null },
 }
 
 const FinanceQuery = Type.Object({
@@ -75,8 +107,101 @@ const readNumbers = (text: string): string[] => {
   return [...new Set(numbers)]
 }
 
+/** The family's three words for the newest invoice of a parcel that the merchant sees, `seen`. */
+const statusColumnsSql = `case seen.state when 'deposited' then 'Deposited' when 'approved' then 'Approved' else 'Pending' end as finance_status,
+    seen.invoice_ref_no, seen.invoice_no`
+
+const newestInvoiceSql = (waybill: string): string => `left join lateral (
+    select invoice_no, invoice_ref_no, paid_on, ${stateSql} as state
+    from money_lines line join invoices on invoices.tenant_id = $1 and invoices.invoice_id = line.invoice_id
+      join tenants on tenants.tenant_id = $1
+    where line.tenant_id = $1 and line.waybill_number = ${waybill} and line.kind <> 'disputed' and invoices.state <> 'draft'
+    order by line.tenant_id desc, line.waybill_number desc, line.line_no desc limit 1
+  ) seen on true`
+
+const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterSql('delivery_reversed')} then null
+    when banked_by is not null then 'banked' when method <> 'cash' then 'clearing'
+    when ${hasLaterSql('handed_over')} then 'at_office' else 'with_rider' end`
+
 const parcelMoneySql = `
-  select waybill_number, max(method) as method, max(booked_on)::text as booked_on, ${sumsSql('owed')}
-  from orders left join money_lines line using (tenant_id, waybill_number)
-  where tenant_id = $1 and orders.merchant_id = $2 and waybill_number = any($3::text[])
-  group by waybill_number`
+  with parcel as (
+    select orders.waybill_number, max(method) as method, max(booked_on)::text as booked_on, max(${placeSql}) as place, ${sumsSql('owed')}
+    from orders left join money_lines line using (tenant_id, waybill_number)
+    where tenant_id = $1 and ($2::bigint is null or orders.merchant_id = $2) and waybill_number = any($3::text[])
+    group by orders.waybill_number
+  )
+  select parcel.*, ${statusColumnsSql}, seen.paid_on::text,
+    case when seen.state = 'deposited' then 'paid' when seen.state is not null then 'invoiced' else coalesce(place, 'none') end as state
+  from parcel ${newestInvoiceSql('parcel.waybill_number')}`
+
+const statusSql = `select ${statusColumnsSql} from tenants company ${newestInvoiceSql('$2')} where company.tenant_id = $1`
+
+/** Says whether an order of the merchant was invoiced and paid, in the words that existing programs read. */
+export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findOrder: FindOrder }> = async (
+  app,
+  options,
+) => {
+  const about = {
+    summary: 'Whether an order was invoiced',
+    description: 'A JSON body may name the waybill, also of a GET.',
+  }
+  const view = Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] })
+  const route = { path: '/order/waybill-finance-status', operationId: 'getFinanceStatus', about, view }
+  addWaybillReads(app, options.findOrder, route, async ({ row: { waybill_number } }, tenant) => {
+    const query = { name: 'read_finance_status', text: statusSql, values: [tenant, waybill_number] }
+    const [status = pending] = await readInTenant<FinanceStatus>(options.pool, tenant, query)
+    return status
+  })
+}
+
+const MoneyLine = Type.Object(
+  {
+    ...InvoiceLine.properties,
+    invoice_no: nullable('The invoice that has the line.'),
+    reason: nullable(''),
+    staff_name: nullable(''),
+  },
+  { title: 'MoneyLine' },
+)
+const AnyParcelMoney = Type.Object(
+  { ...ParcelMoney.properties, lines: Type.Array(MoneyLine) },
+  { title: 'AnyParcelMoney' },
+)
+
+/** Shows staff every line that was booked for a parcel. */
+export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  const line: Static<typeof MoneyLine> = { ...exampleLine, invoice_no: null, reason: null, staff_name: 'Nimal' }
+  app.get(
+    '/order/:waybill/money',
+    {
+      schema: {
+        ...{ tags: ['staff'], operationId: 'getAnyParcelMoney', summary: 'What was booked for an order, line by line' },
+        security: [{ token: [] }],
+        params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
+        response: {
+          200: Type.Object({ data: AnyParcelMoney }, { examples: [{ data: { ...example, lines: [line] } }] }),
+          ...errorResponses(400, 401, 404, 405, 429, 503),
+        },
+      },
+    },
+    async ({ staff: { tenant }, params: { waybill } }) => {
+      if (!isWaybill.test(waybill)) throw notFound('waybill')
+      const values = [tenant, null, [waybill]]
+      const [[parcel], lines] = await Promise.all([
+        readInTenant<ParcelMoney>(pool, tenant, { name: 'read_parcel_money', text: parcelMoneySql, values }),
+        readInTenant<Static<typeof MoneyLine>>(pool, tenant, {
+          name: 'read_lines',
+          text: moneyLinesSql,
+          values: [tenant, waybill],
+        }),
+      ])
+      if (!parcel) throw notFound('waybill')
+      return { data: { ...parcel, lines } }
+    },
+  )
+}
+
+const moneyLinesSql = `
+  select ${lineColumnsSql}, invoice_no, line.reason, staff_name
+  from money_lines line left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = line.invoice_id
+  where line.tenant_id = $1 and waybill_number = $2 order by line.tenant_id, waybill_number, line_no`

@@ -11,9 +11,9 @@ import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import type { Tx } from '../database/tables.ts'
 import { addAction, refuse } from './action.ts'
-import { amountFields } from './amounts.ts'
 import { Reason } from './collection.ts'
 import { toCsv } from './csv.ts'
+import { exampleLine, InvoiceLine, lineColumnsSql } from './invoice-lines.ts'
 import {
   decideInvoice,
   depositInvoice,
@@ -27,7 +27,6 @@ import {
   payCharges,
   stateSql,
 } from './invoices.ts'
-import { netSql } from './ledger.ts'
 import { Made, makeInvoices } from './make-invoices.ts'
 
 interface InvoiceOptions {
@@ -36,6 +35,7 @@ interface InvoiceOptions {
 
 const security = [{ token: [] }]
 export const Day = Type.String({
+  documented: { type: 'string', format: 'date' },
   maxLength: 10,
   pattern: '^20\\d\\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
   must: 'be a day such as 2026-02-19',
@@ -49,24 +49,9 @@ const InvoiceQuery = listQuery(cursorFields, {
 })
 const cursors = listCursor(/^[0-9a-f-]{36}$/)
 
-export const InvoiceLine = Type.Object({
-  waybill_number: Type.String(),
-  kind: Type.String(),
-  booked_on: Type.String(),
-  ...amountFields,
-  compensation: Type.Number(),
-  adjustment: Type.Number(),
-  held: Type.Number({ description: 'Disputed, and paid once that is settled.' }),
-  net: Type.Number(),
-})
 const InvoiceWithLines = Type.Composite([Invoice, Type.Object({ lines: Type.Array(InvoiceLine) })], {
   title: 'InvoiceWithLines',
 })
-const exampleLine: Static<typeof InvoiceLine> = {
-  ...{ waybill_number: 'DM00000001', kind: 'delivered', booked_on: '2026-02-19', collected: 1000, delivery: 450 },
-  ...{ cod_fee: 20, return_fee: 0, tax: 84.6, withholding: 20, compensation: 0, adjustment: 0, held: 0, net: 425.4 },
-}
-
 /** Refuses the 30th of February; the pattern of `Day` lets it pass. */
 export const refuseNoDay = (path: string, day: string) =>
   isDate(day) ? undefined : refuse(path, `There is no day ${day}.`)
@@ -153,9 +138,7 @@ export const readInvoice = (
   })
 
 const linesSql = `
-  select waybill_number, kind, booked_on::text, cod::float8 as collected, delivery::float8, cod_fee::float8, return_fee::float8, tax::float8,
-    withholding::float8, compensation::float8, adjustment::float8, held::float8, (${netSql})::float8 as net
-  from money_lines line where tenant_id = $1 and invoice_id = $2 order by waybill_number, line_no`
+  select ${lineColumnsSql} from money_lines line where tenant_id = $1 and invoice_id = $2 order by waybill_number, line_no`
 
 const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
   and ($2::bigint is null or invoices.state <> 'draft') and ($3::text is null or ${stateSql} = $3) and ($4::bigint is null or invoices.merchant_id = $4)

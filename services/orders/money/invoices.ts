@@ -16,7 +16,10 @@ export const Invoice = Type.Object(
     invoice_ref_no: Type.String(),
     merchant_id: Type.Integer(),
     merchant_name: Type.String(),
-    until: Type.String({ description: 'Lines of this day and before.' }),
+    until: Type.String({
+      description: 'Lines of this day and before.',
+      documented: { type: 'string', format: 'date' },
+    }),
     state: Type.Union(invoiceStates.map(state => Type.Literal(state))),
     parcels: Type.Integer(),
     brought_forward: Type.Number({ description: 'Part of `total`: lines that an earlier invoice left.' }),

@@ -175,8 +175,8 @@ t.test('money', async t => {
     t.strictSame((await get('/balance')).body.data, before)
     const own = await request('GET', '/api/public/merchant/balance', undefined, { token: booksToken })
     t.strictSame(own.body.data, {
-      ...{ currency: 'LKR', parcels: 1, collected: 2500, delivery: 450, cod_fee: 25, return_fee: 0 },
-      ...{ tax: 85.5, withholding: 50, balance: 1889.5 },
+      ...{ currency: 'LKR', with_riders: 2500, at_office: 0, banked: 0, waiting: 0, held: 0, held_for: [] },
+      ...{ payable_now: 0, next_payment: null, balance: 1889.5 },
     })
     t.equal((await request('GET', '/api/public/merchant/balance', undefined, { token: staffToken })).status, 401)
   })
@@ -188,11 +188,20 @@ t.test('money', async t => {
     const { body } = await get(`/order/finance?waybill_numbers=${encodeURIComponent(numbers)}`)
     const none = { collected: 0, delivery: 0, cod_fee: 0, return_fee: 0, tax: 0, withholding: 0, owed: 0 }
     const [{ today }] = await rows(`select (now() at time zone 'Asia/Colombo')::date::text as today`)
+    const unseen = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null, paid_on: null }
     const amounts = { collected: 2500, delivery: 450, cod_fee: 25, return_fee: 0, tax: 85.5, withholding: 50 }
-    t.strictSame(body, {
+    t.same(body, {
       data: [
-        { waybill_number: 'DM90000082', ...none, method: null, booked_on: null },
-        { waybill_number: 'DM90000081', ...amounts, method: 'qr', owed: 1889.5, booked_on: today },
+        { waybill_number: 'DM90000082', ...none, method: null, booked_on: null, state: 'none', ...unseen },
+        {
+          waybill_number: 'DM90000081',
+          ...amounts,
+          method: 'qr',
+          owed: 1889.5,
+          booked_on: today,
+          state: 'clearing',
+          ...unseen,
+        },
       ],
       missing: ['DM90000071'],
     })

@@ -1,5 +1,8 @@
 import { hasLaterSql } from './parcels.ts'
 
+/** When the COD of a parcel may be paid out: at delivery, once the rider handed it over, or once it is in the bank. */
+export const payableWhen = ['delivered', 'handed_over', 'banked'] as const
+
 /** The terms of each merchant of the tenant $1: its own, or those of the tenant. */
 export const termsSql = `
   select merchants.merchant_id, merchants.name, charges_apart, coalesce(merchants.payable_when, tenants.payable_when) as payable_when,

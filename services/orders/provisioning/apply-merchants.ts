@@ -47,12 +47,15 @@ export const applyMerchants = async (
   const tenant_id = tenant.id
   const matches = matchMerchants(merchants, await findStored(tx, tenant_id))
   const renamed = await renameMerchants(tx, merchants, matches)
-  const wanted = merchants.map(({ email, name, rate_card = null, active }, index) => ({
+  const wanted = merchants.map(({ email, name, rate_card = null, active, ...money }, index) => ({
     email: email.toLowerCase(),
     name,
     password_hash: hashes.get(email.toLowerCase()) ?? '',
     rate_card,
     is_active: active ?? matches[index]?.is_active ?? true,
+    payable_when: money.payable_when ?? null,
+    payable_after_days: money.payable_after_days ?? null,
+    charges_apart: money.charges_apart ?? false,
   }))
   const changes = await sync(tx, tenant_id, [{ table: 'merchants', rows: wanted }])
   const changed = matches.flatMap((row, index) =>

@@ -35,6 +35,7 @@ export const checkFile = (value: unknown): CheckedFile => {
     checkRateCards(file, add)
     for (const tax of ['tax_percent', 'withholding_percent'] as const)
       checkDecimals(file.tenant[tax], `tenant.${tax}`, add)
+    checkDecimals(file.tenant.money?.cash_ceiling, 'tenant.money.cash_ceiling', add)
     checkStatuses(file, add)
   }
   checkMerchants(file.merchants, isWhole(file) ? new Set(file.rate_cards.map(card => card.name)) : undefined, add)
@@ -110,7 +111,7 @@ const checkRateCards = ({ states, rate_cards }: TenantFile, add: Add): void => {
 }
 
 const checkDecimals = (price: number | undefined, path: string, add: Add): void => {
-  if (price !== undefined && !isInHundredths(price)) add(path, 'The price has more than two decimals.')
+  if (price !== undefined && !isInHundredths(price)) add(path, 'It has more than two decimals.')
 }
 
 const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities: Set<number>, add: Add): void => {

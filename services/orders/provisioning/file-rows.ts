@@ -22,8 +22,19 @@ export const toSettings = ({ tenant }: TenantFile): Wanted => ({
       contact: tenant.contact ?? null,
       tax_percent: (tenant.tax_percent ?? 0).toFixed(2),
       withholding_percent: (tenant.withholding_percent ?? 0).toFixed(2),
+      ...toMoney(tenant.money ?? {}),
     },
   ],
+})
+
+const toMoney = (money: NonNullable<TenantFile['tenant']['money']>) => ({
+  payable_when: money.payable_when ?? 'handed_over',
+  payable_after_days: money.payable_after_days ?? 0,
+  four_eyes: money.four_eyes ?? false,
+  accept_after_days: money.accept_after_days ?? 3,
+  invoice_mask: money.invoice_mask ?? 'CFX-YY-MM-#####',
+  invoice_ref_mask: money.invoice_ref_mask ?? 'MI-####',
+  cash_ceiling: money.cash_ceiling?.toFixed(2) ?? null,
 })
 
 export const toCities = ({ states }: TenantFile): Wanted[] => {

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { payableWhen } from '../money/payable.ts'
 import { bookings } from '../statuses/statuses.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', must: 'be a text of 1 to 255 characters' })
@@ -25,6 +26,35 @@ const strict = { additionalProperties: false }
 const Check = Type.Union([Type.Literal('refuse'), Type.Literal('warn'), Type.Literal('off')], {
   must: 'be refuse, warn or off',
 })
+
+const payable = {
+  payable_when: Type.Optional(
+    Type.Union(
+      payableWhen.map(when => Type.Literal(when)),
+      { must: `be ${payableWhen.join(', ')}` },
+    ),
+  ),
+  payable_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
+}
+
+const InvoiceMask = Type.String({
+  maxLength: 40,
+  pattern: '^[A-Za-z0-9/._-]*#{1,12}[A-Za-z/._-]*$',
+  must: 'be letters, digits, / . _ - with one group of #; YYYY, YY, MM and DD are parts of the day',
+})
+
+/** How merchants are paid (docs/money.md#settings). */
+const Money = Type.Object(
+  {
+    ...payable,
+    four_eyes: Type.Optional(Type.Boolean()),
+    accept_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
+    invoice_mask: Type.Optional(InvoiceMask),
+    invoice_ref_mask: Type.Optional(InvoiceMask),
+    cash_ceiling: Type.Optional(Price),
+  },
+  strict,
+)
 
 const TenantSettings = Type.Object(
   {
@@ -55,6 +85,7 @@ const TenantSettings = Type.Object(
     tax_percent: Type.Optional(Percent),
     /** Withheld from what recipients paid. */
     withholding_percent: Type.Optional(Percent),
+    money: Type.Optional(Money),
     /** Sets how doubtful but valid input is treated; the default is `warn`. */
     checks: Type.Optional(
       Type.Object(
@@ -112,6 +143,9 @@ const Merchant = Type.Object(
     active: Type.Optional(Type.Boolean()),
     password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
     rate_card: Type.Optional(Type.Union([Name, Type.Null()])),
+    ...payable,
+    /** Invoices pay the COD in full; the merchant pays the charges. */
+    charges_apart: Type.Optional(Type.Boolean()),
     businesses: Type.Array(Business),
   },
   strict,

@@ -60,11 +60,11 @@ interface WaybillRead {
 }
 
 /** Views an order of the merchant by GET and by POST. */
-const addReads = (
+export const addWaybillReads = (
   app: FastifyInstance,
   findOrder: FindOrder,
   { path, operationId, about, view }: WaybillRead,
-  toView: (order: TrackedOrder) => unknown,
+  toView: (order: TrackedOrder, tenant: string) => unknown,
 ): void => {
   acceptWaybillBody(app)
   const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
@@ -74,7 +74,7 @@ const addReads = (
     const { tenant, merchantId } = request.merchant
     const order = await findOrder(tenant, findWaybill(request, await takeBody(request)), merchantId)
     if (!order) throw notFound('waybill')
-    return { data: toView(order) }
+    return { data: await toView(order, tenant) }
   }
   app.get(path, { bodyLimit, schema }, read)
   app.post(path, { bodyLimit, schema: { ...schema, operationId: `${operationId}ByPost`, body: WaybillBody } }, read)
@@ -88,7 +88,7 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
   }
   const view = Type.Object({ data: Type.Array(TrackingEvent) }, { examples: [{ data: [exampleEvent] }] })
   const route = { path: '/order/tracking-info', operationId: 'trackOrder', about, view }
-  addReads(app, findOrder, route, order => toTimeline(order, new Date()))
+  addWaybillReads(app, findOrder, route, order => toTimeline(order, new Date()))
 }
 
 /**
@@ -124,26 +124,4 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
       return { data: publicView(order, trackingCodeIn(body), new Date()) }
     },
   )
-}
-
-const FinanceStatus = Type.Object(
-  {
-    finance_status: Type.String(),
-    invoice_ref_no: Type.Union([Type.String(), Type.Null()]),
-    invoice_no: Type.Union([Type.String(), Type.Null()]),
-  },
-  { title: 'FinanceStatus' },
-)
-/** This service invoices nothing yet. */
-const pending = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
-
-/** Returns whether an order of the merchant was invoiced. */
-export const financeRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
-  const about = {
-    summary: 'Whether an order was invoiced',
-    description: 'A JSON body may name the waybill, also of a GET.',
-  }
-  const view = Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] })
-  const route = { path: '/order/waybill-finance-status', operationId: 'getFinanceStatus', about, view }
-  addReads(app, findOrder, route, () => pending)
 }

@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto'
+import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
+import type { Tx } from '../database/tables.ts'
+import { lockName } from './parcels.ts'
+
+// Closed days of the ledger: summed, so that statements stay fast, and sealed (docs/money.md#statements).
+
+/** The sums of days' transfers for each pair of accounts, from both sides. */
+export const daySumsSql = (condition: string): string => `
+  select account, booked_on, counter_account, sum(debit) as debit, sum(credit) as credit from (
+    select debit as account, booked_on, credit as counter_account, amount as debit, 0 as credit from ledger_transfers where tenant_id = $1 and ${condition}
+    union all
+    select credit, booked_on, debit, 0, amount from ledger_transfers where tenant_id = $1 and ${condition}
+  ) side group by 1, 2, 3`
+
+/** The SHA-256 of each folded day's sums, in hexadecimal; the oldest day first. */
+export const digestsSql = `
+  select booked_on::text, encode(sha256(convert_to(string_agg(
+    concat_ws('|', account, counter_account, debit, credit), E'\\n' order by account, counter_account), 'UTF8')), 'hex') as digest
+  from ledger_days where tenant_id = $1`
+
+/** The seal of a day: a hash over the seal before it and the day's digest. */
+export const seal = (before: string, day: string, digest: string): string =>
+  hash('sha256', `${before}\n${day}\n${digest}`)
+
+/**
+ * Folds and seals the oldest day that ended more than an hour ago, when no transaction of that day is open any more. Returns how many
+ * days it folded.
+ */
+export const foldDay: DeleteExpired = async (tx: Tx, tenant) => {
+  await lockName(tx, tenant, 'fold')
+  const { rows } = await tx.client.query(oldestSql, [tenant])
+  const { day, before } = rows[0] ?? {}
+  if (!day) return 0
+  await tx.client.query(foldSql, [tenant, day])
+  const { rows: digests } = await tx.client.query(`${digestsSql} and booked_on = $2 group by booked_on`, [tenant, day])
+  await tx.client.query('insert into ledger_seals (tenant_id, booked_on, seal) values ($1, $2, $3)', [
+    ...[tenant, day, seal(before ?? '', day, digests[0].digest)],
+  ])
+  return 1
+}
+
+const oldestSql = `
+  select (
+      select min(booked_on) from ledger_transfers transfer where transfer.tenant_id = $1 and booked_on > coalesce(last, '-infinity')
+        and booked_on < ((clock_timestamp() - interval '1 hour') at time zone time_zone)::date
+    )::text as day, (select seal from ledger_seals sealed where sealed.tenant_id = $1 and sealed.booked_on = last) as before
+  from tenants cross join (select max(booked_on) as last from ledger_seals where tenant_id = $1) latest where tenants.tenant_id = $1`
+
+const foldSql = `
+  insert into ledger_days (tenant_id, account, booked_on, counter_account, debit, credit)
+  select $1, account, booked_on, counter_account, debit, credit from (${daySumsSql('booked_on = $2::date')}) sums returning tenant_id`

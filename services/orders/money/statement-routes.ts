@@ -1,0 +1,130 @@
+import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { toCsv } from './csv.ts'
+
+const maxDays = 366
+const day = { documented: { type: 'string', format: 'date' } } as const
+const Day = Type.String({ maxLength: 10, must: 'be a date such as 2026-02-19', ...day })
+
+const Entry = Type.Object({
+  booked_on: Type.String(day),
+  counter_account: Type.String(),
+  debit: Type.Number(),
+  credit: Type.Number(),
+  balance: Type.Number({ description: 'After the entry: debits less credits.' }),
+  seal: Type.Union([Type.String(), Type.Null()], { description: 'The seal of the day; null until it is folded.' }),
+})
+const Statement = Type.Object(
+  { account: Type.String(), opening: Type.Number(), closing: Type.Number(), days: Type.Array(Entry) },
+  { title: 'Statement' },
+)
+type Entry = Static<typeof Entry>
+
+const example: Static<typeof Statement> = {
+  ...{ account: 'bank', opening: 0, closing: 41300 },
+  days: [{ booked_on: '2026-02-19', counter_account: 'office', debit: 41300, credit: 0, balance: 41300, seal: null }],
+}
+const StatementQuery = Type.Object({
+  account: Type.String({
+    maxLength: 250,
+    minLength: 1,
+    description: 'rider:NAME, office, clearing, bank, merchant:ID, held:ID, …',
+  }),
+  from: Day,
+  to: { ...Day, description: `At most ${maxDays} days after \`from\`.` },
+  format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
+})
+
+/** Serves the statement of an account, for staff. */
+export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  const csv = {
+    'text/csv': { schema: Type.String({ examples: ['booked_on,counter_account,debit,credit,balance,seal\r\n'] }) },
+  }
+  app.get(
+    '/ledger',
+    {
+      schema: {
+        ...{
+          tags: ['staff'],
+          operationId: 'getStatement',
+          summary: 'The statement of an account, by day',
+          security: [{ token: [] }],
+        },
+        description:
+          'One entry for each day and other account. Balances are debits less credits: below zero the company owes it.',
+        querystring: StatementQuery,
+        response: {
+          200: {
+            description: 'The statement; as CSV its entries.',
+            content: {
+              'application/json': { schema: Type.Object({ data: Statement }, { examples: [{ data: example }] }) },
+              ...csv,
+            },
+          },
+          ...errorResponses(400, 401, 404, 405, 422, 429, 503),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { account, from, to, format } = request.query
+      refuseDays(from, to)
+      const query = { name: 'read_statement', text: statementSql, values: [request.staff.tenant, account, from, to] }
+      const rows = await readInTenant<Entry & { amount: number }>(pool, request.staff.tenant, query)
+      if (rows.length === 0) throw notFound('account')
+      const data = addUp(account, rows)
+      if (format !== 'csv') return { data }
+      reply.header('content-disposition', 'attachment; filename="statement.csv"')
+      return reply.type('text/csv; charset=utf-8').send(toCsv(data.days, Object.keys(Entry.properties)))
+    },
+  )
+}
+
+const refuseDays = (from: string, to: string): void => {
+  const errors = Object.fromEntries(
+    Object.entries({ from, to }).flatMap(([path, text]) =>
+      isDate(text) ? [] : [[path, [`There is no day ${text}.`]]],
+    ),
+  )
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000
+  if (days < 0 || days >= maxDays) throw invalid({ to: [`Give a day from ${from} on, at most ${maxDays} days.`] })
+}
+
+/** The first row is the opening balance. Amounts are added in hundredths. */
+const addUp = (account: string, [first, ...entries]: readonly (Entry & { amount: number })[]) => {
+  let cents = Math.round((first?.amount ?? 0) * 100)
+  const opening = cents / 100
+  const days = entries.map(({ amount, ...entry }) => {
+    cents += Math.round(amount * 100)
+    return { ...entry, balance: cents / 100 }
+  })
+  return { account, opening, closing: cents / 100, days }
+}
+
+/** Reads folded days, and transfers of those that are not folded yet. No row: the account never had an entry. */
+const statementSql = `
+  with last as (
+    select coalesce(max(booked_on), '-infinity') as day from ledger_seals where tenant_id = $1
+  ), entry as (
+    select booked_on, counter_account, debit, credit from ledger_days where tenant_id = $1 and account = $2 and booked_on <= $4::date
+    union all
+    select booked_on, case debit when $2 then credit else debit end, case debit when $2 then amount else 0 end, case debit when $2 then 0 else amount end
+    from ledger_transfers where tenant_id = $1 and booked_on > (select day from last) and booked_on <= $4::date and $2 in (debit, credit)
+  ), summed as (
+    select case when booked_on >= $3::date then booked_on end as booked_on, case when booked_on >= $3::date then counter_account end as counter_account,
+      sum(debit) as debit, sum(credit) as credit
+    from entry group by 1, 2
+  )
+  select null as booked_on, null as counter_account, 0::float8 as debit, 0::float8 as credit, null as seal,
+    coalesce(sum(debit - credit) filter (where booked_on is null), 0)::float8 as amount
+  from summed having count(*) > 0
+  union all
+  (
+    select summed.booked_on::text, counter_account, debit::float8, credit::float8, seal, (debit - credit)::float8
+    from summed left join ledger_seals on ledger_seals.tenant_id = $1 and ledger_seals.booked_on = summed.booked_on
+    where summed.booked_on is not null order by summed.booked_on, counter_account
+  )`

@@ -1,0 +1,87 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import t from 'tap'
+import type { Tx } from '../database/tables.ts'
+import { ordersFixture } from '../test/orders-fixture.ts'
+import { tenantFile } from '../test/tenant.ts'
+import { checkLedger } from './check-ledger.ts'
+import { foldDay } from './fold.ts'
+
+const statuses = [
+  { key: 'key_1', moves: ['key_2'] },
+  { key: 'key_2', moves: ['key_3', 'key_13'] },
+  { key: 'key_3', moves: [] },
+  { key: 'key_13', moves: [] },
+]
+
+t.test('statements', async t => {
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses } })
+  const { make, move, staffGet, pool, rows, app, staffToken } = fixture
+  const deliver = async (waybill: string) => {
+    await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    t.equal((await move([waybill], 'key_13', { collected_by: 'Nimal' })).status, 200)
+  }
+  const fold = () => inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
+  const statement = (query: string) => staffGet(`/ledger?account=rider:Nimal&${query}`)
+  const good = { unequal: [], doubled: [], wrong_invoices: [], wrong_days: [], broken_seals: [] }
+
+  await deliver('DM94000001')
+  await rows(`update money_lines set booked_on = '2026-02-18'`)
+  await rows(`update ledger_transfers set booked_on = '2026-02-18'`)
+  await deliver('DM94000002')
+  await rows(`update money_lines set booked_on = '2026-02-19' where booked_on > '2026-02-18'`)
+  await rows(`update ledger_transfers set booked_on = '2026-02-19' where booked_on > '2026-02-18'`)
+  await deliver('DM94000003')
+  const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
+
+  t.test('a statement reads the same before and after its days are folded', async t => {
+    const days = [
+      { booked_on: '2026-02-19', debit: 1000, credit: 0, balance: 2000 },
+      { booked_on: today, debit: 1000, credit: 0, balance: 3000, seal: null },
+    ]
+    const wanted = { account: 'rider:Nimal', opening: 1000, closing: 3000, days }
+    const query = `from=2026-02-19&to=${today}`
+    t.match((await statement(query)).body.data, wanted)
+    t.strictSame(await Promise.all([fold(), fold()]), [1, 1], 'the oldest day first, each once')
+    t.equal(await fold(), 0, 'today is not closed')
+    const { data } = (await statement(query)).body
+    t.match(data, { ...wanted, days: [{ ...days[0], seal: /^[0-9a-f]{64}$/ }, days[1]] })
+    t.match(await checkLedger(pool, 'demo'), good)
+    t.match((await statement('from=2026-02-01&to=2026-02-18')).body.data, {
+      opening: 0,
+      closing: 1000,
+      days: [{ debit: 1000 }],
+    })
+  })
+
+  t.test('serves CSV, and refuses what it cannot read', async t => {
+    const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
+    const csv = await app.inject({
+      url: '/api/staff/ledger?account=rider:Nimal&from=2026-02-19&to=2026-02-19&format=csv',
+      headers,
+    })
+    t.match(
+      csv.payload,
+      /^booked_on,counter_account,debit,credit,balance,seal\r\n2026-02-19,merchant:\d+,1000,0,2000,[0-9a-f]{64}\r\n$/,
+    )
+    t.equal((await statement('from=2026-02-30&to=2026-02-19')).status, 422)
+    t.equal((await statement('from=2026-02-19&to=2026-02-18')).status, 422)
+    t.equal((await statement('from=2020-02-19&to=2026-02-18')).status, 422)
+    t.equal((await staffGet('/ledger?account=nobody&from=2026-02-19&to=2026-02-19')).status, 404)
+  })
+
+  t.test('the check finds a changed day, a changed seal and a transfer booked on a sealed day', async t => {
+    await rows(`update ledger_days set debit = debit + 1 where booked_on = '2026-02-18' and account = 'rider:Nimal'`)
+    t.match(await checkLedger(pool, 'demo'), { wrong_days: ['2026-02-18'], broken_seals: ['2026-02-18'] })
+    await rows(`update ledger_days set debit = debit - 1 where booked_on = '2026-02-18' and account = 'rider:Nimal'`)
+    await rows(`update ledger_seals set seal = 'x' where booked_on = '2026-02-18'`)
+    t.strictSame(
+      (await checkLedger(pool, 'demo')).broken_seals,
+      ['2026-02-18', '2026-02-19'],
+      'the next seal is over it',
+    )
+    await rows(
+      `insert into ledger_transfers select tenant_id, uuidv7(), debit, credit, 1, '2026-02-19' from ledger_transfers limit 1`,
+    )
+    t.match(await checkLedger(pool, 'demo'), { wrong_days: ['2026-02-19'] })
+  })
+})
