@@ -30,6 +30,7 @@ import { cashRoutes } from './money/cash-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './money/finance-routes.ts'
 import { invoiceRoutes, merchantInvoiceRoutes } from './money/invoice-routes.ts'
 import { disputeRoutes, lineRoutes } from './money/line-routes.ts'
+import { payoutRoutes } from './money/payout-routes.ts'
 import { statementRoutes } from './money/statement-routes.ts'
 import { merchantMoveRoutes, staffMoveRoutes } from './moves/move-routes.ts'
 import { takeBackRoutes } from './moves/take-back.ts'
@@ -121,6 +122,7 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(customerRequestRoutes, own)
   await app.register(cashRoutes, own)
   await app.register(statementRoutes, own)
+  await app.register(payoutRoutes, { ...own, keyring: own.sending.keyring })
   await app.register(staffMoneyRoutes, own)
   await app.register(merchantBalanceRoutes, own)
   await app.register(invoiceRoutes, own)

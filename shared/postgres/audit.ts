@@ -42,6 +42,8 @@ export type Action =
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `parcel.${'compensated'}`
+  | `bank_account.${'changed' | 'confirmed'}`
+  | `payout.${'read'}`
   | `cash.${'handed_over' | 'settled' | 'deposited'}`
   | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited' | 'charges_paid' | 'disputed' | 'dispute_settled'}`
   | `archive.${'written'}`

@@ -3,6 +3,7 @@ import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, type Sealed, VaultError } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { openAccount, sealAccount } from '../money/bank-accounts.ts'
 import { openSecret, sealSecret } from './secrets.ts'
 
 /** An endpoint whose secrets could not be opened, and why; it stays as it was. */
@@ -13,7 +14,7 @@ interface Unopened {
 }
 
 /**
- * Seals the secrets of every endpoint with the newest key, each tenant in a transaction: broken off, it may run again.
+ * Seals the secrets of every endpoint and every bank account with the newest key, each tenant in a transaction: broken off, it may run again.
  */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
   const unopened: Unopened[] = []
@@ -23,12 +24,31 @@ export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = op
       const { rows } = await tx.client.query(secretsSql, [tenant, keyring.newest])
       const failures = (await Promise.all(rows.map(row => rotateEndpoint(tx, keyring, tenant, row, by)))).flat()
       rotated += rows.length - failures.length
+      await rotateAccounts(tx, keyring, tenant)
       return failures
     })
     unopened.push(...failed)
   }
   return { rotated, unopened }
 }
+
+/** Seals bank accounts of merchants again; one that cannot be opened stays as it was, and the pay run says so. */
+const rotateAccounts = async (tx: Tx, keyring: Keyring, tenant: string): Promise<void> => {
+  const { rows } = await tx.client.query(accountsSql, [tenant, keyring.newest])
+  for (const row of rows) {
+    if (!keyring.keys.has(row.key_id)) continue
+    const details = openAccount(keyring, tenant, row)
+    const { keyId, sealed } = sealAccount(keyring, tenant, row.merchant_id, row.version, details)
+    await tx.client.query(
+      'update bank_accounts set key_id = $4, sealed = $5 where tenant_id = $1 and merchant_id = $2 and version = $3',
+      [tenant, row.merchant_id, row.version, keyId, sealed],
+    )
+  }
+}
+
+const accountsSql = `
+  select merchant_id::text, version, key_id, sealed from bank_accounts
+  where tenant_id = $1 and key_id <> $2 order by bank_accounts.merchant_id, version for update`
 
 const secretsSql = `
   select endpoint_id, key_id, sealed_secret, previous_key_id, previous_secret from webhook_endpoints

@@ -1,0 +1,149 @@
+import { type Keyring, openAs, sealAs } from '@courier/shared/vault.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { isoTime } from '../database/iso-time.ts'
+import type { Tx } from '../database/tables.ts'
+import { type Acted, refuse } from './action.ts'
+import { lockName, readClock } from './parcels.ts'
+
+// Where merchants are paid (docs/money.md#the-pay-run). What names an account is sealed; the last four digits are shown.
+
+/** A new account is paid this long after the change, so that whoever was deceived can object. */
+export const waitHours = 48
+
+const text = (maxLength: number, pattern: string, must: string) => Type.String({ maxLength, pattern, must })
+const Name = text(
+  100,
+  '^[^\\u0000-\\u001f\\ud800-\\udfff]*[^\\s\\u0000-\\u001f\\ud800-\\udfff][^\\u0000-\\u001f\\ud800-\\udfff]*$',
+  'be text of at most 100 characters in one line',
+)
+
+export const AccountDetails = Type.Object(
+  {
+    bank: Name,
+    branch: Type.Optional(Name),
+    holder: Name,
+    number: text(34, '^[A-Z0-9 -]{4,34}$', 'be 4 to 34 digits, capital letters, blanks or hyphens'),
+  },
+  {
+    title: 'AccountDetails',
+    additionalProperties: false,
+    examples: [{ bank: 'Bank of Ceylon', branch: 'Galle', holder: 'Lanka Shoes (Pvt) Ltd', number: '0071234567' }],
+  },
+)
+export type AccountDetails = Static<typeof AccountDetails>
+
+const nullable = Type.Union([Type.String(), Type.Null()])
+export const BankAccount = Type.Object(
+  {
+    version: Type.Integer(),
+    last_four: Type.String(),
+    changed_by: Type.String(),
+    changed_at: Type.String(),
+    confirmed_by: nullable,
+    confirmed_at: nullable,
+    usable_at: Type.String({
+      description: `${waitHours} hours after the change; a second person must confirm it too.`,
+    }),
+  },
+  { title: 'BankAccount' },
+)
+export type BankAccount = Static<typeof BankAccount>
+
+export const usableAtSql = `changed_at + interval '${waitHours} hours'`
+
+const columns = `version, last_four, changed_by, ${isoTime('changed_at')} as changed_at, confirmed_by,
+  ${isoTime('confirmed_at')} as confirmed_at, ${isoTime(`(${usableAtSql})`)} as usable_at`
+
+/** The newest account of each merchant of the tenant $1: earlier ones are paid no more. */
+export const newestAccountsSql = `
+  select distinct on (merchant_id) * from bank_accounts where tenant_id = $1 order by merchant_id, version desc`
+
+const newestSql = `select ${columns} from bank_accounts where tenant_id = $1 and merchant_id = $2 order by bank_accounts.version desc limit 1`
+
+/** Sealed accounts are bound to these texts: they never change. */
+const reference = (tenant: string, merchantId: string, version: number) => [
+  'courier bank accounts 1',
+  tenant,
+  merchantId,
+  String(version),
+]
+
+/** Throws VaultError. */
+export const openAccount = (
+  keyring: Keyring,
+  tenant: string,
+  row: { merchant_id: string; version: number; key_id: string; sealed: Buffer },
+): AccountDetails =>
+  JSON.parse(
+    openAs(keyring, reference(tenant, row.merchant_id, row.version), { keyId: row.key_id, sealed: row.sealed }),
+  )
+
+export const sealAccount = (
+  keyring: Keyring,
+  tenant: string,
+  merchantId: string,
+  version: number,
+  details: AccountDetails,
+) => sealAs(keyring, reference(tenant, merchantId, version), JSON.stringify(details))
+
+export const findAccount = async (tx: Tx, tenant: string, merchantId: string): Promise<BankAccount | undefined> =>
+  (await tx.client.query<BankAccount>(newestSql, [tenant, merchantId])).rows[0]
+
+interface Change {
+  readonly merchantId: string
+  readonly by: string
+  readonly details: AccountDetails
+}
+
+/** Stores a new version of a merchant's account. Nothing is paid until it is confirmed and its time has come. */
+export const changeAccount = async (
+  tx: Tx,
+  tenant: string,
+  keyring: Keyring,
+  { merchantId, by, details }: Change,
+): Promise<Acted<BankAccount>> => {
+  await lockName(tx, tenant, `bank account ${merchantId}`)
+  const { rows } = await tx.client.query('select 1 from merchants where tenant_id = $1 and merchant_id = $2', [
+    tenant,
+    merchantId,
+  ])
+  if (!rows[0]) return { kind: 'unknown', what: 'merchant' }
+  const version = 1 + ((await findAccount(tx, tenant, merchantId))?.version ?? 0)
+  const { keyId, sealed } = sealAccount(keyring, tenant, merchantId, version, details)
+  const { now } = await readClock(tx, tenant)
+  const digits = details.number.replaceAll(/[^A-Z0-9]/g, '')
+  await tx.client.query(insertSql, [tenant, merchantId, version, keyId, sealed, digits.slice(-4), by, now])
+  const data = (await findAccount(tx, tenant, merchantId)) as BankAccount
+  return { kind: 'done', data, objects: [`merchant ${merchantId}`] }
+}
+
+const insertSql = `
+  insert into bank_accounts (tenant_id, merchant_id, version, key_id, sealed, last_four, changed_by, changed_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+/** Confirms the newest account, by somebody other than who changed it. `lastFour` says which one was checked. */
+export const confirmAccount = async (
+  tx: Tx,
+  tenant: string,
+  merchantId: string,
+  by: string,
+  lastFour: string,
+): Promise<Acted<BankAccount>> => {
+  await lockName(tx, tenant, `bank account ${merchantId}`)
+  const account = await findAccount(tx, tenant, merchantId)
+  if (!account) return { kind: 'unknown', what: 'bank account' }
+  if (account.last_four !== lastFour)
+    return refuse('last_four', `The newest account ends in ${account.last_four}: check that one.`)
+  if (account.changed_by === by) return refuse('last_four', `${by} changed it: a second person must confirm it.`)
+  if (account.confirmed_by !== null) return { kind: 'done', data: account, objects: [] }
+  const { now } = await readClock(tx, tenant)
+  await tx.client.query(
+    'update bank_accounts set confirmed_by = $4, confirmed_at = $5 where tenant_id = $1 and merchant_id = $2 and version = $3',
+    [tenant, merchantId, account.version, by, now],
+  )
+  return {
+    kind: 'done',
+    data: (await findAccount(tx, tenant, merchantId)) as BankAccount,
+    objects: [`merchant ${merchantId}`],
+  }
+}

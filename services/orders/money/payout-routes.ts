@@ -1,0 +1,279 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { type Keyring, VaultError } from '@courier/shared/vault.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { type Acted, addAction } from './action.ts'
+import {
+  AccountDetails,
+  BankAccount,
+  changeAccount,
+  confirmAccount,
+  findAccount,
+  newestAccountsSql,
+  openAccount,
+  usableAtSql,
+} from './bank-accounts.ts'
+import { Reason } from './collection.ts'
+import { toCsv } from './csv.ts'
+import { Day, refuseNoDay } from './invoice-routes.ts'
+import { depositInvoice, exampleInvoice, Invoice, stateSql } from './invoices.ts'
+
+interface PayoutOptions {
+  readonly pool: pg.Pool
+  /** undefined: WEBHOOK_KEYS is not set. */
+  readonly keyring: Keyring | undefined
+}
+
+const security = [{ token: [] }]
+const Payout = Type.Object(
+  {
+    invoice_no: Type.String(),
+    merchant_name: Type.String(),
+    amount: Type.Number(),
+    currency: Type.String(),
+    ...AccountDetails.properties,
+    reference: Type.String({ description: 'Stands on the merchant’s bank statement.' }),
+  },
+  { title: 'Payout' },
+)
+const LeftOut = Type.Object({
+  invoice_no: Type.String(),
+  merchant_name: Type.String(),
+  total: Type.Number(),
+  why: Type.String(),
+})
+const PayRun = Type.Object({ payouts: Type.Array(Payout), left_out: Type.Array(LeftOut) }, { title: 'PayRun' })
+type PayRun = Static<typeof PayRun>
+const exampleRun: PayRun = {
+  payouts: [
+    {
+      ...{
+        invoice_no: 'CFX-26-02-00001',
+        merchant_name: 'Lanka Shoes',
+        amount: 15451.8,
+        currency: 'LKR',
+        reference: 'MI-0001',
+      },
+      ...{ bank: 'Bank of Ceylon', branch: 'Galle', holder: 'Lanka Shoes (Pvt) Ltd', number: '0071234567' },
+    },
+  ],
+  left_out: [
+    { invoice_no: 'CFX-26-02-00002', merchant_name: 'Ceylon Books', total: 900, why: 'It has no bank account.' },
+  ],
+}
+const exampleAccount: Static<typeof BankAccount> = {
+  ...{
+    version: 1,
+    last_four: '4567',
+    changed_by: 'Chamari',
+    changed_at: '2026-02-17T08:00:00.000000Z',
+    confirmed_by: 'Ruwan',
+  },
+  ...{ confirmed_at: '2026-02-17T09:00:00.000000Z', usable_at: '2026-02-19T08:00:00.000000Z' },
+}
+const MerchantParams = Type.Object({ merchant_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
+const path = '/merchant/:merchant_id/bank-account'
+
+const requireKeys = (keyring: Keyring | undefined): Keyring => {
+  if (keyring) return keyring
+  throw httpError('unavailable', 'Bank accounts are not set up here: the operator sets WEBHOOK_KEYS.')
+}
+
+/** Keeps bank accounts of merchants, and lists what a bank is to pay. */
+export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app, { pool, keyring }) => {
+  acceptJson(app)
+  app.get(
+    path,
+    {
+      schema: {
+        ...{
+          tags: ['staff'],
+          operationId: 'getBankAccount',
+          summary: 'The newest bank account of a merchant',
+          security,
+        },
+        params: MerchantParams,
+        response: {
+          200: Type.Object({ data: BankAccount }, { examples: [{ data: exampleAccount }] }),
+          ...errorResponses(400, 401, 404, 405, 429, 503),
+        },
+      },
+    },
+    async ({ staff: { tenant }, params: { merchant_id } }) => {
+      const data = await inTenant(pool, tenant, (tx: Tx) => findAccount(tx, tenant, merchant_id))
+      if (!data) throw notFound('bank account')
+      return { data }
+    },
+  )
+  const account = { tag: 'staff', params: MerchantParams, data: BankAccount, example: exampleAccount } as const
+  addAction(app, pool, {
+    ...{
+      ...account,
+      path,
+      operationId: 'changeBankAccount',
+      action: 'bank_account.changed',
+      message: 'Bank Account Changed Successfully',
+    },
+    summary: 'Change the bank account of a merchant',
+    description: 'A second person must confirm it. Nothing is paid to the merchant for 48 hours.',
+    body: AccountDetails,
+    act: (tx, { tenant, by, params: { merchant_id: merchantId = '' }, body: details }) =>
+      changeAccount(tx, tenant, requireKeys(keyring), { merchantId, by: by.name, details }),
+  })
+  addAction(app, pool, {
+    ...{ ...account, path: `${path}/confirm`, operationId: 'confirmBankAccount', action: 'bank_account.confirmed' },
+    ...{ summary: 'Confirm a changed bank account', message: 'Bank Account Confirmed Successfully' },
+    body: Type.Object(
+      { last_four: Type.String({ maxLength: 4, pattern: '^[A-Z0-9]{1,4}$', must: 'be the last four digits' }) },
+      { title: 'AccountConfirmation', additionalProperties: false, examples: [{ last_four: '4567' }] },
+    ),
+    act: (tx, { tenant, by, params: { merchant_id = '' }, body: { last_four } }) =>
+      confirmAccount(tx, tenant, merchant_id, by.name, last_four),
+  })
+
+  const csv = { 'text/csv': { schema: Type.String({ examples: ['invoice_no,merchant_name\r\n'] }) } }
+  app.get(
+    '/payout',
+    {
+      schema: {
+        ...{ tags: ['staff'], operationId: 'getPayRun', summary: 'What a bank is to pay: approved invoices', security },
+        description: 'With the numbers of accounts: each reading is audited.',
+        querystring: Type.Object({
+          format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
+        }),
+        response: {
+          200: {
+            description: 'The pay run; as CSV what a bank takes.',
+            content: {
+              'application/json': { schema: Type.Object({ data: PayRun }, { examples: [{ data: exampleRun }] }) },
+              ...csv,
+            },
+          },
+          ...errorResponses(400, 401, 405, 422, 429, 503),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant, actor } = request.staff
+      const keys = requireKeys(keyring)
+      const data = await inTenant(pool, tenant, async (tx: Tx) => {
+        const run = await readPayRun(tx, tenant, keys)
+        if (run.payouts.length > 0)
+          await audit(
+            tx,
+            tenant,
+            actor,
+            'payout.read',
+            run.payouts.map(({ invoice_no }) => invoice_no),
+          )
+        return run
+      })
+      if (request.query.format !== 'csv') return { data }
+      reply.header('content-disposition', 'attachment; filename="payouts.csv"')
+      return reply.type('text/csv; charset=utf-8').send(toCsv(data.payouts, Object.keys(Payout.properties)))
+    },
+  )
+  addAction(app, pool, {
+    ...{
+      path: '/payout',
+      operationId: 'markPayRun',
+      tag: 'staff',
+      action: 'invoice.deposited',
+      message: 'Invoices Deposited Successfully',
+    },
+    summary: 'Book that a bank paid invoices',
+    description: 'All of them, or none and every error. The same request again changes nothing.',
+    body: Type.Object(
+      {
+        invoice_nos: Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 1000 }),
+        bank_reference: Reason,
+        paid_on: Day,
+      },
+      {
+        title: 'PaidRun',
+        additionalProperties: false,
+        examples: [{ invoice_nos: ['CFX-26-02-00001'], bank_reference: 'BOC 4712', paid_on: '2026-02-21' }],
+      },
+    ),
+    ...{ data: Type.Array(Invoice), example: [exampleInvoice] },
+    act: async (tx, { tenant, by, body: { invoice_nos, bank_reference, paid_on } }) =>
+      refuseNoDay('paid_on', paid_on) ??
+      markPaid(tx, tenant, by.name, [...new Set(invoice_nos)], bank_reference.trim(), paid_on),
+  })
+}
+
+const markPaid = async (
+  tx: Tx,
+  tenant: string,
+  by: string,
+  numbers: readonly string[],
+  reference: string,
+  paidOn: string,
+): Promise<Acted<Invoice[]>> => {
+  const data: Invoice[] = []
+  const objects: string[] = []
+  const errors: Record<string, string[]> = {}
+  // Sorted, so that two pay runs at once cannot deadlock.
+  for (const [index, number] of [...numbers.entries()].sort(([, one], [, other]) => (one < other ? -1 : 1))) {
+    const paid = await depositInvoice(tx, tenant, by, number, { reference, paidOn })
+    if (paid.kind === 'unknown') errors[`invoice_nos.${index}`] = [`There is no invoice ${number}.`]
+    else if (paid.kind === 'refused') errors[`invoice_nos.${index}`] = Object.values(paid.errors).flat()
+    else {
+      data.push(paid.data)
+      objects.push(...paid.objects)
+    }
+  }
+  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'done', data, objects }
+}
+
+interface Due {
+  readonly invoice_no: string
+  readonly invoice_ref_no: string
+  readonly merchant_name: string
+  readonly total: number
+  readonly currency: string
+  readonly merchant_id: string
+  readonly version: number | null
+  readonly key_id: string
+  readonly sealed: Buffer
+  readonly is_confirmed: boolean
+  readonly is_usable: boolean
+}
+
+const readPayRun = async (tx: Tx, tenant: string, keyring: Keyring): Promise<PayRun> => {
+  const { rows } = await tx.client.query<Due>(dueSql, [tenant])
+  const run: PayRun = { payouts: [], left_out: [] }
+  for (const due of rows) {
+    const { invoice_no, merchant_name, total, currency, invoice_ref_no: reference } = due
+    const found = findDetails(keyring, tenant, due)
+    if (typeof found === 'string') run.left_out.push({ invoice_no, merchant_name, total, why: found })
+    else run.payouts.push({ invoice_no, merchant_name, amount: total, currency, ...found, reference })
+  }
+  return run
+}
+
+/** Opens the account to pay, or says why there is none. */
+const findDetails = (keyring: Keyring, tenant: string, due: Due): AccountDetails | string => {
+  if (due.version === null) return 'The merchant has no bank account.'
+  if (!due.is_confirmed) return 'A second person must confirm the bank account.'
+  if (!due.is_usable) return 'The bank account changed in the last 48 hours.'
+  try {
+    return openAccount(keyring, tenant, { ...due, version: due.version })
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    return 'The bank account was sealed with a key that is not in WEBHOOK_KEYS.'
+  }
+}
+
+const dueSql = `
+  select invoice_no, invoice_ref_no, merchants.name as merchant_name, total::float8, currency, invoices.merchant_id::text, account.version, key_id, sealed,
+    confirmed_by is not null as is_confirmed, ${usableAtSql} <= now() as is_usable
+  from invoices join tenants on tenants.tenant_id = invoices.tenant_id
+    join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
+    left join (${newestAccountsSql}) account on account.merchant_id = invoices.merchant_id
+  where invoices.tenant_id = $1 and ${stateSql} = 'approved' and total > 0 order by invoices.invoice_id`

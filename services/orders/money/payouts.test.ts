@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { readKeys } from '@courier/shared/vault.ts'
+import t from 'tap'
+import { rotateKeys } from '../merchant-webhooks/rotate-keys.ts'
+import { ordersFixture } from '../test/orders-fixture.ts'
+import { tenantFile } from '../test/tenant.ts'
+import { checkLedger } from './check-ledger.ts'
+
+const statuses = [
+  { key: 'key_1', moves: ['key_2'] },
+  { key: 'key_2', moves: ['key_3', 'key_13'] },
+  { key: 'key_3', moves: [] },
+  { key: 'key_13', moves: [] },
+]
+const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
+
+t.test('the pay run', async t => {
+  const old = newKey('old')
+  const webhooks = { keyring: readKeys('WEBHOOK_KEYS', old), allowsPrivate: true }
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses }, webhooks })
+  const { make, makeOfBooks, move, request, staffOf, staffGet, rows, pool, app, staffToken } = fixture
+  const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
+  const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
+  const [{ today, shop, books }] = await rows(
+    `select (now() at time zone time_zone)::date::text as today,
+      (select merchant_id::float8 from merchants where email = 'shop@example.com') as shop,
+      (select merchant_id::float8 from merchants where email = 'books@example.com') as books from tenants`,
+  )
+  const confirmed = { initial_status_key: 'key_2', cod: 1000, weight: 1 }
+  await make(['DM95000001'], confirmed)
+  await makeOfBooks(['DM95000002'], confirmed)
+  t.equal((await move(['DM95000001', 'DM95000002'], 'key_13', { collected_by: 'Nimal' })).status, 200)
+  await post('/cash/handover', { collected_by: 'Nimal', declared: 2000, counted: 2000 })
+  const { data: made } = (await post('/invoice', { all: true, until: today })).body
+  const numbers: string[] = made.map(({ invoice_no }: { invoice_no: string }) => invoice_no)
+  for (const no of numbers) {
+    await post(`/invoice/${no}/submit`, {})
+    await post(`/invoice/${no}/approve`, {}, second)
+  }
+  const account = { bank: 'Bank of Ceylon', holder: '=Lanka, "Shoes"', number: '007 123-4567' }
+  const change = (merchant: number, body: object = account) => post(`/merchant/${merchant}/bank-account`, body)
+  const confirm = (merchant: number, token?: string, last_four = '4567') =>
+    post(`/merchant/${merchant}/bank-account/confirm`, { last_four }, token)
+  const run = async () => (await staffGet('/payout')).body.data
+  const why = async (no: string | undefined) =>
+    (await run()).left_out.find((left: { invoice_no: string }) => left.invoice_no === no)?.why
+
+  t.test('pays to an account that a second person confirmed, 48 hours after its change', async t => {
+    t.equal((await staffGet(`/merchant/${shop}/bank-account`)).status, 404)
+    t.equal(await why(numbers[0]), 'The merchant has no bank account.')
+    t.match((await change(shop)).body.data, {
+      version: 1,
+      last_four: '4567',
+      changed_by: 'Chamari',
+      confirmed_by: null,
+    })
+    t.equal(await why(numbers[0]), 'A second person must confirm the bank account.')
+    t.match((await confirm(shop)).body.errors, { last_four: ['Chamari changed it: a second person must confirm it.'] })
+    t.match((await confirm(shop, second, '9999')).body.errors, {
+      last_four: ['The newest account ends in 4567: check that one.'],
+    })
+    t.match((await confirm(shop, second)).body.data, { confirmed_by: 'Ruwan' })
+    t.equal(await why(numbers[0]), 'The bank account changed in the last 48 hours.')
+    await rows(`update bank_accounts set changed_at = changed_at - interval '48 hours'`)
+    t.match((await run()).payouts, [
+      { invoice_no: numbers[0], amount: 550, currency: 'LKR', ...account, reference: 'MI-0001' },
+    ])
+    t.strictSame(await rows(`select object_id from audit where action = 'payout.read'`), [{ object_id: numbers[0] }])
+    t.notOk(JSON.stringify((await staffGet(`/merchant/${shop}/bank-account`)).body).includes('1234567'))
+  })
+
+  t.test('a change stops payouts, also to the account before', async t => {
+    t.match((await change(shop, { ...account, number: '0079999999' })).body.data, { version: 2, last_four: '9999' })
+    t.equal(await why(numbers[0]), 'A second person must confirm the bank account.')
+    await rows('delete from bank_accounts where version = 2')
+    t.equal((await change(shop, { ...account, number: 'x' })).status, 422)
+    t.equal((await change(999_999)).status, 404)
+  })
+
+  t.test('the list for the bank is CSV that no spreadsheet runs', async t => {
+    const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
+    const { payload } = await app.inject({ url: '/api/staff/payout?format=csv', headers })
+    const [head, row] = payload.split('\r\n')
+    t.equal(head, 'invoice_no,merchant_name,amount,currency,bank,branch,holder,number,reference')
+    t.equal(row, `${numbers[0]},Lanka Shoes,550,LKR,Bank of Ceylon,,"'=Lanka, ""Shoes""",007 123-4567,MI-0001`)
+  })
+
+  t.test('accounts are sealed, and sealed again with a new key', async t => {
+    const keyring = readKeys('WEBHOOK_KEYS', `${newKey('new')},${old}`)
+    await rotateKeys(pool, keyring)
+    const [row] = await rows('select key_id, sealed from bank_accounts')
+    t.equal(row.key_id, 'new')
+    t.notOk(row.sealed.includes('4567'))
+    t.equal(await why(numbers[0]), 'The bank account was sealed with a key that is not in WEBHOOK_KEYS.')
+  })
+
+  t.test('marks what the bank paid, all or none, and once', async t => {
+    const body = { invoice_nos: [...numbers, 'MI-9999'], bank_reference: 'BOC 1', paid_on: today }
+    t.match((await post('/payout', body)).body.errors, { 'invoice_nos.2': ['There is no invoice MI-9999.'] })
+    t.strictSame((await staffGet('/invoice?state=deposited')).body.data, [])
+    const paid = { ...body, invoice_nos: numbers }
+    const responses = await Promise.all([post('/payout', paid), post('/payout', paid)])
+    t.strictSame(
+      responses.map(({ status }) => status),
+      [200, 200],
+    )
+    t.match((await post('/payout', { ...paid, bank_reference: 'BOC 2' })).body.errors, {
+      'invoice_nos.0': [`The invoice ${numbers[0]} is deposited: only an approved one is paid.`],
+    })
+    t.match(await staffGet(`/merchant/${books}/balance`), { body: { data: { balance: 0 } } })
+    t.match(await checkLedger(pool, 'demo'), { unequal: [], doubled: [], wrong_invoices: [] })
+  })
+})
