@@ -98,6 +98,7 @@ const demoStaff = [
   { role: 'viewer', name: 'Saman Fernando' },
   { role: 'dispatcher', name: 'Nimali Silva' },
   { role: 'messenger', name: 'Tharindu Jayasuriya' },
+  { role: 'accounts', name: 'Chamari Dias' },
   { role: 'admin', name: 'Dilani Perera' },
 ]
 export const demoEmail = (role: string): string => `${role}@courier.example`
