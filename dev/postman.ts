@@ -23,6 +23,7 @@ const kept: Readonly<Record<string, Record<string, string>>> = {
   createOrders: { waybill: 'data[0]' },
   createOrder: { waybill_2: 'data[0]' },
   createWebhook: { webhook: 'data.id' },
+  listMerchants: { merchant_id: 'data[0].id' },
   listCustomerRequests: { requests: 'data[0]?.id' },
   sendMessage: { messages: 'data.id' },
 }

@@ -2,10 +2,12 @@ import { orders, readSettings } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
 import { waybillIn } from './scan-list.js'
+import { Cash } from './screens/cash.js'
 import { Channels } from './screens/channels.js'
 import { Conversations } from './screens/conversations.js'
 import { Find } from './screens/find.js'
 import { Gaps } from './screens/gaps.js'
+import { Invoices } from './screens/invoices.js'
 import { Merchants } from './screens/merchants.js'
 import { Messages } from './screens/messages.js'
 import { Orders } from './screens/orders.js'
@@ -31,6 +33,8 @@ const screens = {
   scan: { Screen: Scan, needs: 'getAnyOrder' },
   channels: { Screen: Channels, needs: 'listChannels' },
   templates: { Screen: Templates, needs: 'listTemplates' },
+  cash: { Screen: Cash, needs: 'getCash' },
+  invoices: { Screen: Invoices, needs: 'listAllInvoices' },
   merchants: { Screen: Merchants, needs: 'listMerchants' },
   gaps: { Screen: Gaps, needs: 'listRateGaps' },
 }

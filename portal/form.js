@@ -1,7 +1,8 @@
 // Forms: fields with their errors under them.
+import { newKeys, orders } from './api.js'
 import { t } from './i18n.js'
-import { html, useEffect, useState } from './preact.js'
-import { Button, ErrorText, Field, instead, useAction, useLive } from './ui.js'
+import { html, useEffect, useRef, useState } from './preact.js'
+import { announced, Button, ErrorText, Field, instead, useAction, useLive } from './ui.js'
 
 /** @typedef {{ id: string, label: string }} Option */
 
@@ -58,6 +59,16 @@ export const Control = (/** @type {any} */ { options, find, none, onValue, ...fi
   return html`<${Field} ...${field} onChange=${event => onValue(event.target.value)}>
     ${none && html`<option value="">${none}</option>`}
     ${options.map((/** @type {Option} */ { id, label }) => html`<option key=${id} value=${id}>${label}</option>`)}<//>`
+}
+
+/** Returns a function that posts to orders: the same request repeated, until it succeeded, takes effect once. */
+export const usePost = () => {
+  const keys = useRef(newKeys())
+  return async (/** @type {string} */ path, /** @type {Record<string, unknown>} */ body) => {
+    const response = await announced(orders(path, { method: 'POST', body, key: keys.current.of([path, body]) }))
+    keys.current.done()
+    return /** @type {any} */ (response)
+  }
 }
 
 /**

@@ -30,6 +30,24 @@ const refused = [
   'Send a failed or unknown message again',
   'Mark messages of a conversation as read',
   'Send a text while the conversation is open',
+  // No cash is collected yet, and nothing invoiced.
+  'An invoice with its lines',
+  'Approve a submitted invoice',
+  'Dispute parcels of a submitted invoice',
+  'Take the cash that a person collected',
+  'Decide about a handover whose sums differ',
+  'Book what was brought to the bank',
+  'The statement of an account, by day',
+  'Submit a draft to the merchant',
+  'Reject a submitted invoice',
+  'Cancel an unpaid invoice: its parcels are free for the next',
+  'Book that an approved invoice was paid',
+  'Book that a merchant paid the charges it keeps apart',
+  'Settle the dispute of parcels',
+  'Take the newest move of an order back',
+  'The newest bank account of a merchant',
+  'Confirm a changed bank account',
+  'Book that a bank paid invoices',
 ]
 
 const stack = await startStack(t, { orders: { STAFF_PASSWORD: 'courier-demo' } })

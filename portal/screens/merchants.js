@@ -2,12 +2,17 @@ import { orders, withQuery } from '../api.js'
 import { number, t } from '../i18n.js'
 import { Pages, usePages } from '../lists.js'
 import { html, useState } from '../preact.js'
+import { may } from '../session.js'
 import { Badge, column, Field, Live, Panel, Table, Two } from '../ui.js'
+import { MerchantMoney } from './money.js'
 
 const columns = () => [
   column(t('merchant'), ({ id, name, email }) => {
     return html`<${Two} first=${html`<a href=${`#/orders?merchant_id=${id}`}>${name}</a>`} second=${email} />`
   }),
+  ...(may('getMerchantBalance')
+    ? [column(t('money'), ({ id }) => html`<a href=${`#/merchants/${id}`}>${t('money.balance')}</a>`)]
+    : []),
   column(t('merchants.businesses'), row => row.businesses.map(({ name }) => name).join(', ')),
   column(t('merchants.rate_card'), row => row.rate_card ?? html`<${Badge} kind="bad">${t('merchants.no_card')}<//>`),
   column(t('merchants.state'), ({ is_active: isActive }) => {
@@ -17,8 +22,10 @@ const columns = () => [
   column(t('merchants.orders'), ({ recent_orders: count }) => number(count) + (count === 10_000 ? '+' : ''), 'number'),
 ]
 
-/** The merchants of the company. */
-export const Merchants = () => {
+/** The merchants of the company; with an id the money of one. */
+export const Merchants = ({ params: [id] }) => (id ? html`<${MerchantMoney} id=${id} />` : html`<${List} />`)
+
+const List = () => {
   const [name, setName] = useState('')
   const list = usePages(
     (cursor, signal) => orders(withQuery('/api/staff/merchant', { name: name.trim(), cursor }), { signal }),

@@ -8,6 +8,7 @@ import { Edit } from './edit.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
 import { MessageActions, MessageStatus } from './messages.js'
+import { ParcelMoney } from './money.js'
 import { Requests } from './today.js'
 
 const Details = ({ order }) => {
@@ -171,6 +172,7 @@ export const Parcel = ({ params: [waybill = ''] }) => {
       <div class="stack">
         <${Order} order=${order} onEdited=${reload} />
         ${may('getTimeline') && html`<${Timeline} of=${timeline} />`}
+        ${may('getAnyParcelMoney') && order.data && html`<${ParcelMoney} key=${order.data.data.status.key} order=${order.data.data} onTakenBack=${reload} />`}
       </div>
       <div class="stack">
         ${may('sendMessage') && order.data && html`<${Composer} waybill=${waybill} onSent=${timeline.reload} />`}

@@ -17,6 +17,7 @@ const table: [roles: string[], operations: string[]][] = [
         'listStaffCities',
         'listMerchants',
       ],
+      'getAnyParcelMoney',
       ...['listRateGaps', 'listCustomerRequests', 'listMessages', 'summariseMessages', 'getMessage', 'getTimeline'],
       ...['getConversation', 'listConversations', 'listConversationMessages', 'listTemplates', 'listChannels'],
     ],
@@ -24,6 +25,24 @@ const table: [roles: string[], operations: string[]][] = [
   [
     ['dispatcher', 'admin'],
     ['moveOrders', 'editAnyOrder', 'decideCustomerRequest', 'printAnyLabel', 'printAnyLabels', 'printRunSheet'],
+  ],
+  [['dispatcher', 'accounts', 'admin'], ['takeBackMove']],
+  [
+    ['accounts', 'admin'],
+    [
+      ...[
+        'getCash',
+        'listHandovers',
+        'handOverCash',
+        'settleHandover',
+        'depositCash',
+        'getStatement',
+        'getMerchantBalance',
+      ],
+      ...['listAllInvoices', 'getAnyInvoice', 'makeInvoices', 'submitInvoice', 'approveInvoice', 'rejectInvoice'],
+      ...['cancelInvoice', 'depositInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
+      ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'markPayRun'],
+    ],
   ],
   [
     ['messenger', 'admin'],

@@ -75,12 +75,13 @@ export const handOver = async (tx: Tx, tenant: string, by: string, wanted: HandO
   const expected = toCents(waybills.reduce((sum, waybill) => sum + (own.get(waybill) ?? 0), debt))
   const clock = await readClock(tx, tenant)
   const isCleared = expected === declared && expected === counted
-  const { rows } = await tx.client.query<Handover>(insertSql, [
+  const { rows } = await tx.client.query<{ handover_id: string }>(insertSql, [
     ...[tenant, collectedBy, waybills, expected, debt, declared, counted, wanted.note, by, clock.now],
     ...(isCleared ? ['cleared', clock.journalId, clock.today] : ['open', null, null]),
   ])
   if (isCleared) await clear(tx, tenant, by, { waybills, collectedBy }, clock)
-  return { kind: 'done', data: rows[0] as Handover, objects: [`handover ${rows[0]?.handover_id}`] }
+  const data = (await findHandover(tx, tenant, rows[0]?.handover_id ?? '')) as Handover
+  return { kind: 'done', data, objects: [`handover ${data.handover_id}`] }
 }
 
 const openSql = `select handover_id from cash_handovers where tenant_id = $1 and collected_by = $2 and state = 'open'`
@@ -88,7 +89,12 @@ const openSql = `select handover_id from cash_handovers where tenant_id = $1 and
 const insertSql = `
   insert into cash_handovers (tenant_id, collected_by, waybill_numbers, expected, debt, declared, counted, note, taken_by, taken_at,
     state, journal_id, booked_on)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) returning ${handoverColumns}`
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) returning handover_id`
+
+const findHandover = async (tx: Tx, tenant: string, id: string, lock = ''): Promise<Handover | undefined> => {
+  const text = `select ${handoverColumns} from cash_handovers where tenant_id = $1 and handover_id = $2 ${lock}`
+  return (await tx.client.query<Handover>(text, [tenant, id])).rows[0]
+}
 
 const toCents = (sum: number): number => Number(sum.toFixed(2))
 
@@ -158,26 +164,21 @@ export const settleHandover = async (
   by: string,
   { id, settleAs, reason }: Settlement,
 ): Promise<Acted<Handover>> => {
-  const text = `select ${handoverColumns} from cash_handovers where tenant_id = $1 and handover_id = $2`
-  const read = async (lock = ''): Promise<Handover | undefined> =>
-    (await tx.client.query(`${text} ${lock}`, [tenant, id])).rows[0]
-  const found = await read()
+  const found = await findHandover(tx, tenant, id)
   if (!found) return { kind: 'unknown', what: 'handover' }
   await lockName(tx, tenant, `cash ${found.collected_by}`)
   await lockParcels(tx, tenant, found.waybill_numbers)
-  const handover = (await read('for update')) as Handover
+  const handover = (await findHandover(tx, tenant, id, 'for update')) as Handover
   if (handover.state !== 'open')
     return refuse('settle_as', `The handover is ${handover.state}: only an open one is settled.`)
   if (handover.taken_by === by) return refuse('settle_as', 'Somebody else must settle what you took.')
   const clock = await readClock(tx, tenant)
-  const { rows } = await tx.client.query<Handover>(settleSql, [
-    ...[tenant, id, settleAs, reason, by, clock.now, clock.journalId, clock.today],
-  ])
+  await tx.client.query(settleSql, [...[tenant, id, settleAs, reason, by, clock.now, clock.journalId, clock.today]])
   const { collected_by: collectedBy, waybill_numbers: waybills } = handover
   await clear(tx, tenant, handover.taken_by, { waybills, collectedBy }, clock)
-  return { kind: 'done', data: rows[0] as Handover, objects: [`handover ${id}`] }
+  return { kind: 'done', data: (await findHandover(tx, tenant, id)) as Handover, objects: [`handover ${id}`] }
 }
 
 const settleSql = `
   update cash_handovers set state = $3, settle_reason = $4, settled_by = $5, settled_at = $6, journal_id = $7, booked_on = $8
-  where tenant_id = $1 and handover_id = $2 returning ${handoverColumns}`
+  where tenant_id = $1 and handover_id = $2`

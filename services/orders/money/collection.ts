@@ -28,7 +28,7 @@ export const Waybills = Type.Array(
   Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$', must: 'be a waybill number' }),
   {
     minItems: 1,
-    maxItems: 5000,
+    maxItems: 1000,
   },
 )
 

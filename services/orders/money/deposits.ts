@@ -22,11 +22,11 @@ interface NewDeposit {
 
 /** Lines, `line`, whose money waits to go to the bank: cash at the office, or what was paid in other ways. */
 export const isUnbankedSql = `line.kind = 'delivered' and line.cod > 0 and line.banked_by is null
-    and case when method = 'cash' then ${hasLaterSql('handed_over')} else not ${hasLaterSql('delivery_reversed')} end`
+    and ((method = 'cash' and ${hasLaterSql('handed_over')}) or (method <> 'cash' and not ${hasLaterSql('delivery_reversed')}))`
 
 const unbankedSql = `
   select waybill_number, cod::float8 as cod from money_lines line
-  where tenant_id = $1 and case when $2::text[] is null then method = 'cash' else waybill_number = any($2) end and ${isUnbankedSql}
+  where tenant_id = $1 and ($2::text[] is null and method = 'cash' or waybill_number = any($2::text[])) and ${isUnbankedSql}
   order by waybill_number`
 
 /** The rest of the office's balance beside parcels: debts that were paid, less what was missing and what was deposited. */

@@ -105,7 +105,7 @@ const heldSql = `
 
 const releaseSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment, refers_to, booked_on, staff_name, reason)
-  select tenant_id, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7
+  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7
   from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
 
 /** Owes a merchant an amount for a lost parcel, once. */

@@ -124,15 +124,24 @@ const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterS
     when ${hasLaterSql('handed_over')} then 'at_office' else 'with_rider' end`
 
 const parcelMoneySql = `
-  with parcel as (
-    select orders.waybill_number, max(method) as method, max(booked_on)::text as booked_on, max(${placeSql}) as place, ${sumsSql('owed')}
-    from orders left join money_lines line using (tenant_id, waybill_number)
-    where tenant_id = $1 and ($2::bigint is null or orders.merchant_id = $2) and waybill_number = any($3::text[])
+  with line as (
+    select line.*, ${placeSql} as place from money_lines line where tenant_id = $1 and waybill_number = any($3::text[])
+  ), parcel as (
+    select orders.waybill_number, max(method) as method, max(booked_on)::text as booked_on, max(place) as place, ${sumsSql('owed')},
+      (array_agg(to_json(seen) order by line_no desc) filter (where seen.invoice_no is not null))[1] as seen
+    from orders left join line on line.tenant_id = orders.tenant_id and line.waybill_number = orders.waybill_number
+      left join (
+        select invoices.tenant_id, invoice_id, invoice_no, invoice_ref_no, paid_on, ${stateSql} as state
+        from invoices join tenants on tenants.tenant_id = invoices.tenant_id where invoices.tenant_id = $1 and invoices.state <> 'draft'
+      ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id and line.kind <> 'disputed'
+    where orders.tenant_id = $1 and ($2::bigint is null or orders.merchant_id = $2) and orders.waybill_number = any($3::text[])
     group by orders.waybill_number
   )
-  select parcel.*, ${statusColumnsSql}, seen.paid_on::text,
-    case when seen.state = 'deposited' then 'paid' when seen.state is not null then 'invoiced' else coalesce(place, 'none') end as state
-  from parcel ${newestInvoiceSql('parcel.waybill_number')}`
+  select waybill_number, method, booked_on, collected, delivery, cod_fee, return_fee, tax, withholding, owed,
+    case seen ->> 'state' when 'deposited' then 'Deposited' when 'approved' then 'Approved' else 'Pending' end as finance_status,
+    seen ->> 'invoice_no' as invoice_no, seen ->> 'invoice_ref_no' as invoice_ref_no, seen ->> 'paid_on' as paid_on,
+    case when seen ->> 'state' = 'deposited' then 'paid' when seen is not null then 'invoiced' else coalesce(place, 'none') end as state
+  from parcel`
 
 const statusSql = `select ${statusColumnsSql} from tenants company ${newestInvoiceSql('$2')} where company.tenant_id = $1`
 

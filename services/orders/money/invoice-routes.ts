@@ -105,7 +105,7 @@ const addReads = (
                   { examples: [{ data: { ...exampleInvoice, lines: [exampleLine] } }] },
                 ),
               },
-              'text/csv': { schema: Type.String() },
+              'text/csv': { schema: Type.String({ examples: ['waybill_number,kind\r\n'] }) },
             },
           },
           ...errorResponses(400, 401, 404, 405, 422, 429, 503),

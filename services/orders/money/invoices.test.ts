@@ -25,8 +25,8 @@ t.test('invoices', async t => {
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
   const [{ today, shop, books }] = await fixture.rows(
     `select (now() at time zone time_zone)::date::text as today,
-      (select merchant_id::float8 from merchants where email = 'shop@example.com') as shop,
-      (select merchant_id::float8 from merchants where email = 'books@example.com') as books from tenants`,
+      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop,
+      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'books@example.com') as books from tenants where tenant_id = 'demo'`,
   )
   const confirmed = { initial_status_key: 'key_2', weight: 1 }
   /** Delivers parcels with a COD of 1,000, 550 of which the shop is owed, and hands the cash over. */

@@ -9,9 +9,10 @@ export const termsSql = `
     coalesce(merchants.payable_after_days, tenants.payable_after_days) as payable_after_days
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
 
-/** Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. */
-export const isReleasedSql = `(kind <> 'delivered' or cod = 0 or case payable_when when 'delivered' then true
-    when 'banked' then banked_by is not null else method <> 'cash' or ${hasLaterSql('handed_over')} end
+/** Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. Citus wants no `case` here. */
+export const isReleasedSql = `(kind <> 'delivered' or cod = 0 or payable_when = 'delivered'
+    or (payable_when = 'banked' and banked_by is not null)
+    or (payable_when = 'handed_over' and (method <> 'cash' or ${hasLaterSql('handed_over')}))
     or ${hasLaterSql('delivery_reversed')})`
 
 /** The first day on which an invoice may take a line, `line`. */

@@ -23,8 +23,8 @@ t.test('the pay run', async t => {
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
   const [{ today, shop, books }] = await rows(
     `select (now() at time zone time_zone)::date::text as today,
-      (select merchant_id::float8 from merchants where email = 'shop@example.com') as shop,
-      (select merchant_id::float8 from merchants where email = 'books@example.com') as books from tenants`,
+      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop,
+      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'books@example.com') as books from tenants where tenant_id = 'demo'`,
   )
   const confirmed = { initial_status_key: 'key_2', cod: 1000, weight: 1 }
   await make(['DM95000001'], confirmed)
