@@ -45,7 +45,6 @@ const refused = [
   'Book that a merchant paid the charges it keeps apart',
   'Settle the dispute of parcels',
   'Take the newest move of an order back',
-  'The newest bank account of a merchant',
   'Confirm a changed bank account',
   'Book that a bank paid invoices',
 ]

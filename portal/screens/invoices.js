@@ -34,7 +34,7 @@ const InvoiceLink = ({ no }) => html`<a href=${`#/invoices/${encodeURIComponent(
 const columns = () => [
   column(
     t('invoice.no'),
-    row => html`<${InvoiceLink} no=${row.invoice_no} /> <span class="soft">${row.invoice_ref_no}</span>`,
+    row => html`<${Two} first=${html`<${InvoiceLink} no=${row.invoice_no} />`} second=${row.invoice_ref_no} />`,
   ),
   column(t('merchant'), row => row.merchant_name),
   column(t('invoice.until'), row => row.until),

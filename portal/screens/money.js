@@ -4,13 +4,13 @@ import { Form, usePost } from '../form.js'
 import { money, named, t } from '../i18n.js'
 import { html } from '../preact.js'
 import { getSession, may } from '../session.js'
-import { Badge, column, Live, Panel, ParcelLink, Table, Time, useLive } from '../ui.js'
+import { Badge, column, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../ui.js'
 
 const sum = (/** @type {number} */ amount) => money(amount, getSession().me?.tenant.currency ?? '')
 
 /** Columns of lines, of a parcel or of an invoice. */
 export const lineColumns = () => [
-  column(t('money.line'), row => html`${named('money', row.kind)} <span class="soft">${row.booked_on}</span>`),
+  column(t('money.line'), row => html`<${Two} first=${named('money', row.kind)} second=${row.booked_on} />`),
   column(t('money.collected'), row => sum(row.collected), 'number'),
   column(
     t('money.charges'),
@@ -72,11 +72,7 @@ export const MerchantMoney = ({ id }) => {
 }
 
 const Account = ({ path }) => {
-  const account = useLive(
-    signal => orders(path, { signal }).catch(error => (error.status === 404 ? { data: null } : Promise.reject(error))),
-    0,
-    [path],
-  )
+  const account = useLive(signal => orders(path, { signal }), 0, [path])
   const post = usePost()
   const change = async ({ branch, ...body }) => {
     await post(path, { ...body, ...(branch && { branch }) })

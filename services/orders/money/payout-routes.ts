@@ -1,5 +1,5 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
@@ -99,15 +99,17 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
         },
         params: MerchantParams,
         response: {
-          200: Type.Object({ data: BankAccount }, { examples: [{ data: exampleAccount }] }),
-          ...errorResponses(400, 401, 404, 405, 429, 503),
+          200: Type.Object(
+            { data: Type.Union([BankAccount, Type.Null()], { description: 'null: none was given.' }) },
+            { examples: [{ data: exampleAccount }] },
+          ),
+          ...errorResponses(400, 401, 405, 422, 429, 503),
         },
       },
     },
     async ({ staff: { tenant }, params: { merchant_id } }) => {
       const data = await inTenant(pool, tenant, (tx: Tx) => findAccount(tx, tenant, merchant_id))
-      if (!data) throw notFound('bank account')
-      return { data }
+      return { data: data ?? null }
     },
   )
   const account = { tag: 'staff', params: MerchantParams, data: BankAccount, example: exampleAccount } as const

@@ -1,0 +1,112 @@
+import t, { type Test } from 'tap'
+import { batch, order } from '../services/orders/test/tenant.ts'
+import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { openConsole, signIn, startConsole } from './console.ts'
+
+const browser = await launchBrowser(t)
+if (browser) {
+  const { url, orders } = await startConsole(t)
+  const confirmed = { initial_status_key: 'key_2', cod: 2500, weight: 1 }
+  const [first = '', second = '', lost = ''] = (
+    await orders.bulk(batch([order(confirmed), order(confirmed), order(confirmed)]))
+  ).body.data
+  const today = (await orders.rows('select (now() at time zone time_zone)::date::text as today from tenants'))[0].today
+  await orders.rows(`update orders set status_key = 'key_12' where waybill_number = any($1)`, [[first, second]])
+  const desk = await openConsole(t, browser, url)
+  const { page } = desk
+  await signIn(page)
+  const show = async (t: Test, screen: string, language = '') => {
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
+      if (process.env.SCREENSHOTS)
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${screen}${language}-${width}.png`, fullPage: true })
+    }
+    await page.setViewportSize({ width: 1280, height: 844 })
+    t.strictSame(await findBarriers(page), [])
+  }
+  const panel = (name: string) => page.getByRole('region', { name, exact: true })
+
+  t.test('cash of a rider is handed over and brought to the bank', async t => {
+    for (const waybill of [first, second]) {
+      await page.goto(`${url}#/parcel/${waybill}`)
+      await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+      await panel('Money').getByText('With the rider').waitFor()
+    }
+    await show(t, 'parcel-money')
+    await page.goto(`${url}#/cash`)
+    await panel('Who holds cash').getByText('LKR 5,000').waitFor()
+    await panel('Who holds cash').getByRole('button', { name: 'Hand over' }).click()
+    await page.getByLabel('Counted').fill('5000')
+    await show(t, 'cash')
+    await panel('Hand over').getByRole('button', { name: 'Hand over' }).click()
+    await panel('Office and bank').getByText('LKR 5,000 of 2 parcels').waitFor()
+    await page.getByLabel('Bank reference').fill('BOC 1')
+    await panel('Office and bank').getByRole('button', { name: 'Deposit' }).click()
+    await panel('Office and bank').getByText('LKR 0 of 0 parcels').waitFor()
+    t.strictSame(desk.problems, [])
+  })
+
+  t.test('a handover that is short stays open, and says so', async t => {
+    await page.goto(`${url}#/parcel/${first}`)
+    const again = (await orders.bulk(batch([order(confirmed)]))).body.data[0]
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [again])
+    await page.goto(`${url}#/parcel/${again}`)
+    await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+    await panel('Money').getByText('With the rider').waitFor()
+    await page.goto(`${url}#/cash`)
+    await panel('Who holds cash').getByRole('button', { name: 'Hand over' }).click()
+    await page.getByLabel('Counted').fill('2000')
+    await panel('Hand over').getByRole('button', { name: 'Hand over' }).click()
+    const open = panel('Handovers whose sums differ')
+    await open.getByText('expected LKR 2,500, declared LKR 2,500, counted LKR 2,000').waitFor()
+    await open.getByLabel('Decision').selectOption('owed')
+    await open.getByLabel('Reason').fill('Friday')
+    await open.getByRole('button', { name: 'Settle' }).click()
+    await open.getByText('Somebody else must settle what you took.').waitFor()
+    t.equal(desk.problems.splice(0).length, 1, 'the 422')
+    await show(t, 'cash-open')
+  })
+
+  t.test('an invoice is made, submitted, approved and paid', async t => {
+    await page.goto(`${url}#/invoices`)
+    await panel('Make invoices').getByLabel('Until').fill(today)
+    await panel('Make invoices').getByRole('button').click()
+    await panel('Invoices').getByText('MI-0001').waitFor()
+    await show(t, 'invoices')
+    await panel('Invoices').getByRole('link', { name: /CFX/ }).click()
+    for (const step of ['Submit', 'Approve']) await page.getByRole('button', { name: step, exact: true }).click()
+    await page.getByLabel('Bank reference').fill('BOC 2')
+    await page.getByLabel('Paid on').fill(today)
+    await show(t, 'invoice')
+    await page.getByRole('button', { name: 'Mark as paid' }).click()
+    await page.getByText(`BOC 2, ${today}`).waitFor()
+    await page.goto(`${url}#/parcel/${first}`)
+    await panel('Money').getByText('Paid', { exact: true }).waitFor()
+    t.strictSame(desk.problems, [])
+  })
+
+  t.test('a lost parcel is compensated, and the merchant’s balance shows it', async t => {
+    await page.goto(`${url}#/parcel/${lost}`)
+    await page.getByText('Compensate for the loss').first().click()
+    await page.getByLabel('Amount').fill('1800.50')
+    await panel('Money').getByLabel('Reason').last().fill('Lost in the hub')
+    await page.getByRole('button', { name: 'Compensate for the loss' }).click()
+    await panel('Money').getByText('Compensated').first().waitFor()
+    await page.goto(`${url}#/merchants`)
+    await page.getByRole('link', { name: 'Balance' }).first().click()
+    await panel('Balance').getByText('LKR 1,800.50').first().waitFor()
+    await show(t, 'balance')
+    t.strictSame(desk.problems, [])
+  })
+
+  for (const language of ['si', 'ta'])
+    t.test(`the screens of money in ${language}`, async t => {
+      await page.locator('select.quiet').selectOption(language)
+      for (const screen of ['cash', 'invoices']) {
+        await page.goto(`${url}#/${screen}`)
+        await page.locator('.panel').first().waitFor()
+        await show(t, screen, `-${language}`)
+      }
+    })
+}
