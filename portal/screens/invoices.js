@@ -14,6 +14,7 @@ import {
   ParcelLink,
   saveFile,
   Table,
+  Two,
   useAction,
   useLive,
 } from '../ui.js'
