@@ -10,19 +10,22 @@ import { lockName, readClock } from './parcels.ts'
 /** A new account is paid this long after the change, so that whoever was deceived can object. */
 export const waitHours = 48
 
-const text = (maxLength: number, pattern: string, must: string) => Type.String({ maxLength, pattern, must })
-const Name = text(
-  100,
-  '^[^\\u0000-\\u001f\\ud800-\\udfff]*[^\\s\\u0000-\\u001f\\ud800-\\udfff][^\\u0000-\\u001f\\ud800-\\udfff]*$',
-  'be text of at most 100 characters in one line',
-)
+const Name = Type.String({
+  maxLength: 100,
+  pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\ud800-\\udfff]*$',
+  must: 'be text of at most 100 characters in one line',
+})
 
 export const AccountDetails = Type.Object(
   {
     bank: Name,
     branch: Type.Optional(Name),
     holder: Name,
-    number: text(34, '^[A-Z0-9 -]{4,34}$', 'be 4 to 34 digits, capital letters, blanks or hyphens'),
+    number: Type.String({
+      maxLength: 34,
+      pattern: '^[A-Z0-9 -]{4,34}$',
+      must: 'be 4 to 34 digits, capital letters, blanks or hyphens',
+    }),
   },
   {
     title: 'AccountDetails',
