@@ -31,6 +31,8 @@ import { Made, makeInvoices } from './make-invoices.ts'
 
 interface InvoiceOptions {
   readonly pool: pg.Pool
+  /** Called after an invoice was paid, for merchants' webhooks. */
+  readonly onChanged: (tenant: string) => void
 }
 
 const security = [{ token: [] }]
@@ -145,7 +147,7 @@ const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
   and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
 
 /** Makes, decides and pays invoices, for staff. */
-export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, { pool }) => {
+export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, { pool, onChanged: onDone }) => {
   addReads(app, pool, 'staff', ['listAllInvoices', 'getAnyInvoice'])
   acceptJson(app)
   const common = { tag: 'staff', params: InvoiceParams, data: Invoice, example: exampleInvoice } as const
@@ -198,6 +200,7 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
   addAction(app, pool, {
     ...{ ...common, path: '/invoice/:invoice_no/deposit', operationId: 'depositInvoice', action: 'invoice.deposited' },
     ...{ summary: 'Book that an approved invoice was paid', message: 'Invoice Deposited Successfully' },
+    onDone,
     description: 'The same request again changes nothing.',
     body: Type.Object(
       { bank_reference: Reason, paid_on: Day },

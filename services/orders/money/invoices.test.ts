@@ -79,6 +79,11 @@ t.test('invoices', async t => {
       [200, 200],
     )
     t.match(paid[0]?.body.data, { state: 'deposited', bank_reference: 'B1', paid_on: today })
+    const { data: changes } = (await get('/order/changes')).body
+    t.match(changes.slice(-2), [
+      { type: 'money.paid', waybill_number: 'DM92000001', status: { key: 'key_13' }, by: 'staff' },
+      { type: 'money.paid', waybill_number: 'DM92000002' },
+    ])
     t.equal((await step(no, 'deposit', { ...payment, bank_reference: 'B2' })).status, 422)
     t.equal((await step(no, 'cancel', { reason: 'x' })).status, 422)
     const { lines, ...invoice } = (await staffGet(`/invoice/${no}`)).body.data

@@ -3,7 +3,7 @@ import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Acted, refuse } from './action.ts'
 import { bookJournal } from './ledger.ts'
-import { readClock } from './parcels.ts'
+import { lockParcels, readClock } from './parcels.ts'
 
 // An invoice from draft to payment (docs/money.md#invoices).
 
@@ -163,12 +163,40 @@ export const depositInvoice = async (
   const { journalId, now, today } = await readClock(tx, tenant)
   await tx.client.query(depositSql, [tenant, invoice.invoice_id, by, now, journalId, today, reference, paidOn])
   await bookJournal(tx, tenant, journalId, [])
+  await tellPaid(tx, tenant, invoice, now)
   return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice_no] }
 }
 
 const depositSql = `
   update invoices set state = 'deposited', deposited_by = $3, deposited_at = $4, journal_id = $5, booked_on = $6, bank_reference = $7, paid_on = $8
   where tenant_id = $1 and invoice_id = $2`
+
+/** Writes `money.paid` of each parcel to the merchant's log. The orders are locked: entries of one waybill keep their order. */
+const tellPaid = async (
+  tx: Tx,
+  tenant: string,
+  { invoice_id: id, merchant_id }: InvoiceRow,
+  now: Date,
+): Promise<void> => {
+  const text = 'select distinct waybill_number from money_lines where tenant_id = $1 and invoice_id = $2'
+  const { rows } = await tx.client.query<{ waybill_number: string }>(text, [tenant, id])
+  const parcels = await lockParcels(
+    tx,
+    tenant,
+    rows.map(row => row.waybill_number),
+  )
+  for (let start = 0; start < parcels.length; start += maxPerEntry) {
+    const slice = parcels.slice(start, start + maxPerEntry)
+    const values = [slice.map(each => each.waybill_number), slice.map(each => each.status_key)]
+    await tx.client.query(tellSql, [tenant, merchant_id, ...values, now])
+  }
+}
+
+const maxPerEntry = 1000
+
+const tellSql = `
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed)
+  values ($1, $2, 'money.paid', $3, $4, 'staff', $5, true)`
 
 /** Books that a merchant paid the charges that it keeps apart. The same reference again changes nothing. */
 export const payCharges = async (

@@ -27,6 +27,8 @@ interface PayoutOptions {
   readonly pool: pg.Pool
   /** undefined: WEBHOOK_KEYS is not set. */
   readonly keyring: Keyring | undefined
+  /** Called after invoices were paid, for merchants' webhooks. */
+  readonly onChanged: (tenant: string) => void
 }
 
 const security = [{ token: [] }]
@@ -85,7 +87,7 @@ const requireKeys = (keyring: Keyring | undefined): Keyring => {
 }
 
 /** Keeps bank accounts of merchants, and lists what a bank is to pay. */
-export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app, { pool, keyring }) => {
+export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app, { pool, keyring, onChanged }) => {
   acceptJson(app)
   app.get(
     path,
@@ -202,7 +204,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
         examples: [{ invoice_nos: ['CFX-26-02-00001'], bank_reference: 'BOC 4712', paid_on: '2026-02-21' }],
       },
     ),
-    ...{ data: Type.Array(Invoice), example: [exampleInvoice] },
+    ...{ data: Type.Array(Invoice), example: [exampleInvoice], onDone: onChanged },
     act: async (tx, { tenant, by, body: { invoice_nos, bank_reference, paid_on } }) =>
       refuseNoDay('paid_on', paid_on) ??
       markPaid(tx, tenant, by.name, [...new Set(invoice_nos)], bank_reference.trim(), paid_on),

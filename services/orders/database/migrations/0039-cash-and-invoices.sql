@@ -55,6 +55,12 @@ create index money_lines_disputed on money_lines (tenant_id, merchant_id) where 
 -- false: staff took the move back; nor does the return to the status before it count.
 alter table order_events add column is_counted boolean not null default true;
 
+-- money.paid: an invoice of the parcel was paid.
+alter table log drop constraint outbox_type_check;
+alter table log add constraint log_type_check check (
+  type in ('order.created', 'order.status_changed', 'order.edited', 'money.paid') or type ~ '^[a-z][a-z0-9_]{0,62}\.(accepted|declined)$'
+) not valid;
+
 create table cash_handovers (
   tenant_id text collate "C" not null,
   handover_id bigint generated always as identity,
