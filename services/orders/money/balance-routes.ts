@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { isoTime } from '../database/iso-time.ts'
 import { chargesSql, netSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
-import { isReleasedSql, isUninvoicedSql, payableOnSql, termsSql } from './payable.ts'
+import { isUninvoicedSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
 
 const sum = (description: string) => Type.Number({ description })
 
@@ -16,7 +16,7 @@ const Balance = Type.Object(
     with_riders: sum('Cash that riders hold, of parcels that no invoice has.'),
     at_office: sum('What lies at the office or with card and QR providers, of those parcels.'),
     banked: sum('What is in the bank, of those parcels.'),
-    waiting: sum('Totals of invoices that are not paid yet.'),
+    waiting: sum('Totals of invoices that are not paid yet, drafts too.'),
     held: sum('What is held for parcels in dispute.'),
     held_for: Type.Array(
       Type.Object({
@@ -93,6 +93,9 @@ const held = `disputed as (
     where tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}
   )`
 
+const isHanded = `'handed_over' = any(later.kinds)`
+const isReversed = `'delivery_reversed' = any(later.kinds)`
+
 /** Reads lines that no invoice has, open disputes and unpaid invoices: never what is done with. */
 const balanceSql = `
   with terms as (${termsSql} and merchants.merchant_id = $2
@@ -100,9 +103,11 @@ const balanceSql = `
     select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1
   ), line as materialized (
     select line.*, case when charges_apart then ${netSql} + ${chargesSql} else ${netSql} end as amount, ${netSql} as net,
-      ${payableOnSql} as payable_on, ${isReleasedSql} as is_released, kind = 'delivered' and not ${hasLaterSql('delivery_reversed')} as is_live,
-      ${hasLaterSql('handed_over')} as is_handed
-    from money_lines line cross join terms where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
+      ${payableOnSql} as payable_on, ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered' and not ${isReversed} as is_live, ${isHanded} as is_handed
+    from money_lines line cross join terms cross join lateral (select array(
+      select kind from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
+        and later.refers_to = line.line_no and line.kind = 'delivered' order by tenant_id, waybill_number, line_no
+    ) as kinds offset 0) later where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
   ), sums as (
     select coalesce(sum(cod) filter (where is_live and method = 'cash' and not is_handed and banked_by is null), 0) as with_riders,
       coalesce(sum(cod) filter (where is_live and (method <> 'cash' or is_handed) and banked_by is null), 0) as at_office,

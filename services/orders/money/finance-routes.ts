@@ -16,7 +16,7 @@ const maxLength = maxNumbers * 51
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
 /** Where the money of a parcel is. */
-const places = ['none', 'with_rider', 'at_office', 'clearing', 'banked', 'invoiced', 'paid'] as const
+const places = ['none', 'with_rider', 'at_office', 'clearing', 'banked', 'invoiced', 'held', 'paid'] as const
 
 const FinanceStatus = Type.Object(
   {
@@ -108,16 +108,19 @@ const readNumbers = (text: string): string[] => {
 }
 
 /** The family's three words for the newest invoice of a parcel that the merchant sees, `seen`. */
-const statusColumnsSql = `case seen.state when 'deposited' then 'Deposited' when 'approved' then 'Approved' else 'Pending' end as finance_status,
+const statusColumnsSql = `case when seen.is_held then 'Pending' when seen.state = 'deposited' then 'Deposited' when seen.state = 'approved' then 'Approved' else 'Pending' end as finance_status,
     seen.invoice_ref_no, seen.invoice_no`
 
-const newestInvoiceSql = (waybill: string): string => `left join lateral (
-    select invoice_no, invoice_ref_no, paid_on, ${stateSql} as state
-    from money_lines line join invoices on invoices.tenant_id = $1 and invoices.invoice_id = line.invoice_id
-      join tenants on tenants.tenant_id = $1
-    where line.tenant_id = $1 and line.waybill_number = ${waybill} and line.kind <> 'disputed' and invoices.state <> 'draft'
-    order by line.tenant_id desc, line.waybill_number desc, line.line_no desc limit 1
-  ) seen on true`
+/** An open dispute of the parcel of `line`: its money is held, whatever becomes of the invoice. */
+const isHeldSql = `exists (
+    select from money_lines dispute where dispute.tenant_id = $1 and dispute.waybill_number = line.waybill_number and dispute.kind = 'disputed'
+      and not exists (
+        select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
+          and later.refers_to = dispute.line_no and later.kind = 'released'))`
+
+/** The lines that say of which invoice a parcel is, the later ones first: what was settled later does not. */
+const decidingSql = `line.kind in ('delivered', 'returned', 'compensated')`
+const newestFirstSql = `line.kind = 'compensated', line.line_no desc`
 
 const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterSql('delivery_reversed')} then null
     when banked_by is not null then 'banked' when method <> 'cash' then 'clearing'
@@ -125,25 +128,34 @@ const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterS
 
 const parcelMoneySql = `
   with line as (
-    select line.*, ${placeSql} as place from money_lines line where tenant_id = $1 and waybill_number = any($3::text[])
+    select line.*, ${placeSql} as place, line.kind = 'disputed' and not ${hasLaterSql('released')} as is_held from money_lines line where tenant_id = $1 and waybill_number = any($3::text[])
   ), parcel as (
     select orders.waybill_number, max(method) as method, max(booked_on)::text as booked_on, max(place) as place, ${sumsSql('owed')},
-      (array_agg(to_json(seen) order by line_no desc) filter (where seen.invoice_no is not null))[1] as seen
+      (array_agg(to_json(seen) order by ${newestFirstSql}) filter (where seen.invoice_no is not null))[1] as seen, bool_or(is_held) as is_held
     from orders left join line on line.tenant_id = orders.tenant_id and line.waybill_number = orders.waybill_number
       left join (
         select invoices.tenant_id, invoice_id, invoice_no, invoice_ref_no, paid_on, ${stateSql} as state
         from invoices join tenants on tenants.tenant_id = invoices.tenant_id where invoices.tenant_id = $1 and invoices.state <> 'draft'
-      ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id and line.kind <> 'disputed'
+      ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id and ${decidingSql}
     where orders.tenant_id = $1 and ($2::bigint is null or orders.merchant_id = $2) and orders.waybill_number = any($3::text[])
     group by orders.waybill_number
   )
   select waybill_number, method, booked_on, collected, delivery, cod_fee, return_fee, tax, withholding, owed,
-    case seen ->> 'state' when 'deposited' then 'Deposited' when 'approved' then 'Approved' else 'Pending' end as finance_status,
+    case when is_held then 'Pending' when seen ->> 'state' = 'deposited' then 'Deposited' when seen ->> 'state' = 'approved' then 'Approved'
+      else 'Pending' end as finance_status,
     seen ->> 'invoice_no' as invoice_no, seen ->> 'invoice_ref_no' as invoice_ref_no, seen ->> 'paid_on' as paid_on,
-    case when seen ->> 'state' = 'deposited' then 'paid' when seen is not null then 'invoiced' else coalesce(place, 'none') end as state
+    case when is_held then 'held' when seen ->> 'state' = 'deposited' then 'paid' when seen is not null then 'invoiced' else coalesce(place, 'none') end as state
   from parcel`
 
-const statusSql = `select ${statusColumnsSql} from tenants company ${newestInvoiceSql('$2')} where company.tenant_id = $1`
+const statusSql = `
+  select ${statusColumnsSql}
+  from (
+    select invoice_no, invoice_ref_no, ${stateSql} as state, ${isHeldSql} as is_held
+    from money_lines line join invoices on invoices.tenant_id = $1 and invoices.invoice_id = line.invoice_id
+      join tenants on tenants.tenant_id = $1
+    where line.tenant_id = $1 and line.waybill_number = $2 and ${decidingSql} and invoices.state <> 'draft'
+    order by ${newestFirstSql} limit 1
+  ) seen`
 
 /** Says whether an order of the merchant was invoiced and paid, in the words that existing programs read. */
 export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findOrder: FindOrder }> = async (

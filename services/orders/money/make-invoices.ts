@@ -2,8 +2,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import type { Acted } from './action.ts'
 import { chargesSql, netSql } from './ledger.ts'
-import { type Clock, readClock } from './parcels.ts'
-import { isReleasedSql, isUninvoicedSql, payableOnSql, termsSql } from './payable.ts'
+import { type Clock, hasLaterSql, readClock } from './parcels.ts'
+import { isUninvoicedSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
 
 export const Made = Type.Object(
   {
@@ -62,7 +62,7 @@ const takeSql = `
     select max(until) as until from invoices where tenant_id = $1 and merchant_id = $2 and state <> 'cancelled'
   ), line as (
     update money_lines line set invoice_id = $3 from terms
-    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql} and ${payableOnSql} <= $4::date and ${isReleasedSql}
+    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql} and ${payableOnSql} <= $4::date and ${releasedSql(hasLaterSql('handed_over'), hasLaterSql('delivery_reversed'))}
     returning line.*
   )
   select count(distinct line.waybill_number)::int as parcels,

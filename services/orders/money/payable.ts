@@ -1,5 +1,3 @@
-import { hasLaterSql } from './parcels.ts'
-
 /** When the COD of a parcel may be paid out: at delivery, once the rider handed it over, or once it is in the bank. */
 export const payableWhen = ['delivered', 'handed_over', 'banked'] as const
 
@@ -9,11 +7,17 @@ export const termsSql = `
     coalesce(merchants.payable_after_days, tenants.payable_after_days) as payable_after_days
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
 
-/** Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. Citus wants no `case` here. */
-export const isReleasedSql = `(kind <> 'delivered' or cod = 0 or payable_when = 'delivered'
+/**
+ * Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. Citus wants no `case` here. The
+ * parameters say whether it was handed over or reversed.
+ */
+export const releasedSql = (
+  isHanded: string,
+  isReversed: string,
+): string => `(kind <> 'delivered' or cod = 0 or payable_when = 'delivered'
     or (payable_when = 'banked' and banked_by is not null)
-    or (payable_when = 'handed_over' and (method <> 'cash' or ${hasLaterSql('handed_over')}))
-    or ${hasLaterSql('delivery_reversed')})`
+    or (payable_when = 'handed_over' and (method <> 'cash' or ${isHanded}))
+    or ${isReversed})`
 
 /** The first day on which an invoice may take a line, `line`. */
 export const payableOnSql = `(line.booked_on + case when kind = 'delivered' then payable_after_days else 0 end)`

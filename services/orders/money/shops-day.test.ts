@@ -27,6 +27,12 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
     return response.body.data
   }
   const balance = async (wanted: object) => t.match((await get('/balance')).body.data, wanted)
+  const finance = async (wanted: object) => {
+    const { waybill_number, ...rest } = { waybill_number: waybills[0], ...wanted }
+    t.match((await get(`/order/finance?waybill_numbers=${waybill_number}`)).body.data[0], rest)
+    const { state, ...status } = rest as Record<string, unknown>
+    t.match((await get(`/order/waybill-finance-status?waybill_number=${waybill_number}`)).body.data, status)
+  }
   const account = async (name: string, closing: number) => {
     const today = (await rows(`select (now() at time zone time_zone)::date::text as day from tenants`))[0].day
     const query = new URLSearchParams({ account: name, from: today, to: today })
@@ -51,12 +57,15 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   const settled = { settle_as: 'owed', reason: 'He pays on Friday' }
   t.match(await staff(`/cash/handover/${short.handover_id}/settle`, settled, manager), { state: 'owed' })
   await balance({ with_riders: 0, at_office: 41_800, payable_now: 15_877.2 })
+  await finance({ state: 'at_office', finance_status: 'Pending', invoice_ref_no: null })
   await staff('/cash/deposit', { amount: 41_300, bank_reference: 'BOC 1' })
+  await finance({ state: 'banked', finance_status: 'Pending' })
   await balance({ at_office: 0, banked: 41_800 })
 
   const [made] = await staff('/invoice', { all: true, until: today })
   t.match(made, { kind: 'made', invoice_ref_no: 'MI-0001', total: 15_877.2 })
   await staff(`/invoice/${made.invoice_no}/submit`, {})
+  await finance({ state: 'invoiced', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
   const dispute = { waybill_numbers: [delivered[0]], reason: 'The parcel came open' }
   const disputed = await request('POST', `/api/public/merchant/invoice/${made.invoice_no}/dispute`, dispute)
   t.equal(disputed.status, 200, JSON.stringify(disputed.body))
@@ -65,10 +74,13 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   const paid = await staff(`/invoice/${made.invoice_no}/deposit`, { bank_reference: 'BOC 2', paid_on: today })
   t.match(paid, { state: 'deposited', total: 15_451.8 })
   await balance({ held: 425.4, balance: 425.4 })
+  await finance({ state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
+  await finance({ waybill_number: waybills[1], state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001' })
 
   const decision = { waybill_numbers: [delivered[0]], adjustment: 100, reason: 'We pay for the box' }
   await staff(`/invoice/${made.invoice_no}/dispute/settle`, decision)
   await balance({ held: 0, payable_now: 525.4, balance: 525.4 })
+  await finance({ state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001' })
   const [second] = await staff('/invoice', { all: true, until: today })
   t.match(second, { kind: 'made', invoice_ref_no: 'MI-0002', total: 525.4 })
   await staff(`/invoice/${second.invoice_no}/submit`, {})
