@@ -208,3 +208,24 @@ t.test('invoices', async t => {
     t.equal((await staffGet('/invoice?state=lost')).status, 422)
   })
 })
+
+t.test('the company file says when and how merchants are paid', async t => {
+  const money = {
+    payable_when: 'delivered',
+    invoice_mask: 'INV/YYYY-###',
+    invoice_ref_mask: 'R#',
+    cash_ceiling: 500,
+  } as const
+  const file = { ...tenantFile({ money }), statuses }
+  Object.assign(file.merchants[0] ?? {}, { charges_apart: true })
+  const { make, move, request, staffOf, staffGet, rows } = await ordersFixture(t, { file })
+  await make(['DM92100001'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+  t.equal((await move(['DM92100001'], 'key_13', { collected_by: 'Nimal' })).status, 200)
+  t.match((await staffGet('/cash')).body.data, { ceiling: 500, people: [{ name: 'Nimal', above_ceiling: true }] })
+  const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
+  const { data } = (
+    await request('POST', '/api/staff/invoice', { all: true, until: today }, { token: await staffOf('Chamari') })
+  ).body
+  t.match(data, [{ kind: 'made', invoice_no: `INV/${today.slice(0, 4)}-001`, invoice_ref_no: 'R1', total: 1000 }])
+  t.match((await staffGet(`/invoice/R1`)).body.data, { charges_due: 450 })
+})
