@@ -66,7 +66,8 @@ export const handOver = async (tx: Tx, tenant: string, by: string, wanted: HandO
     return refuse('collected_by', `Settle handover ${open[0].handover_id} of ${collectedBy} first: its sums differ.`)
   const held = await findHeld(tx, tenant, collectedBy)
   await lockParcels(tx, tenant, [...held.keys()])
-  const own = await findHeld(tx, tenant, collectedBy)
+  // Parcels delivered since then are not locked: the next handover takes them.
+  const own = new Map([...(await findHeld(tx, tenant, collectedBy))].filter(([waybill]) => held.has(waybill)))
   const errors = findForeign(wanted, own)
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const waybills = wanted.waybills ?? [...own.keys()]

@@ -47,13 +47,16 @@ export const deposit = async (tx: Tx, tenant: string, by: string, wanted: NewDep
     )
   const before = await findUnbanked(tx, tenant, wanted.waybills)
   await lockParcels(tx, tenant, [...before.keys()])
-  const parcels = await findUnbanked(tx, tenant, wanted.waybills)
+  const parcels = new Map(
+    [...(await findUnbanked(tx, tenant, wanted.waybills))].filter(([waybill]) => before.has(waybill)),
+  )
   const errors = findForeign(wanted.waybills, parcels)
   const other = wanted.waybills ? 0 : await findOther(tx, tenant)
   const sum = Number([...parcels.values()].reduce((sum, cod) => sum + cod, other).toFixed(2))
-  if (Object.keys(errors).length === 0 && sum !== amount)
+  const isFound = Object.keys(errors).length === 0
+  if (isFound && sum <= 0) errors.amount = ['Nothing lies there to deposit.']
+  else if (isFound && sum !== amount)
     errors.amount = [`The amount ${amount} is not ${sum}, which lies there. Name the waybill_numbers of a part.`]
-  if (amount <= 0) errors.amount = ['Nothing lies there to deposit.']
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const { journalId, now, today } = await readClock(tx, tenant)
   const waybills = [...parcels.keys()]

@@ -2,8 +2,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Acted, refuse } from './action.ts'
-import { bookJournal } from './ledger.ts'
-import { lockParcels, readClock } from './parcels.ts'
+import { bookJournal, chargesSql, netSql } from './ledger.ts'
+import { type LockedParcel, lockParcels, readClock } from './parcels.ts'
 
 // An invoice from draft to payment (docs/money.md#invoices).
 
@@ -160,10 +160,11 @@ export const depositInvoice = async (
     return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [] }
   if (state !== 'approved')
     return refuse('invoice_no', `The invoice ${invoice_no} is ${state}: only an approved one is paid.`)
+  const parcels = await lockPaid(tx, tenant, invoice.invoice_id)
   const { journalId, now, today } = await readClock(tx, tenant)
   await tx.client.query(depositSql, [tenant, invoice.invoice_id, by, now, journalId, today, reference, paidOn])
   await bookJournal(tx, tenant, journalId, [])
-  await tellPaid(tx, tenant, invoice, now)
+  await tellPaid(tx, tenant, invoice.merchant_id, parcels, now)
   return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice_no] }
 }
 
@@ -171,24 +172,33 @@ const depositSql = `
   update invoices set state = 'deposited', deposited_by = $3, deposited_at = $4, journal_id = $5, booked_on = $6, bank_reference = $7, paid_on = $8
   where tenant_id = $1 and invoice_id = $2`
 
-/** Writes `money.paid` of each parcel to the merchant's log. The orders are locked: entries of one waybill keep their order. */
-const tellPaid = async (
-  tx: Tx,
-  tenant: string,
-  { invoice_id: id, merchant_id }: InvoiceRow,
-  now: Date,
-): Promise<void> => {
-  const text = 'select distinct waybill_number from money_lines where tenant_id = $1 and invoice_id = $2'
-  const { rows } = await tx.client.query<{ waybill_number: string }>(text, [tenant, id])
-  const parcels = await lockParcels(
+/** Locks the parcels that add to the total of an invoice: a disputed one does not, nor one that came back. */
+const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<LockedParcel[]> => {
+  const { rows } = await tx.client.query<{ waybill_number: string }>(paidSql, [tenant, invoiceId])
+  return lockParcels(
     tx,
     tenant,
     rows.map(row => row.waybill_number),
   )
+}
+
+const paidSql = `
+  select waybill_number from money_lines line join merchants on merchants.tenant_id = $1 and merchants.merchant_id = line.merchant_id
+  where line.tenant_id = $1 and invoice_id = $2
+  group by waybill_number having sum(${netSql} + case when charges_apart then ${chargesSql} else 0 end) > 0`
+
+/** Writes `money.paid` of locked parcels to the merchant's log: entries of one waybill keep their order. */
+const tellPaid = async (
+  tx: Tx,
+  tenant: string,
+  merchantId: number,
+  parcels: readonly LockedParcel[],
+  now: Date,
+): Promise<void> => {
   for (let start = 0; start < parcels.length; start += maxPerEntry) {
     const slice = parcels.slice(start, start + maxPerEntry)
     const values = [slice.map(each => each.waybill_number), slice.map(each => each.status_key)]
-    await tx.client.query(tellSql, [tenant, merchant_id, ...values, now])
+    await tx.client.query(tellSql, [tenant, merchantId, ...values, now])
   }
 }
 

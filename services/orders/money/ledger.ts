@@ -17,11 +17,16 @@ const laterPairs = [
   ["'office'", 'line.cash_account', 'line.handed'],
 ]
 
-/** Sums amounts for each journal and pair of accounts. A sum below zero is a transfer the other way round. */
+/**
+ * Sums amounts for each journal and pair of accounts. A sum below zero is a transfer the other way round; it joins the one that
+ * goes that way.
+ */
 const transfersSql = (rows: string): string => `
-    select journal_id, case when amount > 0 then debit else credit end as debit,
-      case when amount > 0 then credit else debit end as credit, abs(amount) as amount, booked_on
-    from (select journal_id, debit, credit, sum(amount) as amount, booked_on from ${rows} group by 1, 2, 3, 5) summed where amount <> 0`
+    select journal_id, debit, credit, sum(amount) as amount, booked_on from (
+      select journal_id, case when amount > 0 then debit else credit end as debit,
+        case when amount > 0 then credit else debit end as credit, abs(amount) as amount, booked_on
+      from (select journal_id, debit, credit, sum(amount) as amount, booked_on from ${rows} group by 1, 2, 3, 5) summed where amount <> 0
+    ) directed group by 1, 2, 3, 5`
 
 const lateralSql = (pairs: readonly (readonly string[])[]): string => `
       cross join lateral (values ${pairs.map(pair => `(${pair.join(', ')})`).join(', ')}) as transfer (debit, credit, amount)`

@@ -22,6 +22,7 @@ import { Reason } from './collection.ts'
 import { toCsv } from './csv.ts'
 import { Day, refuseNoDay } from './invoice-routes.ts'
 import { depositInvoice, exampleInvoice, Invoice, stateSql } from './invoices.ts'
+import { lockParcels } from './parcels.ts'
 
 interface PayoutOptions {
   readonly pool: pg.Pool
@@ -222,8 +223,8 @@ const markPaid = async (
   const data: Invoice[] = []
   const objects: string[] = []
   const errors: Record<string, string[]> = {}
-  // Sorted, so that two pay runs at once cannot deadlock.
-  for (const [index, number] of [...numbers.entries()].sort(([, one], [, other]) => (one < other ? -1 : 1))) {
+  await lockRun(tx, tenant, numbers)
+  for (const [index, number] of numbers.entries()) {
     const paid = await depositInvoice(tx, tenant, by, number, { reference, paidOn })
     if (paid.kind === 'unknown') errors[`invoice_nos.${index}`] = [`There is no invoice ${number}.`]
     else if (paid.kind === 'refused') errors[`invoice_nos.${index}`] = Object.values(paid.errors).flat()
@@ -233,6 +234,21 @@ const markPaid = async (
     }
   }
   return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'done', data, objects }
+}
+
+/** Locks the invoices, then the parcels of all of them, each in one order: neither another pay run nor a move can deadlock with it. */
+const lockRun = async (tx: Tx, tenant: string, numbers: readonly string[]): Promise<void> => {
+  const { rows } = await tx.client.query(
+    'select invoice_id from invoices where tenant_id = $1 and (invoice_no = any($2) or invoice_ref_no = any($2)) order by invoice_id for no key update',
+    [tenant, numbers],
+  )
+  const text = 'select distinct waybill_number from money_lines where tenant_id = $1 and invoice_id = any($2::uuid[])'
+  const { rows: lines } = await tx.client.query(text, [tenant, rows.map(row => row.invoice_id)])
+  await lockParcels(
+    tx,
+    tenant,
+    lines.map(row => row.waybill_number),
+  )
 }
 
 interface Due {

@@ -75,6 +75,10 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   t.match(paid, { state: 'deposited', total: 15_451.8 })
   await balance({ held: 425.4, balance: 425.4 })
   await finance({ state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
+  const told = (await get('/order/changes?limit=500')).body.data.filter(
+    ({ type }: { type: string }) => type === 'money.paid',
+  )
+  t.equal(told.length, 42, 'neither the disputed parcel nor those that came back')
   await finance({ waybill_number: waybills[1], state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001' })
 
   const decision = { waybill_numbers: [delivered[0]], adjustment: 100, reason: 'We pay for the box' }

@@ -52,15 +52,6 @@ create index money_lines_unbanked on money_lines (tenant_id, cash_account) where
 
 create index money_lines_disputed on money_lines (tenant_id, merchant_id) where kind = 'disputed';
 
--- false: staff took the move back; nor does the return to the status before it count.
-alter table order_events add column is_counted boolean not null default true;
-
--- money.paid: an invoice of the parcel was paid.
-alter table log drop constraint outbox_type_check;
-alter table log add constraint log_type_check check (
-  type in ('order.created', 'order.status_changed', 'order.edited', 'money.paid') or type ~ '^[a-z][a-z0-9_]{0,62}\.(accepted|declined)$'
-) not valid;
-
 create table cash_handovers (
   tenant_id text collate "C" not null,
   handover_id bigint generated always as identity,
@@ -211,6 +202,5 @@ do $$ begin
   execute format('grant select, insert, update on cash_handovers, invoices, invoice_counters, bank_accounts to %I', current_setting('app.role'));
   execute format('grant select, insert on cash_deposits, ledger_days, ledger_seals to %I', current_setting('app.role'));
   execute format('grant update (invoice_id, banked_by) on money_lines to %I', current_setting('app.role'));
-  execute format('grant update (is_counted) on order_events to %I', current_setting('app.role'));
   execute format('grant usage on all sequences in schema public to %I', current_setting('app.role'));
 end $$;
