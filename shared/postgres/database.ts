@@ -277,13 +277,13 @@ export const findTenantIds = async (pool: pg.Pool): Promise<string[]> => {
 }
 
 const unavailableCodes =
-  /^(08...|57P0.|53...|57014|55P03|25P03|40P01|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/
+  /^(08...|57P0.|53...|57014|55P03|25P03|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/
 const unavailableWords =
   /connection terminated|timeout exceeded when trying to connect|not queryable|connection error|query read timeout/i
 
 /**
- * Returns true if a later attempt may succeed: Postgres cannot be reached, starts or stops, is out of connections, broke a
- * deadlock or took too long.
+ * Returns true if a later attempt may succeed: Postgres cannot be reached, starts or stops, is out of connections or
+ * took too long.
  */
 export const isUnavailable = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false

@@ -93,11 +93,18 @@ const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Prom
 interface DatabaseError {
   readonly code?: unknown
   readonly table?: unknown
+  readonly message?: unknown
 }
 
-/** Returns true if a waybill or a key exists, or for a deadlock. The table of a shard has a suffix. */
-const isCollision = ({ code, table }: DatabaseError): boolean =>
-  code === '40P01' || (code === '23505' && /^(orders|idempotency_keys)(_\d+)?$/.test(String(table)))
+/**
+ * Returns true if a waybill or a key exists, or for a deadlock. The table of a shard has a suffix; an error of another node of Citus
+ * names no table, only the constraint.
+ */
+const isCollision = ({ code, table, message }: DatabaseError): boolean =>
+  code === '40P01' ||
+  (code === '23505' &&
+    (/^(orders|idempotency_keys)(_\d+)?$/.test(String(table)) ||
+      /"(orders|idempotency_keys)_pkey(_\d+)?"$/.test(String(message))))
 
 const lanesFor = (waiting: readonly NewBatch[]): number => {
   if (waiting.length >= crowdSize) return lanes
