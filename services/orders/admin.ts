@@ -63,13 +63,14 @@ program
   .option('--json', 'print JSON', false)
   .action(async ({ tenant, json }: { tenant: string; json: boolean }) => {
     const check = await withPool(pool => checkLedger(pool, tenant))
-    const { lines, transfers, unequal, doubled, wrong_invoices, wrong_days, broken_seals } = check
-    const errors = [unequal, doubled, wrong_invoices, wrong_days, broken_seals].flat().length
+    const { lines, transfers, unequal, doubled, wrong_invoices, wrong_handovers, wrong_days, broken_seals } = check
+    const errors = [unequal, doubled, wrong_invoices, wrong_handovers, wrong_days, broken_seals].flat().length
     if (json) printJson(check)
     else {
       for (const journal of unequal) print(`journal ${journal}: its transfers differ from its lines`)
       for (const waybill of doubled) print(`${waybill}: booked more than once`)
       for (const invoice of wrong_invoices) print(`invoice ${invoice}: its total differs from its lines`)
+      for (const handover of wrong_handovers) print(`handover ${handover}: its cash differs from its parcels`)
       for (const day of wrong_days) print(`${day}: its folded sums differ from its transfers`)
       for (const day of broken_seals) print(`${day}: its seal does not hold`)
       print(`${lines} lines, ${transfers} transfers, ${errors} errors`)

@@ -26,8 +26,8 @@ t.test('cash', async t => {
   const personOf = async (name: string) =>
     (await cash()).people.find((person: { name: string }) => person.name === name)
   t.afterEach(async () => {
-    const { unequal, doubled, wrong_invoices } = await checkLedger(pool, 'demo')
-    deepStrictEqual([unequal, doubled, wrong_invoices], [[], [], []])
+    const { unequal, doubled, wrong_handovers } = await checkLedger(pool, 'demo')
+    deepStrictEqual([unequal, doubled, wrong_handovers], [[], [], []])
   })
 
   t.test('a person hands over all that they hold, and it goes to the bank', async t => {
@@ -171,6 +171,15 @@ t.test('cash', async t => {
     const body = { settle_as: 'owed', reason: 'x' }
     t.equal((await post('handover/99999999999999999/settle', body)).status, 404)
     t.equal((await post('handover/x/settle', body)).status, 422)
+  })
+
+  t.test('the check finds a handover that expected something else than its parcels', async t => {
+    const ofTharindu = `where handover_id = (select min(handover_id) from cash_handovers where collected_by = 'Tharindu')`
+    const [{ handover_id }] = await rows(
+      `update cash_handovers set expected = expected + 1 ${ofTharindu} returning handover_id`,
+    )
+    t.strictSame((await checkLedger(pool, 'demo')).wrong_handovers, [handover_id])
+    await rows(`update cash_handovers set expected = expected - 1 ${ofTharindu}`)
   })
 
   t.test('lists handovers, and the open ones apart', async t => {

@@ -15,6 +15,8 @@ interface LedgerCheck {
   readonly doubled: readonly string[]
   /** Invoices whose total is not the sum of their lines, or with lines of another merchant. */
   readonly wrong_invoices: readonly string[]
+  /** Cleared handovers whose parcels are not what they expected. */
+  readonly wrong_handovers: readonly string[]
   /** Folded days whose sums differ from their transfers. */
   readonly wrong_days: readonly string[]
   readonly broken_seals: readonly string[]
@@ -83,6 +85,14 @@ export const checkSql = `
         or charges_due not in (0, charges)
       order by 1
     ) as wrong_invoices,
+    array(
+      select handover_id::text from (
+        select handover_id, expected - debt as cash, journal_id from cash_handovers where tenant_id = $1 and state <> 'open'
+      ) cleared left join (
+        select journal_id, sum(handed) as cash from money_lines where tenant_id = $1 and kind = 'handed_over' group by 1
+      ) lines using (journal_id)
+      where cleared.cash <> coalesce(lines.cash, 0) order by handover_id
+    ) as wrong_handovers,
     array(
       select distinct booked_on::text from ((table sums except table folded) union all (table folded except table sums)) differing order by 1
     ) as wrong_days

@@ -1,4 +1,6 @@
 import { deepStrictEqual } from 'node:assert'
+import { setTimeout } from 'node:timers/promises'
+import pg from 'pg'
 import t from 'tap'
 import { ordersFixture } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
@@ -33,8 +35,8 @@ t.test('lines after a delivery', async t => {
     post('/cash/handover', { collected_by: 'Nimal', declared: sum, counted })
   const invoice = async () => (await post('/invoice', { merchant_id: shop, until: today })).body.data[0]
   t.afterEach(async () => {
-    const { unequal, doubled, wrong_invoices } = await checkLedger(pool, 'demo')
-    deepStrictEqual([unequal, doubled, wrong_invoices], [[], [], []])
+    const { unequal, doubled, wrong_invoices, wrong_handovers } = await checkLedger(pool, 'demo')
+    deepStrictEqual([unequal, doubled, wrong_invoices, wrong_handovers], [[], [], [], []])
   })
 
   t.test('a move taken back leaves no money behind, and the parcel can be delivered again', async t => {
@@ -145,6 +147,36 @@ t.test('lines after a delivery', async t => {
     })
     t.match(await invoice(), { total: 2000.5 })
     t.equal((await post('/compensation', { waybill_number: 'DM9', amount: 1, reason: 'x' })).status, 404)
+  })
+
+  t.test('of a take-back and an invoice at once one wins', async t => {
+    const paidByCard = async (waybill: string) => {
+      await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+      await move([waybill], 'key_13', { collected: { [waybill]: { amount: 1000, method: 'card' } } })
+    }
+    /** Starts a request that cannot write to a table, then a second one; the first may go on after that. */
+    const race = async <First, Second>(table: string, first: () => Promise<First>, second: () => Promise<Second>) => {
+      const owner = new pg.Client({ connectionString: fixture.database.superuserUrl })
+      await owner.connect()
+      await owner.query(`begin; lock table ${table} in share mode`)
+      const started = first()
+      await setTimeout(300)
+      const other = second()
+      await setTimeout(300)
+      await owner.query('rollback')
+      await owner.end()
+      return [await started, await other] as const
+    }
+    await paidByCard('DM93000401')
+    const [back, invoiced] = await race('ledger_transfers', () => takeBack('DM93000401'), invoice)
+    t.equal(back.status, 200)
+    t.match(invoiced, { kind: 'nothing_payable', total: 0 }, 'the invoice sees the reversal')
+    await paidByCard('DM93000402')
+    const [made, refused] = await race('invoices', invoice, () => takeBack('DM93000402'))
+    t.equal(made.kind, 'made')
+    t.match(refused.body.errors, {
+      waybill_number: ['What DM93000402 booked is on an invoice: cancel the invoice first.'],
+    })
   })
 
   t.test('of a take-back and a handover at once one wins', async t => {

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import type { Acted } from './action.ts'
 import { chargesSql, netSql } from './ledger.ts'
-import { type Clock, hasLaterSql, readClock } from './parcels.ts'
+import { type Clock, hasLaterSql, lockTakeBacks, readClock } from './parcels.ts'
 import { isUninvoicedSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
 
 export const Made = Type.Object(
@@ -40,6 +40,7 @@ const merchantsSql = `
   order by merchants.merchant_id`
 
 const makeInvoice = async (tx: Tx, tenant: string, merchant_id: number, { until, by }: Wanted): Promise<Made> => {
+  await lockTakeBacks(tx, tenant, merchant_id, 'shared')
   const clock = await readClock(tx, tenant)
   // Frees the lines again where nothing is to be paid.
   await tx.client.query('savepoint invoice')

@@ -30,6 +30,20 @@ export const lockName = async (tx: Tx, tenant: string, name: string): Promise<vo
 const lockNameSql = `
   select pg_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 28)) from tenants where tenant_id = $1`
 
+/**
+ * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and the other way round.
+ * Invoices share the lock. It must be a statement of its own: the next one sees what the other wrote.
+ */
+export const lockTakeBacks = async (
+  tx: Tx,
+  tenant: string,
+  merchantId: number | string,
+  mode: 'shared' | 'exclusive',
+): Promise<void> => {
+  const text = lockNameSql.replace('xact_lock', mode === 'shared' ? 'xact_lock_shared' : 'xact_lock')
+  await tx.client.query(text, [tenant, `take-backs ${merchantId}`])
+}
+
 /** Time, day in the tenant's time zone, and a journal, read once what is written is locked. */
 export interface Clock {
   readonly now: Date

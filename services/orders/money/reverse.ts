@@ -3,10 +3,10 @@ import type { Tx } from '../database/tables.ts'
 import type { Booking } from '../statuses/statuses.ts'
 import { findOpenHandover } from './cash.ts'
 import { bookJournal } from './ledger.ts'
-import { hasLaterSql, nextLineSql, readClock } from './parcels.ts'
+import { hasLaterSql, type LockedParcel, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
 
 interface Reversal {
-  readonly waybill: string
+  readonly order: LockedParcel
   readonly booking: Booking
   readonly by: string
   readonly reason: string
@@ -19,10 +19,12 @@ interface Reversal {
 export const reverseBooking = async (
   tx: Tx,
   tenant: string,
-  { waybill, booking, by, reason }: Reversal,
+  { order, booking, by, reason }: Reversal,
 ): Promise<FieldErrors> => {
   if (booking === 'nothing') return {}
   const kind = booking === 'return' ? 'returned' : 'delivered'
+  const { waybill_number: waybill, merchant_id } = order
+  await lockTakeBacks(tx, tenant, merchant_id, 'exclusive')
   const { rows } = await tx.client.query(liveSql, [tenant, waybill, kind])
   const line = rows[0]
   if (!line) return {}

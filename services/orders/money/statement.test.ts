@@ -22,7 +22,7 @@ t.test('statements', async t => {
   }
   const fold = () => inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
   const statement = (query: string) => staffGet(`/ledger?account=rider:Nimal&${query}`)
-  const good = { unequal: [], doubled: [], wrong_invoices: [], wrong_days: [], broken_seals: [] }
+  const good = { unequal: [], doubled: [], wrong_invoices: [], wrong_handovers: [], wrong_days: [], broken_seals: [] }
 
   await deliver('DM94000001')
   await rows(`update money_lines set booked_on = '2026-02-18'`)

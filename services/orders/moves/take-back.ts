@@ -61,7 +61,7 @@ const takeBack = async (
   if (!statuses.has(before.status_key))
     return refuse('waybill_number', `The status before, ${before.status_key}, is no longer in the set of statuses.`)
   const booking = findBooking(statuses.get(order.status_key))
-  const errors = await reverseBooking(tx, tenant, { waybill, booking, by, reason })
+  const errors = await reverseBooking(tx, tenant, { order, booking, by, reason })
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   await tx.client.query(takeBackSql, [tenant, waybill, newest.event_id, before.status_key, by, reason])
   return { kind: 'done', data: { waybill_number: waybill, status_key: before.status_key }, objects: [waybill] }
