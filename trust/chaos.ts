@@ -25,7 +25,7 @@ export const promise: TrustPromise = {
           rate: 200,
           endpoints: { flaky },
         },
-        crew: { merchants: 4, clerks: 2, agents: 3, customers: 1 },
+        crew: { merchants: 4, clerks: 2, accountants: 1, agents: 3, customers: 1 },
         plan: chance => [
           [{ where: 'endpoints', kind: 'unsteady', at: 0, lasts: all }],
           ...planFaults(Math.floor(chance() * 2 ** 31), all, short ? 3_000 : 8_000).map(fault => [fault]),

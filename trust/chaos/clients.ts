@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { chanceOf } from '../../test/chance.ts'
 import type { Bed } from './bed.ts'
+import { accountant } from './clients/accountant.ts'
 import { agent } from './clients/agent.ts'
 import { clerk } from './clients/clerk.ts'
 import type { Act, Chance, Client, Common, Crew } from './clients/client.ts'
@@ -9,7 +10,7 @@ import { merchant } from './clients/merchant.ts'
 import type { Happened } from './faults.ts'
 import type { Recorder } from './record.ts'
 
-const roles = { merchant, clerk, agent, customer }
+const roles = { merchant, clerk, accountant, agent, customer }
 
 /**
  * Starts all clients, each performing one act after the other. Their choices depend on the seed and on the responses.
@@ -37,6 +38,7 @@ export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: num
   const working = Promise.all([
     ...start('merchant', crew.merchants),
     ...start('clerk', crew.clerks),
+    ...start('accountant', crew.accountants),
     ...start('agent', crew.agents),
     ...start('customer', crew.customers),
   ])

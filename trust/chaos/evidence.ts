@@ -11,8 +11,8 @@ export interface Evidence {
   readonly edits: { waybill: string }[]
   /** The lines of delivered parcels. */
   readonly money: { waybill: string; cod: number }[]
-  /** Journals whose transfers differ from their lines. */
-  readonly brokenJournals: string[]
+  /** What the check of the ledger found, such as journals whose transfers differ from their lines. */
+  readonly brokenLedger: string[]
   /** Changes as the follower of the feed read them. */
   readonly changes: Change[]
   /** Events that the merchant's endpoints accepted, in the order of their arrival. */

@@ -14,7 +14,9 @@ const ofOrders = {
     from order_events order by event_id`,
   edits: 'select waybill_number as waybill, reason from order_edits order by edit_id',
   acted: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions',
-  money: 'select waybill_number as waybill, cod::float8 as cod from money_lines',
+  money: `select waybill_number as waybill, cod::float8 as cod from money_lines where kind = 'delivered'`,
+  paid: `select note as name from cash_handovers union all select bank_reference from cash_deposits
+    union all select bank_reference from invoices where state = 'deposited'`,
 }
 
 const textOf = (place: number): string =>
@@ -57,6 +59,10 @@ const givenUpOf = ({ at, status, update }: GivenUpView): GivenUp => ({
   inbound: update.message?.id ?? null,
 })
 
+/** Words what the check of the ledger found. */
+const findings = (ledger: Record<string, unknown> = {}): string[] =>
+  Object.entries(ledger).flatMap(([kind, found]) => (Array.isArray(found) ? found.map(one => `${kind} ${one}`) : []))
+
 /** Reads everything stored, on the wire and received, after recovery. */
 export const readEvidence = async (
   { courier, endpoints, pauseSeconds }: Bed,
@@ -78,6 +84,7 @@ export const readEvidence = async (
     ...timeline
       .filter(({ by, status }) => by === 'merchant' && status === 'key_3')
       .map(({ waybill }) => effect(`cancel-${waybill}`, waybill)),
+    ...orders.paid.map(({ name }) => effect(name, 'money')),
     ...edits.filter(({ reason }) => reason).map(({ reason, waybill }) => effect(reason, waybill)),
     ...messages
       .filter(({ event, question }) => event === null && question === null)
@@ -93,7 +100,7 @@ export const readEvidence = async (
     edits: edits as never,
     acted: orders.acted as never,
     money: orders.money as never,
-    brokenJournals: ledger?.unequal as never,
+    brokenLedger: findings(ledger),
     changes: items.map(toChange),
     received: endpoints.names.flatMap((endpoint, n) =>
       (endpoints.receivers[n]?.accepted ?? []).map(({ id, waybill, at, payload, headers }) => ({

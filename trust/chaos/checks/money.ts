@@ -1,7 +1,7 @@
 import type { Check } from '../evidence.ts'
 
 /** Requires one line with its COD for each delivered parcel, none for another, and transfers that equal the lines. */
-export const moneyIsBookedOnce: Check = ({ orders, money, brokenJournals }) => {
+export const moneyIsBookedOnce: Check = ({ orders, money, brokenLedger }) => {
   const lines = Map.groupBy(money, ({ waybill }) => waybill)
   const wrong = orders.flatMap(({ waybill, status, cod }) => {
     const booked = (lines.get(waybill) ?? []).map(line => line.cod).join()
@@ -9,5 +9,5 @@ export const moneyIsBookedOnce: Check = ({ orders, money, brokenJournals }) => {
       ? []
       : [`${waybill} is ${status} with the COD ${cod}, and its lines have ${booked || 'nothing'}`]
   })
-  return [...wrong, ...brokenJournals.map(journal => `the transfers of the journal ${journal} differ from its lines`)]
+  return [...wrong, ...brokenLedger.map(found => `the check of the ledger found ${found}`)]
 }

@@ -13,6 +13,7 @@ export type Chance = () => number
 export interface Crew {
   readonly merchants?: number
   readonly clerks?: number
+  readonly accountants?: number
   readonly agents?: number
   readonly customers?: number
   /** Agents keep at least half as many messages queued. */

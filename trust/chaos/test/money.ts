@@ -15,6 +15,6 @@ export const spoilsOfMoney: Record<keyof typeof money, Spoils> = {
     'a parcel was booked twice': evidence => deliver(evidence, ({ cod }) => [cod, cod]),
     'another amount was booked': evidence => deliver(evidence, ({ cod }) => [cod + 1]),
     'a parcel that was not delivered has a line': ({ orders, money }) => money.push(find(orders, any)),
-    'a transfer differs from its lines': ({ brokenJournals }) => brokenJournals.push('018f'),
+    'the check of the ledger found something': ({ brokenLedger }) => brokenLedger.push('unequal 018f'),
   },
 }
