@@ -92,7 +92,7 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
       },
       { keeps: ({ kind }) => kind === 'done' },
     )
-    if (done.kind === 'refused') throw invalid(done.errors)
+    if (done.kind === 'refused') throw invalid(nameGiven(done.errors, request.body as { waybill_numbers?: string[] }))
     if (done.kind === 'unknown') throw notFound(done.what)
     if (done.kind === 'running' || done.kind === 'other_body') throw keyRefused(done.kind, 'request')
     markReplayed(reply, done.kind === 'replayed')
@@ -102,6 +102,18 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
     }
     return { message, data: done.data }
   })
+}
+
+/** Actions read a waybill once; the paths of errors name its first index in the body. */
+const nameGiven = (
+  errors: FieldErrors,
+  { waybill_numbers: given = [] }: { waybill_numbers?: string[] },
+): FieldErrors => {
+  const once = [...new Set(given)]
+  if (once.length === given.length) return errors
+  const name = (path: string) =>
+    path.replace(/^waybill_numbers\.(\d+)$/, (_, index) => `waybill_numbers.${given.indexOf(once[index] as string)}`)
+  return Object.fromEntries(Object.entries(errors).map(([path, sentences]) => [name(path), sentences]))
 }
 
 /** Amounts are in hundredths; no other number of a body has a fraction. */

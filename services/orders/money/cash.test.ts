@@ -165,6 +165,13 @@ t.test('cash', async t => {
     t.match((await post('handover', rest)).body.data, { state: 'cleared', waybill_numbers: ['DM91000062'] })
   })
 
+  t.test('an error names the index of a waybill as it was given, also after a repeated one', async t => {
+    await deliver(['DM91000071'], 'Sunil')
+    const waybill_numbers = ['DM91000071', 'DM91000071', 'DM91000072']
+    const refused = await post('handover', { collected_by: 'Sunil', waybill_numbers, declared: 1000, counted: 1000 })
+    t.strictSame(Object.keys(refused.body.errors), ['waybill_numbers.2'])
+  })
+
   t.test('refuses fractions of a cent and unknown handovers', async t => {
     const fraction = await post('handover', { collected_by: 'Amal', declared: 1.005, counted: 1 })
     t.strictSame(fraction.body.errors, { declared: ['The declared 1.005 has more than two decimals.'] })
