@@ -29,6 +29,7 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   for (const condition of ['length(customer_name) < 3', 'customer_name::integer > 0', 'customer_phone::smallint > 0'])
     await orders.refuseDuring('orders', condition, () => bulk())
   const webhookSecret = await runWebhook(orders, canaries)
+  await runMoney(orders, canaries, ordersStaffToken)
   const sessionToken = await runStaff(orders, canaries)
   await orders.killDuring('orders', () => bulk())
   return { merchantToken, ordersStaffToken, webhookSecret, sessionToken }
@@ -47,6 +48,17 @@ const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<strin
   await send('POST', `${webhook}/${id}/ping`)
   await send('PATCH', `${webhook}/${id}`, { url: `ftp://127.0.0.1/${canaries.webhookPath}` })
   return secret
+}
+
+/** Gives a merchant a bank account, also wrongly. */
+const runMoney = async ({ send }: Observed, { bankAccount, name }: Canaries, token: string): Promise<void> => {
+  const account = '/api/staff/merchant/1/bank-account'
+  const headers = { authorization: `Bearer ${token}` }
+  const details = { bank: 'Bank of Ceylon', branch: 'Galle', holder: 'Lanka Shoes', number: bankAccount }
+  await send('POST', account, details, headers)
+  for (const wrong of [{ number: [bankAccount] }, { bank: `${name}\0` }, { number: `${bankAccount}!` }])
+    await send('POST', account, { ...details, ...wrong }, headers)
+  await send('GET', account, undefined, headers)
 }
 
 /** Logs a member of staff in, also wrongly, and uses operations beyond the role. Returns the token. */

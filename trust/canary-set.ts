@@ -16,6 +16,7 @@ const kinds = {
     'webhookPath',
   ],
   pin: ['pin'],
+  account: ['bankAccount'],
 } as const
 
 type Kind = keyof typeof kinds
@@ -29,6 +30,7 @@ export const makeCanaries = (seed: number): Canaries => {
     (BigInt(`0x${hashOf(name)}`) % 10n ** BigInt(count)).toString().padStart(count, '0')
   const make = (kind: Kind, name: string): string => {
     if (kind === 'phone') return `770${digits(name, 6)}`
+    if (kind === 'account') return digits(name, 12)
     return kind === 'pin' ? digits(name, 6) : `canary${hashOf(name).slice(0, 20)}`
   }
   const entries = Object.entries(kinds).flatMap(([kind, names]) => names.map(name => [name, make(kind as Kind, name)]))
@@ -57,6 +59,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.customer_email': ['email'],
   'orders.orders.description': ['description'],
   'orders.orders.remark': ['remark'],
+  'orders.bank_accounts.changed_by': ['staffName'],
   'orders.order_edits.previous': ['name', 'address', 'phone', 'secondaryPhone', 'email', 'description'],
   'orders.webhook_endpoints.url': ['webhookPath'],
   'orders.tokens.staff_name': ['staffName'],
