@@ -8,7 +8,8 @@ import t from 'tap'
 import { root } from './settings.ts'
 
 const start = (tmpdir: string, ...args: string[]) => {
-  const { ORDERS_DATABASE_URL: _, ...env } = process.env
+  // The Citus is the outer run's: an inner one would drop the template that tests clone.
+  const { ORDERS_DATABASE_URL: _, TEST_CITUS_URL: __, ...env } = process.env
   const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...args], {
     env: { ...env, TMPDIR: tmpdir },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -47,7 +48,7 @@ t.test('SIGTERM leaves no Postgres and no folder, also when another follows', as
 })
 
 t.test('npm test leaves nothing when its group gets SIGTERM while Postgres starts', async t => {
-  const { ORDERS_DATABASE_URL: _, ...env } = process.env
+  const { ORDERS_DATABASE_URL: _, TEST_CITUS_URL: __, ...env } = process.env
   for (const moment of ['courier-test-*', 'courier-test-*/cluster.new', 'courier-test-*/cluster/postmaster.pid']) {
     const folder = t.testdir({ run: {}, 'endless.ts': `setInterval(() => {}, 1_000)`, 'good.ts': '' })
     const run = join(folder, 'run')
