@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import PDFDocument from 'pdfkit'
+import { type InvoiceJob, lineDrawer } from './draw-invoice.ts'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
 import { type RunSheetJob, rowDrawer } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'
@@ -11,7 +12,10 @@ interface LabelJob {
   readonly layout: Layout
 }
 
-export type PrintJob = LabelJob | RunSheetJob
+export type PrintJob = LabelJob | RunSheetJob | InvoiceJob
+
+const titleOf = (job: PrintJob): string =>
+  job.kind === 'labels' ? 'Labels' : job.kind === 'invoice' ? job.invoice.invoice_no : job.title
 
 /**
  * Draws a PDF and hands out its bytes as they come. Takes about a millisecond of its thread for each parcel, then lets
@@ -25,19 +29,28 @@ export const draw = async (
   const page = new PDFDocument({
     autoFirstPage: false,
     margin: 0,
-    info: { Title: job.kind === 'labels' ? 'Labels' : job.title },
+    info: { Title: titleOf(job) },
   })
   const ended = new Promise(resolve => page.on('end', resolve))
   page.on('data', onBytes)
   for (const [name, file] of fonts()) page.registerFont(name, file)
-  const drawOne = job.kind === 'run_sheet' ? rowDrawer(page, job) : labelDrawer(page, job)
-  for (const [index, label] of job.labels.entries()) {
+  for (const drawOne of steps(page, job)) {
     await turn()
     if (!isWanted()) return
-    drawOne(label, index)
+    drawOne()
   }
   page.end()
   await ended
+}
+
+/** Lists what is drawn of a job, each in a turn of its own. */
+const steps = (page: PDFKit.PDFDocument, job: PrintJob): (() => void)[] => {
+  if (job.kind === 'invoice') {
+    const drawOne = lineDrawer(page, job)
+    return job.invoice.lines.map((line, index) => () => drawOne(line, index))
+  }
+  const drawOne = job.kind === 'run_sheet' ? rowDrawer(page, job) : labelDrawer(page, job)
+  return job.labels.map((label, index) => () => drawOne(label, index))
 }
 
 let read: ReturnType<typeof readFonts> | undefined

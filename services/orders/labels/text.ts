@@ -56,6 +56,12 @@ const clusters = new Intl.Segmenter('si', { granularity: 'grapheme' })
 const withEllipsis = (lines: readonly string[], max: number): string[] =>
   lines.length <= max ? [...lines] : [...lines.slice(0, max - 1), `${lines[max - 1]?.slice(0, -2)}…`]
 
+/** Writes one line of text that ends at `right`. */
+export const writeRight = (page: Page, text: string, right: number, y: number, style: TextStyle): number => {
+  const width = measureWidth(page, text, style)
+  return write(page, text, right - width, y, width + 1, style)
+}
+
 /** Writes the text below `y` in a column of `width` points, and returns where the next one begins. */
 export const write = (page: Page, text: string, x: number, y: number, width: number, style: TextStyle): number => {
   const { size, weight = 400, maxLines = 1 } = style

@@ -1,5 +1,6 @@
+import type { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
 import { id, listQuery, oneOf } from '@courier/shared/lists/filters.ts'
@@ -29,8 +30,17 @@ import {
 } from './invoices.ts'
 import { Made, makeInvoices } from './make-invoices.ts'
 
+/** What is printed of an invoice. */
+export interface PrintedInvoice {
+  readonly company: string
+  readonly currency: string
+  readonly invoice: Static<typeof InvoiceWithLines>
+}
+
 interface InvoiceOptions {
   readonly pool: pg.Pool
+  /** Draws a PDF in a thread; undefined when too many wait. */
+  readonly printer: { print(tenant: string, job: PrintedInvoice & { kind: 'invoice' }): Readable | undefined }
   /** Called after an invoice was paid, for merchants' webhooks. */
   readonly onChanged: (tenant: string) => void
 }
@@ -61,7 +71,7 @@ export const refuseNoDay = (path: string, day: string) =>
 /** The list of invoices, and one with its lines: of a merchant its own, from submitted on. */
 const addReads = (
   app: FastifyInstance,
-  pool: pg.Pool,
+  { pool, printer }: InvoiceOptions,
   tag: 'staff' | 'orders',
   operations: readonly [string, string],
 ): void => {
@@ -83,7 +93,7 @@ const addReads = (
       return cursors.toPage(rows, limit, row => [row.invoice_id])
     },
   )
-  app.get<{ Params: Static<typeof InvoiceParams>; Querystring: { format?: 'json' | 'csv' } }>(
+  app.get<{ Params: Static<typeof InvoiceParams>; Querystring: { format?: 'json' | 'csv' | 'pdf' } }>(
     '/invoice/:invoice_no',
     {
       schema: {
@@ -95,7 +105,12 @@ const addReads = (
           params: InvoiceParams,
         },
         querystring: Type.Object({
-          format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
+          format: Type.Optional(
+            Type.Union(
+              ['json', 'csv', 'pdf'].map(format => Type.Literal(format as 'json')),
+              { must: 'be json, csv or pdf' },
+            ),
+          ),
         }),
         response: {
           200: {
@@ -107,6 +122,7 @@ const addReads = (
                   { examples: [{ data: { ...exampleInvoice, lines: [exampleLine] } }] },
                 ),
               },
+              'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) },
               'text/csv': { schema: Type.String({ examples: ['waybill_number,kind\r\n'] }) },
             },
           },
@@ -117,11 +133,29 @@ const addReads = (
     async (request, reply) => {
       const { tenant, merchantId } = readScope(request)
       const found = await readInvoice(pool, tenant, merchantId, request.params.invoice_no)
-      if (request.query.format !== 'csv') return { data: found }
-      reply.header('content-disposition', `attachment; filename="${found.invoice_no.replace(/[^\w.-]/g, '_')}.csv"`)
+      const { format = 'json' } = request.query
+      if (format === 'json') return { data: found }
+      const name = `${found.invoice_no.replace(/[^\w.-]/g, '_')}.${format}`
+      reply.header('content-disposition', `${format === 'pdf' ? 'inline' : 'attachment'}; filename="${name}"`)
+      if (format === 'pdf') return reply.type('application/pdf').send(await print(pool, printer, tenant, found))
       return reply.type('text/csv; charset=utf-8').send(toCsv(found.lines, Object.keys(InvoiceLine.properties)))
     },
   )
+}
+
+const print = async (
+  pool: pg.Pool,
+  printer: InvoiceOptions['printer'],
+  tenant: string,
+  invoice: PrintedInvoice['invoice'],
+): Promise<Readable> => {
+  const [letterhead] = await readInTenant<Pick<PrintedInvoice, 'company' | 'currency'>>(pool, tenant, {
+    ...{ name: 'read_letterhead', values: [tenant] },
+    text: 'select name as company, currency from tenants where tenant_id = $1',
+  })
+  const pdf = letterhead && printer.print(tenant, { kind: 'invoice', ...letterhead, invoice })
+  if (pdf) return pdf
+  throw httpError('unavailable', 'Too many PDFs are drawn at once. Repeat the request.', { retryAfterSeconds: 2 })
 }
 
 /** Reads an invoice with its lines. Throws a 404 for one that the caller may not see. */
@@ -147,8 +181,9 @@ const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
   and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
 
 /** Makes, decides and pays invoices, for staff. */
-export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, { pool, onChanged: onDone }) => {
-  addReads(app, pool, 'staff', ['listAllInvoices', 'getAnyInvoice'])
+export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
+  const { pool, onChanged: onDone } = options
+  addReads(app, options, 'staff', ['listAllInvoices', 'getAnyInvoice'])
   acceptJson(app)
   const common = { tag: 'staff', params: InvoiceParams, data: Invoice, example: exampleInvoice } as const
   addAction(app, pool, {
@@ -234,8 +269,9 @@ const decisions = [
 ] as const
 
 /** Shows a merchant its invoices, and takes its approval. */
-export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, { pool }) => {
-  addReads(app, pool, 'orders', ['listInvoices', 'getInvoice'])
+export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
+  const { pool } = options
+  addReads(app, options, 'orders', ['listInvoices', 'getInvoice'])
   acceptJson(app)
   addAction(app, pool, {
     ...{

@@ -1,4 +1,5 @@
 import { deepStrictEqual } from 'node:assert'
+import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { ordersFixture } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
@@ -228,4 +229,37 @@ t.test('the company file says when and how merchants are paid', async t => {
   ).body
   t.match(data, [{ kind: 'made', invoice_no: `INV/${today.slice(0, 4)}-001`, invoice_ref_no: 'R1', total: 1000 }])
   t.match((await staffGet(`/invoice/R1`)).body.data, { charges_due: 450 })
+})
+
+t.test('an invoice is a PDF with its lines on pages, in the scripts of names', async t => {
+  const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses }
+  const { make, move, request, staffOf, rows, app, token, booksToken } = await ordersFixture(t, { file })
+  await rows(`update merchants set name = 'නිමාලි පොත් හල தமிழ் கடை' where email = 'shop@example.com'`)
+  const waybills = Array.from({ length: 70 }, (_, n) => `DM9209${String(n).padStart(4, '0')}`)
+  await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+  await move(waybills, 'key_13', { collected_by: 'Nimal' })
+  const clerk = await staffOf('Chamari')
+  const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
+  const post = async (path: string, body: object) => (await request('POST', path, body, { token: clerk })).body.data
+  const [{ invoice_no: no }] = await post('/api/staff/invoice', { all: true, until: today })
+  const readPdf = (path: string, as: string) =>
+    app.inject({
+      url: `${path}/invoice/${no}?format=pdf`,
+      headers: { 'x-tenant': 'demo', authorization: `Bearer ${as}` },
+    })
+  const merchant = '/api/public/merchant'
+  t.equal((await readPdf(merchant, token)).statusCode, 404, 'the merchant sees no draft')
+  await post(`/api/staff/invoice/${no}/submit`, {})
+  t.equal((await readPdf(merchant, booksToken)).statusCode, 404, 'nor does another merchant see it')
+  for (const [path, as] of [
+    ['/api/staff', clerk],
+    [merchant, token],
+  ] as const) {
+    const { statusCode, headers, rawPayload } = await readPdf(path, as)
+    t.equal(statusCode, 200)
+    t.match(headers, { 'content-type': 'application/pdf', 'content-disposition': `inline; filename="${no}.pdf"` })
+    t.equal(rawPayload.toString('latin1').match(/\/Type \/Page\b/g)?.length, 3, '24 lines, 41 and 5')
+    t.match(rawPayload.subarray(-6).toString(), '%%EOF')
+    if (process.env.SCREENSHOTS) writeFileSync(`${process.env.SCREENSHOTS}/invoice.pdf`, rawPayload)
+  }
 })

@@ -1,0 +1,110 @@
+import type { PrintedInvoice } from '../money/invoice-routes.ts'
+import { mm } from './draw-label.ts'
+import { write, writeRight } from './text.ts'
+
+/** Draws an invoice: head and sums, then its lines on as many pages as they need. A4. */
+export interface InvoiceJob extends PrintedInvoice {
+  readonly kind: 'invoice'
+}
+type Page = PDFKit.PDFDocument
+type Line = PrintedInvoice['invoice']['lines'][number]
+
+const left = mm(12)
+const width = mm(186)
+const rowHeight = mm(6)
+/** Where the lines begin on the first page and on later ones, and how many fit. */
+const firstPage = { top: mm(128), rows: 24 }
+const laterPage = { top: mm(26), rows: 41 }
+
+/** Right edge of each column of amounts in millimetres, its head and its value. */
+const columns: readonly (readonly [right: number, head: string, value: (line: Line) => number])[] = [
+  [90, 'Collected', line => line.collected],
+  [107, 'Delivery', line => -line.delivery],
+  [123, 'Fees', line => -line.cod_fee - line.return_fee],
+  [138, 'Tax', line => -line.tax],
+  [153, 'Withheld', line => -line.withholding],
+  [168, 'Other', line => line.compensation + line.adjustment - line.held],
+  [186, 'Owed', line => line.net],
+]
+
+const word = (amount: number): string =>
+  (Math.round(amount * 100) / 100 + 0).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+
+export const lineDrawer = (page: Page, job: InvoiceJob) => {
+  const { lines } = job.invoice
+  const pages = 1 + Math.ceil(Math.max(0, lines.length - firstPage.rows) / laterPage.rows)
+  const addPage = (number: number, top: number): void => {
+    page.addPage({ size: 'A4', margin: 0 })
+    const title = `${job.company}: invoice ${job.invoice.invoice_no}`
+    if (number > 1) write(page, title, left, mm(9), mm(150), { size: 10, weight: 700 })
+    write(page, `Page ${number} of ${pages}`, left, mm(285), mm(60), { size: 8 })
+    drawColumns(page, top - mm(6))
+  }
+  addPage(1, firstPage.top)
+  drawHead(page, job)
+  return (line: Line, index: number): void => {
+    const later = index - firstPage.rows
+    const isFirst = later < 0
+    if (!isFirst && later % laterPage.rows === 0) addPage(2 + later / laterPage.rows, laterPage.top)
+    const y = isFirst ? firstPage.top + index * rowHeight : laterPage.top + (later % laterPage.rows) * rowHeight
+    drawLine(page, line, y)
+  }
+}
+
+const drawHead = (page: Page, { company, currency, invoice }: InvoiceJob): void => {
+  const { invoice_no, invoice_ref_no, merchant_name, until, state, parcels } = invoice
+  write(page, company, left, mm(12), mm(110), { size: 20, weight: 700, maxLines: 2 })
+  let y = write(page, `Invoice ${invoice_no}`, left + mm(116), mm(13), mm(70), { size: 13, weight: 700 })
+  const paid = invoice.paid_on ? [`Paid on ${invoice.paid_on}`, `Reference ${invoice.bank_reference}`] : []
+  for (const text of [`Reference ${invoice_ref_no}`, `Parcels until ${until}`, `State: ${state}`, ...paid])
+    y = write(page, text, left + mm(116), y, mm(70), { size: 10 })
+  y = write(page, 'For', left, mm(36), mm(110), { size: 9 })
+  write(page, merchant_name, left, y, mm(110), { size: 14, weight: 700, maxLines: 2 })
+  drawSums(page, currency, invoice)
+  write(page, `${parcels} parcels; amounts in ${currency}`, left, mm(114), mm(100), { size: 9 })
+}
+
+const drawSums = (
+  page: Page,
+  currency: string,
+  { lines, total, charges_due, brought_forward }: InvoiceJob['invoice'],
+) => {
+  const sums = columns.map(([, head, value]) => [head, lines.reduce((sum, line) => sum + value(line), 0)] as const)
+  const rows = [
+    ...sums.filter(([, amount], index) => index === 0 || Math.abs(amount) > 0.001),
+    ...(charges_due ? [['Charges that you pay apart', charges_due] as const] : []),
+    ...(brought_forward ? [['Brought forward (part of what is owed)', brought_forward] as const] : []),
+  ]
+  let y = mm(58)
+  for (const [name, amount] of rows) {
+    write(page, name, left, y, mm(90), { size: 10 })
+    writeRight(page, word(amount), left + mm(140), y, { size: 10 })
+    y += mm(5)
+  }
+  drawRule(page, y)
+  write(page, `To be paid (${currency})`, left, y + 3, mm(90), { size: 13, weight: 700 })
+  writeRight(page, word(total), left + mm(140), y + 3, { size: 13, weight: 700 })
+}
+
+const drawColumns = (page: Page, y: number): void => {
+  const style = { size: 8, weight: 700 } as const
+  write(page, 'Waybill', left, y, mm(40), style)
+  write(page, 'Booked', left + mm(40), y, mm(30), style)
+  for (const [right, head] of columns) writeRight(page, head, left + mm(right), y, style)
+  drawRule(page, y + mm(5))
+}
+
+const drawLine = (page: Page, line: Line, y: number): void => {
+  write(page, line.waybill_number, left, y, mm(39), { size: 8, weight: 700 })
+  const style = { size: 8 }
+  write(page, `${line.booked_on} ${line.kind.replaceAll('_', ' ')}`, left + mm(40), y, mm(34), { size: 7 })
+  for (const [right, , value] of columns) writeRight(page, word(value(line)), left + mm(right), y, style)
+}
+
+const drawRule = (page: Page, y: number): void => {
+  page
+    .moveTo(left, y)
+    .lineTo(left + width, y)
+    .lineWidth(0.5)
+    .stroke('#000')
+}
