@@ -156,11 +156,13 @@ const One = ({ no }) => {
   const path = `${base}/${encodeURIComponent(no)}`
   const found = useLive(signal => orders(path, { signal }), 0, [no])
   const csv = useAction(() => saveCsv(path, no))
+  const pdf = useAction(async () => saveFile(await orders(`${path}?format=pdf`, { as: 'blob' }), `${no}.pdf`))
   const waybill = () => column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`)
   return html`<div class="row"><h1 tabindex="-1">${no}</h1>${found.data && html`<${State} of=${found.data.data.state} />`}
-      <${Button} isBusy=${csv.isBusy} onClick=${() => csv.run()}>CSV<//></div>
+      <${Button} isBusy=${csv.isBusy} onClick=${() => csv.run()}>CSV<//>
+      <${Button} isBusy=${pdf.isBusy} onClick=${() => pdf.run()}>PDF<//></div>
     <p><a href="#/invoices">${t('menu.invoices')}</a></p>
-    <${ErrorText} error=${csv.error} />
+    <${ErrorText} error=${csv.error ?? pdf.error} />
     <${Live} of=${found} lines=${8}>${({ data }) => html`
       <${Panel} title=${data.merchant_name}>
         <dl class="details">
