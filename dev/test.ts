@@ -32,7 +32,7 @@ const onlyInAll = [
 /** These tests run on Citus too, where TEST_CITUS_URL names one. */
 const alsoOnCitus = [
   ...globSync(
-    'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,relay/relay,rate-gaps/rate-gaps,money/shops-day}.test.ts',
+    'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,relay/relay,rate-gaps/rate-gaps,money/shops-day,instructions/instructions}.test.ts',
     {
       cwd: root,
     },

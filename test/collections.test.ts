@@ -30,6 +30,9 @@ const refused = [
   'Send a failed or unknown message again',
   'Mark messages of a conversation as read',
   'Send a text while the conversation is open',
+  // No delivery failed, and the company shows no history of recipients.
+  'Say what happens after a failed delivery',
+  'How many parcels a recipient took, and how many came back',
   // No cash is collected yet, and nothing invoiced.
   'An invoice with its lines',
   'Approve a submitted invoice',

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
 import { deleteOldActions } from './customer-actions/queries.ts'
+import { decideLate } from './instructions/instruct.ts'
 import { deleteOldChanges, numberUnread } from './log/expiry.ts'
 import { deliveryDeletions } from './merchant-webhooks/housekeeping.ts'
 import { foldDay } from './money/fold.ts'
@@ -22,4 +23,5 @@ export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteOldActions,
     deleteOldGaps,
     foldDay,
+    decideLate,
   ])

@@ -18,13 +18,22 @@ const table: [roles: string[], operations: string[]][] = [
         'listMerchants',
       ],
       'getAnyParcelMoney',
+      ...['listAllFailedDeliveries', 'listStaffFailureReasons'],
       ...['listRateGaps', 'listCustomerRequests', 'listMessages', 'summariseMessages', 'getMessage', 'getTimeline'],
       ...['getConversation', 'listConversations', 'listConversationMessages', 'listTemplates', 'listChannels'],
     ],
   ],
   [
     ['dispatcher', 'admin'],
-    ['moveOrders', 'editAnyOrder', 'decideCustomerRequest', 'printAnyLabel', 'printAnyLabels', 'printRunSheet'],
+    [
+      'moveOrders',
+      'editAnyOrder',
+      'instructAnyOrder',
+      'decideCustomerRequest',
+      'printAnyLabel',
+      'printAnyLabels',
+      'printRunSheet',
+    ],
   ],
   [['dispatcher', 'accounts', 'admin'], ['takeBackMove']],
   [

@@ -16,6 +16,10 @@ export const ChangeItem = Type.Object(
     ),
     happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
     by: ActorName,
+    details: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()], {
+      description:
+        'What there is beyond the type: reason_code of a failed delivery; action, date and given_as of order.instructed; invoice_no, invoice_ref_no and paid_on of money.paid.',
+    }),
     fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
       description: 'For order.edited: the names of the changed fields.',
     }),
@@ -32,6 +36,7 @@ export const exampleChange: Static<typeof ChangeItem> = {
   happened_at: '2026-02-20T09:12:44.000000Z',
   by: 'staff',
   fields: null,
+  details: null,
 }
 
 /** A change as merchants receive it. */

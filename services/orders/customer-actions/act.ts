@@ -1,13 +1,15 @@
 import type { CustomerAction, CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import type { Actor } from '@courier/shared/postgres/audit.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
+import { findOpenAttempt } from '../attempts/attempts.ts'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { checkFields } from '../editing/check-edit.ts'
 import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
+import { type Instruction, instruct } from '../instructions/instruct.ts'
 import { nameStatus } from '../moves/check-moves.ts'
 import { limitLockWait, moveIn } from '../moves/move.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
@@ -95,6 +97,12 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
   if (!isRecipient(order, given.recipient)) return otherPerson
   if (action === 'confirm_order') return move(tx, delivered, confirmedKey)
   if (action === 'cancel_order') return move(tx, delivered, cancelledKey)
+  const hasFailed = (await findOpenAttempt(tx, tenant, waybill)) !== undefined
+  if (hasFailed && (action === 'reattempt' || action === 'return')) return giveInstruction(tx, delivered, { action })
+  if (hasFailed && action === 'change_address')
+    return address === undefined
+      ? { outcome: 'asked', detail: null }
+      : giveInstruction(tx, delivered, { action, address })
   if (action === 'change_address' && address !== undefined) return changeAddress(tx, catalogue, delivered, address)
   const statuses = await findStatuses(tx, tenant)
   return action === 'change_address' ? mayGiveAddress(given, order, statuses) : mayRequest(given, order, statuses)
@@ -116,6 +124,22 @@ const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Ou
   const by = nameActor(delivered)
   const moved = await moveIn(tx, { tenant, mover: customer, waybills, statusKey, note: null, by, traceparent })
   return moved.kind === 'moved' ? done : refusedBy(moved.errors)
+}
+
+/** After a failed delivery customers decide what they otherwise request of staff. */
+const giveInstruction = async (
+  tx: Tx,
+  delivered: Delivered,
+  { action, address }: Pick<Instruction, 'action'> & { address?: string },
+): Promise<Outcome> => {
+  const { tenant, action: given } = delivered
+  const by = nameActor(delivered)
+  const wanted = { tenant, waybill: given.waybill_number, giver: customer, action, address: address ?? null }
+  const result = await instruct(tx, { ...wanted, date: null, note: null, by })
+  if (result.kind === 'unknown') return unknown
+  if (result.kind === 'refused') return refusedBy(result.errors)
+  await audit(tx, tenant, by, 'order.instructed', given.waybill_number)
+  return done
 }
 
 const mayGiveAddress = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome => {

@@ -9,7 +9,13 @@ type Bigint = ColumnType<string, number | string, number | string>
 type CheckColumn = ColumnType<'refuse' | 'warn' | 'off' | null, string | null | undefined, string | null>
 
 /** The types of changes to an order, and the actors that may make them. */
-export const changeTypes = ['order.created', 'order.status_changed', 'order.edited', 'money.paid'] as const
+export const changeTypes = [
+  'order.created',
+  'order.status_changed',
+  'order.edited',
+  'order.instructed',
+  'money.paid',
+] as const
 export type ChangeType = (typeof changeTypes)[number]
 export const changeActors = ['merchant', 'staff', 'customer'] as const
 export type ChangeActor = (typeof changeActors)[number]

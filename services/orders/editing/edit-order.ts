@@ -103,7 +103,7 @@ const matches = (ifMatch: string | undefined, etag: string): boolean =>
   ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
 
 /** The clock is read while the row is locked: the changes of a waybill never go backwards. */
-const writeEdit = async (
+export const writeEdit = async (
   tx: Tx,
   edit: Edit,
   before: OrderState,

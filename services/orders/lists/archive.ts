@@ -29,6 +29,11 @@ export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity'
   const order_events = await deleteRows(tx, tenant, ['order_events', 'waybill_number'], old)
   const order_edits = await deleteRows(tx, tenant, ['order_edits', 'waybill_number'], old)
   const customer_actions = await deleteRows(tx, tenant, ['customer_actions', 'waybill_number'], old)
+  const attempts = await deleteRows(tx, tenant, ['attempts', 'waybill_number'], old)
+  const instructions = await deleteRows(tx, tenant, ['instructions', 'waybill_number'], old)
   const last = orders.length < ordersAtOnce ? undefined : orders.at(-1)
-  return { rows: { order_events, order_edits, customer_actions }, next: last && [last.at, last.waybill] }
+  return {
+    rows: { order_events, order_edits, customer_actions, attempts, instructions },
+    next: last && [last.at, last.waybill],
+  }
 }

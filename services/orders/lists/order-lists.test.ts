@@ -176,6 +176,8 @@ t.test('a merchant reads its order as it sent it, with names and timeline', asyn
   t.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
   t.match(merchant, { id: Number, name: 'Lanka Shoes' })
   t.strictSame(order, {
+    failed_attempts: 0,
+    instructions: [],
     waybill_number: 'DM00000200',
     order_no: 'LS-200',
     merchant_business_id: 7290,

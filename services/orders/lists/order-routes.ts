@@ -13,6 +13,7 @@ import { exampleRequest, listRequests, maxRequests } from '../tracking/customer-
 import { tagState } from '../tracking/etag.ts'
 import {
   exampleEdit,
+  exampleFailures,
   exampleMove,
   exampleOrder,
   exampleOrderEvent,
@@ -51,7 +52,7 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   const about = { tags: ['orders'], operationId: 'listOrders', summary: 'List your orders, newest first' }
   addList(app, options, about, MerchantQuery)
   const one = { tags: ['orders'], operationId: 'getOrder', summary: 'One order with its timeline' }
-  const example = { ...exampleOrder, timeline: [exampleOrderEvent], edits: [exampleEdit] }
+  const example = { ...exampleOrder, timeline: [exampleOrderEvent], edits: [exampleEdit], ...exampleFailures }
   addOne(app, options, oneOrder, { ...one, ...viewSchema(TrackedOrderView, example) }, (order, reply) => {
     tagWith(order, reply)
     return merchantView(order, new Date())
@@ -80,6 +81,7 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
   const example = {
     ...exampleOrder,
     timeline: [{ ...exampleOrderEvent, note: null }],
+    ...exampleFailures,
     edits: [{ ...exampleEdit, reason: null, previous: { customer_phone: '0770000101' } }],
     moves: [exampleMove],
     editable: editableIn(exampleOrder.status.key),

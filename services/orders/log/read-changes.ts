@@ -16,13 +16,15 @@ export interface Change {
   readonly by: ChangeActor
   /** The names of the fields that an edit changed. */
   readonly fields: readonly string[] | null
+  /** What there is beyond the type: a reason_code, an instruction, an invoice. */
+  readonly details: Readonly<Record<string, string>> | null
 }
 
 /** Reads the entry in which the first of them lies, and all that begin before the last. */
 const changesSql = `
   select (c.position + place - 1)::float8 as position, c.type, item.waybill_number, o.order_no,
     json_build_object('key', item.status_key, 'name', coalesce(status.name, item.status_key)) as status,
-    ${isoTime('c.happened_at')} as happened_at, c.actor as by, c.fields
+    ${isoTime('c.happened_at')} as happened_at, c.actor as by, c.fields, c.details
   from log c cross join lateral (
     select place, waybill_number, coalesce(status_key, c.status_keys[1]) as status_key
     from unnest(c.waybill_numbers, c.status_keys) with ordinality as listed (waybill_number, status_key, place)

@@ -27,12 +27,12 @@ const parcelsSql = (kind: string, reversal: string, columns: string, more = ''):
 
 const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name'
 
-/** $9 to $12 are those of `collectionParameters`, $13 is who collected. */
+/** $10 to $13 are those of `collectionParameters`, $14 is who collected. */
 const deliveryLinesSql = `
     insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',
       round((delivery_charge + fee) * tax_percent / 100, 2), booked_on, $4, paid, delivery_charge, fee,
-      round(paid * withholding_percent / 100, 2), method, case when method = 'cash' then 'rider:' || $13::text when method is not null then 'clearing' end, reason
+      round(paid * withholding_percent / 100, 2), method, case when method = 'cash' then 'rider:' || $14::text when method is not null then 'clearing' end, reason
     from (
       select *, case when paid > 0 then greatest(round(paid * fee_percent / 100, 2), fee_min) else 0 end as fee,
         case when paid > 0 then coalesce(given_method, 'cash') end as method
@@ -41,7 +41,7 @@ const deliveryLinesSql = `
         'delivery_reversed',
         `moved.delivery_charge, coalesce(given.amount, moved.cod) as paid, given.reason,
           given.method as given_method, withholding_percent, coalesce(cod_fee_percent, 0) as fee_percent, coalesce(cod_fee_min, 0) as fee_min`,
-        `left join unnest($9::text[], $10::numeric[], $11::text[], $12::text[]) as given (waybill_number, amount, method, reason)
+        `left join unnest($10::text[], $11::numeric[], $12::text[], $13::text[]) as given (waybill_number, amount, method, reason)
             on given.waybill_number = moved.waybill_number`,
       )}
       ) priced

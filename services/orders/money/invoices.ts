@@ -164,7 +164,8 @@ export const depositInvoice = async (
   const { journalId, now, today } = await readClock(tx, tenant)
   await tx.client.query(depositSql, [tenant, invoice.invoice_id, by, now, journalId, today, reference, paidOn])
   await bookJournal(tx, tenant, journalId, [])
-  await tellPaid(tx, tenant, invoice.merchant_id, parcels, now)
+  const details = { invoice_no, invoice_ref_no: invoice.invoice_ref_no, paid_on: paidOn }
+  await tellPaid(tx, tenant, { merchantId: invoice.merchant_id, parcels, now, details })
   return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice_no] }
 }
 
@@ -187,26 +188,27 @@ const paidSql = `
   where line.tenant_id = $1 and invoice_id = $2
   group by waybill_number having sum(${netSql} + case when charges_apart then ${chargesSql} else 0 end) > 0`
 
+interface Paid {
+  readonly merchantId: number
+  readonly parcels: readonly LockedParcel[]
+  readonly now: Date
+  readonly details: object
+}
+
 /** Writes `money.paid` of locked parcels to the merchant's log: entries of one waybill keep their order. */
-const tellPaid = async (
-  tx: Tx,
-  tenant: string,
-  merchantId: number,
-  parcels: readonly LockedParcel[],
-  now: Date,
-): Promise<void> => {
+const tellPaid = async (tx: Tx, tenant: string, { merchantId, parcels, now, details }: Paid): Promise<void> => {
   for (let start = 0; start < parcels.length; start += maxPerEntry) {
     const slice = parcels.slice(start, start + maxPerEntry)
     const values = [slice.map(each => each.waybill_number), slice.map(each => each.status_key)]
-    await tx.client.query(tellSql, [tenant, merchantId, ...values, now])
+    await tx.client.query(tellSql, [tenant, merchantId, ...values, now, JSON.stringify(details)])
   }
 }
 
 const maxPerEntry = 1000
 
 const tellSql = `
-  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed)
-  values ($1, $2, 'money.paid', $3, $4, 'staff', $5, true)`
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed, details)
+  values ($1, $2, 'money.paid', $3, $4, 'staff', $5, true, $6)`
 
 /** Books that a merchant paid the charges that it keeps apart. The same reference again changes nothing. */
 export const payCharges = async (

@@ -32,6 +32,7 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (a
       waybill_numbers: waybills,
       status_key,
       note,
+      reason_code: reasonCode,
       collected_by,
       collected,
     } = request.body as Static<typeof StatusMove>
@@ -43,6 +44,7 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (a
       waybills,
       statusKey: status_key.trim(),
       note: note?.trim() || null,
+      reasonCode,
       collection,
       key,
       by,

@@ -26,6 +26,13 @@ export const Note = Type.String({
   must: 'be text of at most 1000 characters without a null character',
 })
 
+export const Day = Type.String({
+  maxLength: 10,
+  pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+  must: 'be a day such as 2027-01-31',
+  documented: { type: 'string', format: 'date' },
+})
+
 export const StatusMove = Type.Object(
   {
     waybill_numbers: WaybillNumbers,
@@ -36,6 +43,14 @@ export const StatusMove = Type.Object(
     }),
     note: Type.Optional(
       Type.Union([Note, Type.Null()], { description: 'Stored with the move and sent to the notifier.' }),
+    ),
+    reason_code: Type.Optional(
+      Type.String({
+        maxLength: 63,
+        pattern: '^[a-z][a-z0-9_]*$',
+        must: "be a code of the company's list, such as not_home",
+        description: 'Why the delivery failed or the parcel goes back, of the company’s list.',
+      }),
     ),
     collected_by: Type.Optional({ ...CollectedBy, description: 'Who has the cash; without it you.' }),
     collected: Type.Optional(Collected),

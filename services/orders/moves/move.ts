@@ -3,6 +3,8 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
+import { followMove } from '../attempts/attempts.ts'
+import { checkReason } from '../attempts/reasons.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { bookingSql } from '../money/booking.ts'
 import { type Collection, checkCollection, collectionParameters } from '../money/collection.ts'
@@ -17,6 +19,8 @@ export interface Move {
   readonly waybills: readonly string[]
   readonly statusKey: string
   readonly note: string | null
+  /** Why the delivery failed, of the company's list. */
+  readonly reasonCode?: string | undefined
   readonly collection?: Collection
   readonly key?: IdempotencyKey | undefined
   /** Recorded in the audit; a merchant's own moves appear only in the timeline. */
@@ -74,10 +78,12 @@ export const moveIn = async (
       statuses,
       new Map(current.map(row => [row.waybill_number, row.status_key])),
     ),
+    ...(await checkReason(tx, tenant, statusKey, move.reasonCode)),
     ...checkCollection(collection, booking, waybills, new Map(current.map(row => [row.waybill_number, row.cod]))),
   }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   await writeMoves(tx, { ...move, collection }, booking)
+  await followMove(tx, tenant, { current, statusKey, reasonCode: move.reasonCode ?? null })
   if (by) await audit(tx, tenant, by, 'order.status_changed', waybills)
   return { kind: 'moved', waybills, replayed: false }
 }
@@ -117,7 +123,7 @@ const lockOrdersSql = `
  */
 const writeMoves = async (
   tx: Tx,
-  { tenant, waybills, statusKey, note, mover, traceparent, collection = asOrdered }: Omit<Move, 'key'>,
+  { tenant, waybills, statusKey, note, mover, traceparent, reasonCode, collection = asOrdered }: Omit<Move, 'key'>,
   booking: Booking,
 ) => {
   const staffName = 'staffName' in mover ? mover.staffName : null
@@ -131,6 +137,7 @@ const writeMoves = async (
     traceparent ? [traceparent] : null,
     findActor(mover),
     failed,
+    reasonCode ?? null,
   ]
   if (booking === 'delivery' || booking === 'partial_delivery')
     values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
@@ -158,12 +165,13 @@ const writeMovesTo = (booking: Booking): string => `
     update orders set status_key = $3, first_attempt = waybill_number <> all($8::text[]) where tenant_id = $1 and waybill_number = any($2::text[])
     returning merchant_id, waybill_number, cod, weight, delivery_charge
   ), events as (
-    insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor)
-    select $1, waybill_number, $3, now, $4, $5, case when $7 = 'customer' then $7 end from clock, unnest($2::text[]) as waybill_number returning tenant_id
+    insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor, reason_code)
+    select $1, waybill_number, $3, now, $4, $5, case when $7 = 'customer' then $7 end, $9 from clock, unnest($2::text[]) as waybill_number returning tenant_id
   )${bookingSql(booking)}
-  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, traceparents, is_relayed)
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, traceparents, is_relayed, details)
   select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number),
-    array_fill($3::text, array[count(*)::int]), $7, $5, (select now from clock), $6::text[], not messaging
+    array_fill($3::text, array[count(*)::int]), $7, $5, (select now from clock), $6::text[], not messaging,
+    case when $9::text is not null then jsonb_build_object('reason_code', $9::text) end
   from moved, tenants where tenants.tenant_id = $1 group by merchant_id, messaging returning log.tenant_id`
 
 const writeMovesSql: Readonly<Record<Booking, string>> = {

@@ -3,6 +3,7 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import { followTakeBack } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Acted, addAction, refuse } from '../money/action.ts'
 import { Reason } from '../money/collection.ts'
@@ -64,6 +65,7 @@ const takeBack = async (
   const errors = await reverseBooking(tx, tenant, { order, booking, by, reason })
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   await tx.client.query(takeBackSql, [tenant, waybill, newest.event_id, before.status_key, by, reason])
+  await followTakeBack(tx, tenant, waybill, order.status_key, before.status_key)
   return { kind: 'done', data: { waybill_number: waybill, status_key: before.status_key }, objects: [waybill] }
 }
 

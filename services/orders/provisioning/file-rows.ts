@@ -23,6 +23,7 @@ export const toSettings = ({ tenant }: TenantFile): Wanted => ({
       tax_percent: (tenant.tax_percent ?? 0).toFixed(2),
       withholding_percent: (tenant.withholding_percent ?? 0).toFixed(2),
       ...toMoney(tenant.money ?? {}),
+      ...toFailedDeliveries(tenant.failed_deliveries ?? {}),
     },
   ],
 })
@@ -35,6 +36,13 @@ const toMoney = (money: NonNullable<TenantFile['tenant']['money']>) => ({
   invoice_mask: money.invoice_mask ?? 'CFX-YY-MM-#####',
   invoice_ref_mask: money.invoice_ref_mask ?? 'MI-####',
   cash_ceiling: money.cash_ceiling?.toFixed(2) ?? null,
+})
+
+const toFailedDeliveries = (settings: NonNullable<TenantFile['tenant']['failed_deliveries']>) => ({
+  failure_reasons: settings.reasons ? JSON.stringify(settings.reasons) : null,
+  instruction_hours: settings.instruction_hours ?? 48,
+  instruction_default: settings.instruction_default ?? 'reattempt',
+  recipient_history: settings.recipient_history ?? false,
 })
 
 export const toCities = ({ states }: TenantFile): Wanted[] => {

@@ -56,6 +56,30 @@ const Money = Type.Object(
   strict,
 )
 
+const Reason = Type.Object(
+  {
+    code: Type.String({ maxLength: 63, pattern: '^[a-z][a-z0-9_]*$', must: 'be 1 to 63 of a-z, 0-9 and _' }),
+    name: Name,
+  },
+  strict,
+)
+
+/** What follows a failed delivery (docs/staff/failed-deliveries.md#settings). */
+const FailedDeliveries = Type.Object(
+  {
+    reasons: Type.Optional(Type.Array(Reason, { minItems: 1, maxItems: 50 })),
+    /** How long the customer and the merchant may say what happens. */
+    instruction_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 720, must: 'be 1 to 720 hours' })),
+    /** What happens when they say nothing. */
+    instruction_default: Type.Optional(
+      Type.Union([Type.Literal('reattempt'), Type.Literal('return')], { must: 'be reattempt or return' }),
+    ),
+    /** Merchants may read how many parcels of a phone number were delivered and came back. */
+    recipient_history: Type.Optional(Type.Boolean()),
+  },
+  strict,
+)
+
 const TenantSettings = Type.Object(
   {
     id: Key,
@@ -86,6 +110,7 @@ const TenantSettings = Type.Object(
     /** Withheld from what recipients paid. */
     withholding_percent: Type.Optional(Percent),
     money: Type.Optional(Money),
+    failed_deliveries: Type.Optional(FailedDeliveries),
     /** Sets how doubtful but valid input is treated; the default is `warn`. */
     checks: Type.Optional(
       Type.Object(

@@ -19,7 +19,7 @@ export const merchantMoves: Readonly<Record<string, readonly string[]>> = {
 }
 
 export const deliveredKeys: readonly string[] = ['key_7', 'key_13', 'key_14']
-const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'key_21']
+export const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'key_21']
 /** An order that was in one of these is not delivered at the first attempt. */
 export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
 

@@ -100,7 +100,17 @@ t.test('text of a company or a merchant never becomes markup', async t => {
     const catalogue = plainCatalogue({ company, currency, names })
     const ids = { merchant_id: '1', business_id: 1, origin_city_id: 2100, destination_city_id: 2100 }
     const { status: _, ...order } = exampleOrder
-    const row = { ...order, ...ids, waybill_number, status_key: 'key_12', version: '1', timeline: [], edits: [] }
+    const row = {
+      ...order,
+      ...ids,
+      waybill_number,
+      status_key: 'key_12',
+      version: '1',
+      timeline: [],
+      edits: [],
+      failed_attempts: 0,
+      instructions: [],
+    }
     return [{ row, catalogue }, signWaybill(catalogue, waybill_number)] as const
   }
   const plain = renderPage('en', ...parcelOf('', '', '', '')).html

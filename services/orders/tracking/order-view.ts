@@ -3,7 +3,14 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import { type ChangeActor, changeActors } from '../database/tables.ts'
 import { editableIn, editables } from '../statuses/statuses.ts'
 import { CustomerRequest, maxRequests } from './customer-requests.ts'
-import { type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './read-orders.ts'
+import {
+  type EditRow,
+  type EventRow,
+  type InstructionRow,
+  maxEdits,
+  type OrderRow,
+  type TrackedOrder,
+} from './read-orders.ts'
 import { timeAgo } from './time-ago.ts'
 
 const StatusLabel = Type.Object(
@@ -35,8 +42,11 @@ export const exampleEvent: TrackingEvent = {
 }
 
 /** In the timeline of an order. Merchants' programs know the fields of tracking alone. */
-const OrderEvent = Type.Object({ ...TrackingEvent.properties, by: ActorName }, { title: 'OrderTimelineEvent' })
-export const exampleOrderEvent: Static<typeof OrderEvent> = { ...exampleEvent, by: 'merchant' }
+const OrderEvent = Type.Object(
+  { ...TrackingEvent.properties, by: ActorName, reason_code: nullable },
+  { title: 'OrderTimelineEvent' },
+)
+export const exampleOrderEvent: Static<typeof OrderEvent> = { ...exampleEvent, by: 'merchant', reason_code: null }
 
 const orderFields = {
   waybill_number: Type.String(),
@@ -77,6 +87,33 @@ const OrderEdited = Type.Object(
   },
   { title: 'OrderEdited' },
 )
+const OrderInstruction = Type.Unsafe<InstructionRow>(
+  Type.Object(
+    {
+      attempt: Type.Integer({ description: 'The failed attempt that it is about, from 1.' }),
+      action: Type.String(),
+      date: nullable,
+      note: nullable,
+      given_as: Type.String({ description: 'merchant, customer, staff, or company: its default after the deadline.' }),
+      given_by: nullable,
+      given_at: Type.String(),
+    },
+    { title: 'OrderInstruction' },
+  ),
+)
+const failureFields = {
+  failed_attempts: Type.Integer({ description: 'How many attempts to deliver failed.' }),
+  instructions: Type.Array(OrderInstruction, { description: 'What was said after failed deliveries, newest first.' }),
+}
+export const exampleFailures: { failed_attempts: number; instructions: InstructionRow[] } = {
+  failed_attempts: 1,
+  instructions: [
+    {
+      ...{ attempt: 1, action: 'reschedule', date: '2026-02-21', note: null, given_as: 'customer', given_by: null },
+      given_at: '2026-02-19T20:15:00.000000Z',
+    },
+  ],
+}
 /** For staff alone. */
 export const Previous = Type.Unsafe<EditRow['previous']>({
   type: ['object', 'null'],
@@ -91,6 +128,7 @@ export const TrackedOrderView = Type.Object(
     ...orderFields,
     timeline: Type.Array(OrderEvent, { description: 'Newest first.' }),
     edits: editsOf(OrderEdited),
+    ...failureFields,
   },
   { title: 'TrackedOrder' },
 )
@@ -113,6 +151,7 @@ export const StaffOrderView = Type.Object(
     edits: editsOf(
       Type.Object({ ...OrderEdited.properties, reason: nullable, previous: Previous }, { title: 'StaffOrderEdited' }),
     ),
+    ...failureFields,
     moves: Type.Array(NextStatus, { description: 'Where staff may move it now, in the order of the set.' }),
     editable: Type.Union(
       editables.map(each => Type.Literal(each)),
@@ -226,18 +265,24 @@ const toEvent = (event: EventRow, order: TrackedOrder, now: Date): Static<typeof
   ...stateSince(order.catalogue, event.status_key, event.happened_at, now),
   user: viewUser(event, order),
   by: findActor(event),
+  reason_code: event.reason_code,
+})
+
+const viewFailures = ({ failed_attempts, instructions }: TrackedOrder['row']) => ({
+  failed_attempts,
+  instructions: [...instructions],
 })
 
 export const toTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
   order.row.timeline.map(event => {
-    const { by: _, ...shown } = toEvent(event, order, now)
+    const { by: _, reason_code, ...shown } = toEvent(event, order, now)
     return shown
   })
 
 /** The timeline for anyone: the company stands for its staff. */
 export const toPublicTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
   order.row.timeline.map(event => {
-    const { by, ...shown } = toEvent(event, order, now)
+    const { by, reason_code, ...shown } = toEvent(event, order, now)
     const user = { first_name: order.catalogue.company, last_name: '' }
     return { ...shown, ...(by === 'staff' && { user }) }
   })
@@ -272,6 +317,7 @@ export const merchantView = (order: TrackedOrder, now: Date): Static<typeof Trac
   ...toOrder(order.row, order.catalogue),
   timeline: order.row.timeline.map(event => toEvent(event, order, now)),
   edits: order.row.edits.map(edit => toEdit(edit, order)),
+  ...viewFailures(order.row),
 })
 
 /** An order for staff: with notes, moves and requests. */
@@ -286,6 +332,7 @@ export const staffView = (
     ...toOrder(row, catalogue),
     timeline: row.timeline.map(event => ({ ...toEvent(event, order, now), note: event.note })),
     edits: row.edits.map(edit => ({ ...toEdit(edit, order), reason: edit.reason, previous: edit.previous })),
+    ...viewFailures(row),
     moves: moves.map(move => {
       const { key: status_key, ...label } = labelStatus(catalogue, move)
       return { status_key, ...label }

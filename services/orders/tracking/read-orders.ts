@@ -35,6 +35,7 @@ export interface EventRow {
   readonly happened_at: string
   readonly staff_name: string | null
   readonly note: string | null
+  readonly reason_code: string | null
   /** null: staff or, without a name, the merchant. */
   readonly actor: 'customer' | null
 }
@@ -55,6 +56,21 @@ export interface TrackedRow extends OrderRow {
   readonly timeline: readonly EventRow[]
   /** The newest, newest first. */
   readonly edits: readonly EditRow[]
+  readonly failed_attempts: number
+  /** Newest first. */
+  readonly instructions: readonly InstructionRow[]
+}
+
+export interface InstructionRow {
+  readonly attempt: number
+  readonly action: string
+  /** YYYY-MM-DD. */
+  readonly date: string | null
+  readonly note: string | null
+  readonly given_as: 'merchant' | 'customer' | 'staff' | 'company'
+  /** The member of staff. */
+  readonly given_by: string | null
+  readonly given_at: string
 }
 
 /** An order with a catalogue that has its names. */
@@ -79,7 +95,7 @@ const ofOrdersSql = 'from orders where tenant_id = $1 and waybill_number = any($
 const trackedOrdersSql = `
   select ${orderColumnsSql}, (
       select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at', ${isoTime('event.happened_at')},
-        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor) order by event.event_id desc), '[]')
+        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor, 'reason_code', event.reason_code) order by event.event_id desc), '[]')
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
     ) as timeline, (
       select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${isoTime('edit.edited_at')},
@@ -88,7 +104,13 @@ const trackedOrdersSql = `
         select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
         order by edit_id desc limit ${maxEdits}
       ) edit
-    ) as edits
+    ) as edits, (
+      select count(*)::int from attempts where tenant_id = $1 and waybill_number = orders.waybill_number
+    ) as failed_attempts, (
+      select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note', note,
+        'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')}) order by instruction_no desc), '[]')
+      from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
+    ) as instructions
   ${ofOrdersSql}`
 
 const trackedOrders = (tenant: string, waybills: readonly string[]) => ({

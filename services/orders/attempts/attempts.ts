@@ -1,0 +1,99 @@
+import { isoTime } from '../database/iso-time.ts'
+import type { Tx } from '../database/tables.ts'
+import { failedAttemptKeys } from '../statuses/statuses.ts'
+
+/** What may be done with a parcel whose delivery failed, and who may say so (docs/staff/failed-deliveries.md). */
+export const instructionActions = ['reattempt', 'reschedule', 'return', 'change_address'] as const
+export type InstructionAction = (typeof instructionActions)[number]
+/** Lowest first: the word of a higher party holds. */
+export const parties = ['company', 'merchant', 'customer', 'staff'] as const
+export type Party = (typeof parties)[number]
+
+const isFailed = (statusKey: string): boolean => failedAttemptKeys.includes(statusKey)
+
+/** A move that is written, of locked orders; `current` holds the status of each before it. */
+interface WrittenMove {
+  readonly current: readonly { waybill_number: string; status_key: string }[]
+  readonly statusKey: string
+  readonly reasonCode: string | null
+}
+
+/** Begins an attempt where orders come to a status of a failed delivery, and ends it where they leave those. */
+export const followMove = async (tx: Tx, tenant: string, { current, statusKey, reasonCode }: WrittenMove) => {
+  const waybillsThat = (were: boolean) =>
+    current.filter(order => isFailed(order.status_key) === were).map(order => order.waybill_number)
+  const [failedBefore, others] = [waybillsThat(true), waybillsThat(false)]
+  if (!isFailed(statusKey)) {
+    if (failedBefore.length > 0) await tx.client.query(endSql, [tenant, failedBefore])
+    return
+  }
+  if (others.length > 0) await tx.client.query(beginSql, [tenant, others, reasonCode])
+  if (failedBefore.length > 0 && reasonCode !== null)
+    await tx.client.query(nameReasonSql, [tenant, failedBefore, reasonCode])
+}
+
+const beginSql = `
+  with clock as materialized (
+    select clock_timestamp() as now
+  ), failed as (
+    select orders.tenant_id, orders.waybill_number, orders.merchant_id, 1 + coalesce((
+        select max(earlier.attempt_no) from attempts earlier
+        where earlier.tenant_id = orders.tenant_id and earlier.waybill_number = orders.waybill_number
+      ), 0) as attempt_no, clock.now, tenants.instruction_hours
+    from clock, orders join tenants on tenants.tenant_id = orders.tenant_id
+    where orders.tenant_id = $1 and orders.waybill_number = any($2::text[])
+  ), begun as (
+    insert into attempts (tenant_id, waybill_number, attempt_no, merchant_id, reason_code, failed_at, due_at)
+    select $1, waybill_number, attempt_no, merchant_id, $3::text, now, now + make_interval(hours => instruction_hours)
+    from failed order by waybill_number returning tenant_id
+  )
+  select count(*) from begun`
+
+const endSql = `
+  update attempts set is_open = false where tenant_id = $1 and waybill_number = any($2::text[]) and is_open`
+
+const nameReasonSql = `
+  update attempts set reason_code = $3 where tenant_id = $1 and waybill_number = any($2::text[]) and is_open`
+
+/**
+ * Follows a move that was taken back: a failure that did not happen is no attempt, and one that the order is in again is
+ * open. The order is locked.
+ */
+export const followTakeBack = async (tx: Tx, tenant: string, waybill: string, from: string, to: string) => {
+  if (isFailed(from) === isFailed(to)) return
+  await tx.client.query(isFailed(from) ? forgetSql : reopenSql, [tenant, waybill])
+}
+
+const newestSql = `
+  tenant_id = $1 and waybill_number = $2 and attempt_no = (
+    select max(newest.attempt_no) from attempts newest where newest.tenant_id = $1 and newest.waybill_number = $2)`
+const forgetSql = `delete from attempts where ${newestSql}`
+const reopenSql = `update attempts set is_open = true where ${newestSql}`
+
+export interface OpenAttempt {
+  readonly attempt_no: number
+  readonly action: InstructionAction | null
+  readonly given_as: Party | null
+  readonly due_at: string
+  readonly is_late: boolean
+}
+
+/** Finds the failed delivery of an order, which is locked, that waits for what happens next. */
+export const findOpenAttempt = async (tx: Tx, tenant: string, waybill: string): Promise<OpenAttempt | undefined> =>
+  (await tx.client.query(openAttemptSql, [tenant, waybill])).rows[0]
+
+const openAttemptSql = `
+  select attempt_no, action, given_as, ${isoTime('due_at')} as due_at, due_at < clock_timestamp() as is_late
+  from attempts where tenant_id = $1 and waybill_number = $2 and is_open`
+
+/** Lists the parcels that are to be delivered again by a day, YYYY-MM-DD, those that wait longest first. */
+export const findReattempts = async (tx: Tx, tenant: string, day: string, limit: number): Promise<string[]> => {
+  const { rows } = await tx.client.query(reattemptsSql, [tenant, day, limit])
+  return rows.map((row: { waybill_number: string }) => row.waybill_number)
+}
+
+const reattemptsSql = `
+  select waybill_number from attempts
+  where tenant_id = $1 and is_open and coalesce(on_date <= $2::date, action in ('reattempt', 'change_address'))
+    and action <> 'return'
+  order by attempt_id limit $3`

@@ -1,0 +1,144 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
+import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type pg from 'pg'
+import { readScope } from '../access/merchant.ts'
+import { findReasons, usualReasons } from '../attempts/reasons.ts'
+import { isoTime } from '../database/iso-time.ts'
+import type { Tx } from '../database/tables.ts'
+import { addAction } from '../money/action.ts'
+import { isWaybill } from '../tracking/read-orders.ts'
+import { instruct } from './instruct.ts'
+import { exampleFailure, FailedDelivery, FailuresQuery, GivenInstruction, InstructionBody } from './schema.ts'
+
+interface InstructionOptions {
+  readonly pool: pg.Pool
+  /** Called after an instruction. */
+  readonly onChanged: (tenant: string) => void
+}
+
+/** Lets merchants say what happens with their parcels whose delivery failed. */
+export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<InstructionOptions> = async (app, options) => {
+  addInstructions(app, options, 'orders', 'instructOrder')
+  addFailures(app, options, 'orders', 'listFailedDeliveries')
+  addReasons(app, options, 'orders', 'listFailureReasons')
+}
+
+/** Lets staff say it, and overrule others. */
+export const staffInstructionRoutes: FastifyPluginAsyncTypebox<InstructionOptions> = async (app, options) => {
+  addInstructions(app, options, 'staff', 'instructAnyOrder')
+  addFailures(app, options, 'staff', 'listAllFailedDeliveries')
+  addReasons(app, options, 'staff', 'listStaffFailureReasons')
+}
+
+const addInstructions = (
+  app: FastifyInstance,
+  { pool, onChanged }: InstructionOptions,
+  tag: 'orders' | 'staff',
+  operationId: string,
+): void => {
+  acceptJson(app)
+  addAction(app, pool, {
+    ...{ path: '/order/:waybill/instruction', operationId, tag, action: 'order.instructed' },
+    ...{ summary: 'Say what happens after a failed delivery', message: 'Instruction Stored Successfully' },
+    description:
+      'The word of staff holds over that of the customer, and this over the merchant’s; a later word of the same party replaces the earlier one.',
+    params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
+    body: InstructionBody,
+    ...{ data: GivenInstruction, example: { waybill_number: 'DM00000001', attempt: 1 }, onDone: onChanged },
+    act: async (tx, { tenant, merchantId, by, params: { waybill = '' }, body }) => {
+      refuseIncomplete(body)
+      const giver = merchantId === null ? { staffName: by.name } : { merchantId }
+      const { action, date = null, address = null } = body
+      const instruction = { tenant, waybill, giver, action, date, address, note: body.note?.trim() || null, by }
+      const result = isWaybill.test(waybill) ? await instruct(tx, instruction) : { kind: 'unknown' as const }
+      if (result.kind === 'unknown') return { kind: 'unknown', what: 'waybill' }
+      if (result.kind === 'refused') return result
+      return { kind: 'done', data: { waybill_number: waybill, attempt: result.attempt }, objects: [waybill] }
+    },
+  })
+}
+
+const refuseIncomplete = ({ action, date, address }: InstructionBody): void => {
+  const errors: Record<string, string[]> = {}
+  if (action === 'reschedule' && date === undefined) errors.date = ['State the date: the action is reschedule.']
+  if (action === 'return' && date !== undefined) errors.date = ['Leave this out: a return has no date.']
+  if (action === 'change_address' && address === undefined) errors.address = ['State the new address.']
+  if (action !== 'change_address' && address !== undefined)
+    errors.address = ['Leave this out, or make the action change_address.']
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+}
+
+const addReasons = (app: FastifyInstance, { pool }: InstructionOptions, tag: string, operationId: string): void => {
+  const Reason = Type.Object({ code: Type.String(), name: Type.String() }, { title: 'FailureReason' })
+  const schema = {
+    ...{
+      tags: [tag],
+      operationId,
+      summary: 'Why deliveries fail, in the list of the company',
+      security: [{ token: [] }],
+    },
+    response: {
+      200: Type.Object({ data: Type.Array(Reason) }, { examples: [{ data: [usualReasons[0]] }] }),
+      ...errorResponses(400, 401, 405, 429, 503),
+    },
+  }
+  app.get('/order/failure-reasons', { schema }, async request => {
+    const { tenant } = readScope(request)
+    return { data: await inTenant(pool, tenant, (tx: Tx) => findReasons(tx, tenant)) }
+  })
+}
+
+const cursors = listCursor(/^[1-9]\d{0,17}$/)
+
+const addFailures = (app: FastifyInstance, { pool }: InstructionOptions, tag: string, operationId: string): void => {
+  const schema = {
+    ...{ tags: [tag], operationId, summary: 'Parcels whose delivery failed, oldest first', security: [{ token: [] }] },
+    querystring: FailuresQuery.schema,
+    response: {
+      200: PageOf(FailedDelivery, 'FailedDeliveries', exampleFailure),
+      ...errorResponses(400, 401, 405, 422, 429, 503),
+    },
+  }
+  app.get('/order/failed-deliveries', { schema }, async request => {
+    const { tenant, merchantId } = readScope(request)
+    const { instructed } = FailuresQuery.read(request.query as object)
+    const { after, limit } = cursors.read(request.query as object)
+    const values = [
+      tenant,
+      merchantId,
+      after[0] ?? null,
+      instructed === undefined ? null : instructed === 'true',
+      limit + 1,
+    ]
+    const rows = await readInTenant<Row>(pool, tenant, { name: 'list_failures', text: failuresSql, values })
+    return cursors.toPage(rows.map(view), limit, ({ id }) => [id])
+  })
+}
+
+interface Row extends Omit<FailedDelivery, 'reason'> {
+  readonly id: string
+  readonly reason_code: string | null
+  readonly failure_reasons: string | null
+}
+
+const failuresSql = `
+  select attempt_id as id, attempts.waybill_number, order_no, status_key, attempt_no as attempt, reason_code, failure_reasons,
+    ${isoTime('failed_at')} as failed_at, ${isoTime('due_at')} as due_at,
+    case when action is not null then
+      json_build_object('action', action, 'date', on_date::text, 'note', note, 'given_as', given_as) end as instruction
+  from attempts join orders on orders.tenant_id = attempts.tenant_id and orders.waybill_number = attempts.waybill_number
+    join tenants on tenants.tenant_id = attempts.tenant_id
+  where attempts.tenant_id = $1 and is_open and ($2::bigint is null or attempts.merchant_id = $2)
+    and ($3::bigint is null or attempt_id > $3) and ($4::boolean is null or (action is not null) = $4)
+  order by attempt_id limit $5`
+
+const view = ({ reason_code: code, failure_reasons, ...row }: Row) => {
+  const reasons: typeof usualReasons = failure_reasons ? JSON.parse(failure_reasons) : usualReasons
+  const name = reasons.find(reason => reason.code === code)?.name
+  return { ...row, reason: code === null ? null : { code, name: name ?? code } }
+}

@@ -1,0 +1,71 @@
+import { cursorFields } from '@courier/shared/lists/cursor.ts'
+import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { instructionActions, parties } from '../attempts/attempts.ts'
+import { Day, Note } from '../moves/move-schema.ts'
+
+const nullable = Type.Union([Type.String(), Type.Null()])
+
+export const InstructionBody = Type.Object(
+  {
+    action: Type.Union(
+      instructionActions.map(action => Type.Literal(action)),
+      { must: `be ${instructionActions.join(', ')}` },
+    ),
+    date: Type.Optional({ ...Day, description: 'When to deliver, up to 30 days ahead; `reschedule` needs it.' }),
+    address: Type.Optional(
+      Type.String({
+        maxLength: 500,
+        pattern: '\\S',
+        description: 'The new address in the same city, of `change_address`.',
+      }),
+    ),
+    note: Type.Optional({ ...Note, description: 'For the rider.' }),
+  },
+  { title: 'Instruction', additionalProperties: false, examples: [{ action: 'reschedule', date: '2026-02-21' }] },
+)
+export type InstructionBody = Static<typeof InstructionBody>
+
+export const GivenInstruction = Type.Object(
+  { waybill_number: Type.String(), attempt: Type.Integer({ description: 'The failed attempt, from 1.' }) },
+  { title: 'GivenInstruction' },
+)
+
+/** A parcel that waits for what happens after a failed delivery. */
+export const FailedDelivery = Type.Object(
+  {
+    waybill_number: Type.String(),
+    order_no: nullable,
+    status_key: Type.String(),
+    attempt: Type.Integer({ description: 'How many attempts failed.' }),
+    reason: Type.Union([Type.Object({ code: Type.String(), name: Type.String() }), Type.Null()]),
+    failed_at: Type.String(),
+    due_at: Type.String({ description: 'Until then the customer and the merchant may give an instruction.' }),
+    instruction: Type.Union(
+      [
+        Type.Object({
+          action: Type.String(),
+          date: nullable,
+          note: nullable,
+          given_as: Type.Union(parties.map(party => Type.Literal(party))),
+        }),
+        Type.Null(),
+      ],
+      { description: 'The one that holds; null: nobody gave one.' },
+    ),
+  },
+  { title: 'FailedDelivery' },
+)
+export type FailedDelivery = Static<typeof FailedDelivery>
+
+export const exampleFailure: FailedDelivery = {
+  ...{ waybill_number: 'DM00000001', order_no: 'LS-1001', status_key: 'key_17', attempt: 1 },
+  reason: { code: 'not_home', name: 'Nobody at home' },
+  failed_at: '2026-02-19T19:06:23.000000Z',
+  due_at: '2026-02-21T19:06:23.000000Z',
+  instruction: { action: 'reschedule', date: '2026-02-21', note: null, given_as: 'merchant' },
+}
+
+export const FailuresQuery = listQuery(cursorFields, {
+  instructed: oneOf(['true', 'false'], 'true: with an instruction; false: those that still wait for one.'),
+})
