@@ -21,6 +21,7 @@ import { customerRequestRoutes } from './customer-actions/request-routes.ts'
 import { customerActionRoutes } from './customer-actions/routes.ts'
 import { createDependencies, type Dependencies, type OrdersOptions } from './dependencies.ts'
 import { merchantEditRoutes, staffEditRoutes } from './editing/routes.ts'
+import { merchantInstructionRoutes, staffInstructionRoutes } from './instructions/routes.ts'
 import { merchantLabelRoutes, staffLabelRoutes } from './labels/routes.ts'
 import { lookUpRoutes } from './lists/look-up.ts'
 import { merchantOrderRoutes, orderStatusRoutes, staffOrderRoutes } from './lists/order-routes.ts'
@@ -35,6 +36,7 @@ import { statementRoutes } from './money/statement-routes.ts'
 import { merchantMoveRoutes, staffMoveRoutes } from './moves/move-routes.ts'
 import { takeBackRoutes } from './moves/take-back.ts'
 import { rateGapRoutes } from './rate-gaps/routes.ts'
+import { recipientRoutes } from './reports/recipient-routes.ts'
 import { summaryRoutes } from './reports/summary-routes.ts'
 import { todayRoutes } from './reports/today.ts'
 import { staffStatusRoutes, statusRoutes } from './statuses/status-routes.ts'
@@ -84,6 +86,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(merchantLabelRoutes, own)
   await app.register(changeRoutes, own)
   await app.register(summaryRoutes, own)
+  await app.register(recipientRoutes, own)
   await app.register(webhookRoutes, {
     ...own,
     ...own.sending,
@@ -91,6 +94,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   })
   await app.register(merchantMoveRoutes, own)
   await app.register(merchantEditRoutes, own)
+  await app.register(merchantInstructionRoutes, own)
   await app.register(statusRoutes, own)
   await app.register(trackingRoutes, own)
   await app.register(financeStatusRoutes, own)
@@ -112,6 +116,7 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(staffSessionRoutes, own)
   await app.register(staffOrderRoutes, own)
   await app.register(staffEditRoutes, own)
+  await app.register(staffInstructionRoutes, own)
   await app.register(staffLabelRoutes, own)
   await app.register(staffMoveRoutes, own)
   await app.register(staffStatusRoutes, own)

@@ -34,7 +34,8 @@ export type Action =
   | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
   | `staff.${'added' | 'role_changed' | 'password_changed' | 'deactivated' | 'logged_in' | 'logged_out'}`
-  | `order.${'status_changed' | 'edited' | 'taken_back'}`
+  | `order.${'status_changed' | 'edited' | 'taken_back' | 'instructed'}`
+  | `recipient.${'read'}`
   | `request.${'accepted' | 'declined'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`

@@ -1,16 +1,20 @@
 import { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
+import { findReattempts } from '../attempts/attempts.ts'
+import type { Tx } from '../database/tables.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
 import type { PrintJob } from './draw.ts'
 import { type Caller, findAllLabels, findLabels, type LabelStore } from './find-labels.ts'
 import type { Label, Layout } from './label.ts'
 import type { Printer } from './printer.ts'
-import { type Format, LabelQuery, LabelRequest, maxLabelBytes, RunSheetRequest } from './schema.ts'
+import { type Format, LabelQuery, LabelRequest, maxLabelBytes, maxLabels, RunSheetRequest } from './schema.ts'
 import { writeZpl } from './zpl.ts'
 
 interface LabelsOptions extends LabelStore {
@@ -46,11 +50,27 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
       },
     },
     async (request, reply) => {
-      const { waybill_numbers, title = 'Run sheet' } = request.body
-      const labels = await findAllLabels(options, readCaller(request), waybill_numbers)
+      const { title = 'Run sheet' } = request.body
+      const caller = readCaller(request)
+      const labels = await findAllLabels(options, caller, await findListed(options.pool, caller.tenant, request.body))
       return sendPdf(options.printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
     },
   )
+}
+
+/** The waybills that a run sheet lists: those of the request, or of the parcels that are to be delivered again. */
+const findListed = async (
+  pool: pg.Pool,
+  tenant: string,
+  { waybill_numbers: waybills, reattempts_by: day }: Static<typeof RunSheetRequest>,
+): Promise<readonly string[]> => {
+  if (waybills && day !== undefined)
+    throw invalid({ reattempts_by: ['Give either the waybill_numbers or reattempts_by.'] })
+  if (waybills) return waybills
+  if (day === undefined) throw invalid({ waybill_numbers: ['The waybill numbers field is required.'] })
+  const found = await inTenant(pool, tenant, (tx: Tx) => findReattempts(tx, tenant, day, maxLabels))
+  if (found.length === 0) throw invalid({ reattempts_by: [`No parcel is to be delivered again by ${day}.`] })
+  return found
 }
 
 interface CallerOptions extends LabelsOptions {

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { bytesOfWaybills, waybillNumbers } from '../moves/move-schema.ts'
+import { bytesOfWaybills, Day, waybillNumbers } from '../moves/move-schema.ts'
 import { type Layout, layouts } from './label.ts'
 
-const maxLabels = 500
+export const maxLabels = 500
 export const maxLabelBytes = bytesOfWaybills(maxLabels)
 const WaybillNumbers = waybillNumbers(maxLabels, 'In the order of printing.')
 
@@ -36,7 +36,11 @@ export const LabelRequest = Type.Object(
 
 export const RunSheetRequest = Type.Object(
   {
-    waybill_numbers: WaybillNumbers,
+    waybill_numbers: Type.Optional(WaybillNumbers),
+    reattempts_by: Type.Optional({
+      ...Day,
+      description: 'In place of the numbers: the parcels that are to be delivered again by that day, 500 at most.',
+    }),
     title: Type.Optional(
       Type.String({ minLength: 1, maxLength: 100, default: 'Run sheet', description: 'Such as the van and the day.' }),
     ),

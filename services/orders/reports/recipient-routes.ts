@@ -1,0 +1,79 @@
+import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
+import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { merchantIn } from '../access/merchant.ts'
+import type { Tables } from '../database/tables.ts'
+import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
+
+/** Fewer finished parcels say nothing, and could name a single one. */
+const leastParcels = 3
+const requestsPerMinute = 30
+const counted = 'null: fewer than 3 parcels are known.'
+const count = Type.Union([Type.Integer(), Type.Null()], { description: counted })
+
+const Recipient = Type.Object(
+  {
+    delivered: count,
+    returned: count,
+    is_known: Type.Boolean({ description: 'false: fewer than 3 parcels are known.' }),
+  },
+  { title: 'Recipient' },
+)
+
+/** Says how many parcels of this company a recipient took and sent back, without a name, where the company allows it. */
+export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  app.addHook('onRequest', limitRequests(new Limit('recipient', requestsPerMinute), merchantIn))
+  app.get(
+    '/recipient/:phone',
+    {
+      schema: {
+        tags: ['orders'],
+        operationId: 'getRecipient',
+        summary: 'How many parcels a recipient took, and how many came back',
+        description:
+          'Of the newest 200 parcels of all merchants of the company. At most 30 requests a minute; audited.',
+        security: [{ token: [] }],
+        params: Type.Object({
+          phone: Type.String({ maxLength: 30, pattern: '^[+]?[0-9 ().-]{7,29}$', must: 'be a phone number' }),
+        }),
+        response: {
+          200: Type.Object(
+            { data: Recipient },
+            { examples: [{ data: { delivered: 1, returned: 3, is_known: true } }] },
+          ),
+          ...errorResponses(400, 401, 404, 405, 422, 429, 503),
+        },
+      },
+    },
+    async ({ merchant: { tenant, actor }, params: { phone } }) => {
+      const found = await inTenant<Tables, Found | undefined>(pool, tenant, async tx => {
+        const { rows } = await tx.client.query(recipientSql, [tenant, readKey(phone), deliveredKeys, returnedKeys])
+        if (rows[0]) await audit(tx, tenant, actor, 'recipient.read', 'history')
+        return rows[0]
+      })
+      if (!found) throw httpError('not_found', 'The courier company does not show the history of recipients.')
+      const is_known = found.delivered + found.returned >= leastParcels
+      return { data: is_known ? { ...found, is_known } : { delivered: null, returned: null, is_known } }
+    },
+  )
+}
+
+interface Found {
+  readonly delivered: number
+  readonly returned: number
+}
+
+/** The last nine digits, as `orders.phone_key` has them. */
+const readKey = (phone: string): string => phone.replace(/\D/g, '').slice(-9)
+
+const recipientSql = `
+  select newest.delivered, newest.returned from tenants cross join lateral (
+    select count(*) filter (where status_key = any($3::text[]))::int as delivered,
+      count(*) filter (where status_key = any($4::text[]))::int as returned
+    from (select status_key from orders where tenant_id = $1 and phone_key = $2 order by created_at desc limit 200) parcels
+  ) newest
+  where tenants.tenant_id = $1 and recipient_history`
