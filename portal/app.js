@@ -5,6 +5,7 @@ import { waybillIn } from './scan-list.js'
 import { Cash } from './screens/cash.js'
 import { Channels } from './screens/channels.js'
 import { Conversations } from './screens/conversations.js'
+import { Failures } from './screens/failures.js'
 import { Find } from './screens/find.js'
 import { Gaps } from './screens/gaps.js'
 import { Invoices } from './screens/invoices.js'
@@ -28,6 +29,7 @@ const screens = {
   orders: { Screen: Orders, needs: 'listAllOrders' },
   find: { Screen: Find, needs: 'listAllOrders', isHidden: true },
   parcel: { Screen: Parcel, needs: 'getAnyOrder', isHidden: true },
+  failures: { Screen: Failures, needs: 'listAllFailedDeliveries' },
   messages: { Screen: Messages, needs: 'listMessages' },
   conversations: { Screen: Conversations, needs: 'listConversations' },
   scan: { Screen: Scan, needs: 'getAnyOrder' },

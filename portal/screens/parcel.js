@@ -5,6 +5,7 @@ import { may } from '../session.js'
 import { announced, Badge, Button, ErrorText, Field, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
 import { conversationLink, Written } from './conversations.js'
 import { Edit } from './edit.js'
+import { Instructions } from './failures.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
 import { MessageActions, MessageStatus } from './messages.js'
@@ -55,20 +56,32 @@ const Order = ({ order, onEdited }) => {
   <//>`
 }
 
+/** The statuses of failed deliveries and returns, which take a reason. */
+const mayFail = (/** @type {string} */ key) => /^key_(1[5-9]|2[01])$/.test(key)
+
+const Reasons = ({ value, onChange }) => {
+  const reasons = useLive(signal => orders('/api/staff/order/failure-reasons', { signal }))
+  return html`<${Field} id="reason" label=${t('failures.reason')} value=${value} onChange=${event => onChange(event.target.value)}>
+    <option value="">${t('failures.no_reason')}</option>
+    ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
+}
+
 const Moves = ({ order, onMoved }) => {
   const [note, setNote] = useState('')
   const [amount, setAmount] = useState('')
+  const [reason_code, setReason] = useState('')
   const keys = useRef(newKeys())
   const move = useAction(async status_key => {
     const waybill = order.waybill_number
     const text = note.trim()
-    const reason = text && { note: text }
+    const reason = { ...(text && { note: text }), ...(reason_code && mayFail(status_key) && { reason_code }) }
     const paid = amount && { collected: { [waybill]: { amount: Number(amount), ...(text && { reason: text }) } } }
     const body = { waybill_numbers: [waybill], status_key, ...reason, ...paid }
     await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setNote('')
     setAmount('')
+    setReason('')
     document.getElementById('moves')?.focus()
     onMoved()
   })
@@ -80,6 +93,7 @@ const Moves = ({ order, onMoved }) => {
         : html`
       <input aria-label=${t('moves.note')} placeholder=${t('moves.note')} maxlength="1000" value=${note} onInput=${event => setNote(event.target.value)} />
       ${(asksForMoney || amount) && html`<${Field} id="collected" label=${t('moves.collected')} type="number" min="0" step="0.01" value=${amount} onInput=${event => setAmount(event.target.value)} />`}
+      ${order.moves.some(({ status_key }) => mayFail(status_key)) && html`<${Reasons} value=${reason_code} onChange=${setReason} />`}
       <div class="row">${order.moves.map(
         ({ status_key, name }) =>
           html`<${Button} key=${status_key} isBusy=${move.isBusy} onClick=${() => move.run(status_key)}>${statusName(name)}<//>`,
@@ -167,6 +181,7 @@ export const Parcel = ({ params: [waybill = ''] }) => {
     <div class="parcel">
       <div class="stack">
         ${may('moveOrders') && order.data?.data.moves && html`<${Moves} order=${order.data.data} onMoved=${reload} />`}
+        ${order.data && html`<${Instructions} order=${order.data.data} onDone=${reload} />`}
         ${may('listCustomerRequests') && html`<${Requests} waybill=${waybill} />`}
       </div>
       <div class="stack">

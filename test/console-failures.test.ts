@@ -1,0 +1,80 @@
+import t, { type Test } from 'tap'
+import { batch, order } from '../services/orders/test/tenant.ts'
+import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { openConsole, signIn, startConsole } from './console.ts'
+
+const browser = await launchBrowser(t)
+if (browser) {
+  const { url, orders } = await startConsole(t)
+  const confirmed = { initial_status_key: 'key_2' }
+  const [waybill = '', other = ''] = (await orders.bulk(batch([order(confirmed), order(confirmed)]))).body.data
+  await orders.rows(`update orders set status_key = 'key_12' where waybill_number = any($1)`, [[waybill, other]])
+  const desk = await openConsole(t, browser, url)
+  const { page } = desk
+  await signIn(page)
+  const show = async (t: Test, screen: string) => {
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
+      if (process.env.SCREENSHOTS)
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${screen}-${width}.png`, fullPage: true })
+    }
+    await page.setViewportSize({ width: 1280, height: 844 })
+    t.strictSame(await findBarriers(page), [])
+  }
+  const panel = (name: string) => page.getByRole('region', { name, exact: true })
+
+  t.test('a dispatcher marks two deliveries as failed, says why, and decides what happens', async t => {
+    for (const each of [waybill, other]) {
+      await page.goto(`${url}#/parcel/${each}`)
+      await panel('Move to').getByLabel('Reason').selectOption({ label: 'Nobody at home' })
+      await page.getByRole('button', { name: 'RETURN TO DESTINATION WAREHOUSE', exact: true }).click()
+      await panel('Failed attempts: 1').waitFor()
+    }
+    await show(t, 'parcel-failed')
+    await page.goto(`${url}#/failures`)
+    const row = (name: string) => page.getByRole('row').filter({ hasText: name })
+    await row(waybill).getByText('Nobody at home').waitFor()
+    await row(waybill).getByText('None yet').waitFor()
+    await row(waybill).getByRole('button', { name: 'Decide' }).click()
+    const form = panel(`Decide: ${waybill}`)
+    await form.getByLabel('What happens').selectOption({ label: 'Deliver on a day' })
+    await form.getByRole('button', { name: 'Save the instruction' }).click()
+    await form.getByText('State the date: the action is reschedule.').waitFor()
+    await show(t, 'failures-form')
+    await form.getByLabel('What happens').selectOption({ label: 'Deliver again' })
+    await form.getByLabel('Note for the rider').fill('Ring twice')
+    await form.getByRole('button', { name: 'Save the instruction' }).click()
+    await row(waybill).getByText('Ring twice').waitFor()
+    await show(t, 'failures')
+    t.match(
+      await orders.rows('select waybill_number, reason_code, action, note, given_as from attempts order by attempt_id'),
+      [
+        { waybill_number: waybill, action: 'reattempt', note: 'Ring twice', given_as: 'staff' },
+        { waybill_number: other, reason_code: 'not_home', action: null },
+      ],
+    )
+  })
+
+  t.test('the list keeps those without an instruction, and prints the sheet of reattempts', async t => {
+    await page.goto(`${url}#/failures?instructed=false`)
+    await page.getByRole('link', { name: other }).waitFor()
+    t.equal(await page.getByRole('link', { name: waybill }).count(), 0)
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Run sheet of reattempts' }).click()
+    t.equal((await download).suggestedFilename(), 'run-sheet.pdf')
+    t.strictSame(
+      desk.problems.filter(problem => !problem.includes('422')),
+      [],
+    )
+  })
+
+  t.test('fits in Sinhala and Tamil', async t => {
+    for (const language of ['si', 'ta']) {
+      await page.getByRole('combobox').first().selectOption(language)
+      await page.goto(`${url}#/failures`)
+      await page.getByRole('link', { name: waybill }).waitFor()
+      await show(t, `failures-${language}`)
+    }
+  })
+}
