@@ -34,7 +34,6 @@ export const layers: Readonly<Record<string, readonly (readonly [folder: string,
   ],
   'services/notifier': [
     ['.', 'starts the process: settings, routes, workers, commands'],
-    ['portal', 'serves the files of the console'],
     ['restoring', 'repairs a database that was restored from a backup'],
     ['provisioning', 'applies company files: channels, rules, tariffs; seals secrets with new keys'],
     ['timeline', 'merges the statuses of a parcel and its messages'],

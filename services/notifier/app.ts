@@ -1,4 +1,5 @@
 import { admitStaff } from '@courier/shared/access/staff.ts'
+import { faceRoutes } from '@courier/shared/edge/face.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { createServer, type Edge } from '@courier/shared/edge/server.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
@@ -25,7 +26,6 @@ import type { MessagingApi } from './messaging-api/client.ts'
 import { createCounters, registerGauges } from './metrics.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
 import { webhookRoutes } from './platform-webhooks/routes.ts'
-import { portalRoutes } from './portal/routes.ts'
 import { preflightRoutes } from './preflight/routes.ts'
 import { templateRoutes } from './templates/routes.ts'
 import { timelineRoutes } from './timeline/routes.ts'
@@ -86,7 +86,7 @@ export const createNotifier = async (options: NotifierOptions) => {
   })
   const { serviceToken } = options
   await app.register(eventRoutes, { pool, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
-  await app.register(portalRoutes, { ordersUrl: options.ordersPublicUrl })
+  await app.register(faceRoutes, { face: 'console', path: '/portal', ordersUrl: options.ordersPublicUrl })
 
   const registerStaffRoutes = async (staff: FastifyInstance): Promise<void> => {
     acceptJson(staff)

@@ -1,0 +1,135 @@
+// The scanned waybills, and the response of the service to each. Only the waybills outlive the page.
+import { orders } from '../kit/api.js'
+import { statusName, t } from '../kit/i18n.js'
+import { useEffect, useRef, useState } from '../kit/preact.js'
+import { getSession, readStored } from '../kit/session.js'
+
+export const maxScanned = 500
+const atOnce = 6
+
+/**
+ * @typedef {{ waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean }}
+ * Item
+ */
+
+const storageKey = () => {
+  const { tenant, me } = getSession()
+  return `courier.scan ${tenant} ${me?.email ?? me?.name}`
+}
+
+/**
+ * Finds a waybill in typed text, or at the end of the address in a QR code of this company's labels.
+ * @param {string} text
+ */
+export const waybillIn = text => {
+  const [, tenant, end = text.trim()] = /^https?:\/\/\S+\/t\/([^/]+)\/([^/?#]+)/i.exec(text.trim()) ?? []
+  if (tenant && tenant.toLowerCase() !== getSession().tenant.toLowerCase()) return undefined
+  const waybill = decode(end)
+  return /^[\x21-\x7e]{1,50}$/.test(waybill) && /[0-9A-Z]/i.test(waybill) ? waybill : undefined
+}
+
+/** @param {string} text */
+const decode = text => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Returns the list, newest first. */
+export const useScanList = () => {
+  const [, redraw] = useState(0)
+  const items = useRef(/** @type {Map<string, Item> | null} */ (null))
+  const place = useRef(storageKey()).current
+  items.current ??= new Map(readStored(place, []).map(waybill => [waybill, { waybill, isRead: false }]))
+  const list = items.current
+  const redrawing = useRef(0)
+  const isLeft = useRef(false)
+  /** Renders at most every 50 ms, since a list of 500 is long. */
+  const show = () => {
+    redrawing.current ||= window.setTimeout(() => {
+      redrawing.current = 0
+      redraw(count => count + 1)
+    }, 50)
+  }
+  const store = () => sessionStorage.setItem(place, JSON.stringify([...list.keys()]))
+  const set = (/** @type {string} */ waybill, /** @type {Partial<Item>} */ changes) => {
+    const item = list.get(waybill)
+    if (item) list.set(waybill, { ...item, ...changes })
+  }
+  /** Resolves to the item in its new state; undefined: it was dropped meanwhile. */
+  const check = async (/** @type {string} */ waybill) => {
+    await orders(`/api/staff/order/${encodeURIComponent(waybill)}`).then(
+      ({ data }) => set(waybill, { order: data, error: undefined, isRead: true }),
+      error => set(waybill, { order: undefined, error, isRead: true }),
+    )
+    show()
+    return list.get(waybill)
+  }
+  const checkAll = async (/** @type {string[]} */ waybills) => {
+    const left = [...waybills]
+    const next = async () => {
+      for (let waybill = left.shift(); waybill !== undefined && !isLeft.current; waybill = left.shift())
+        await check(waybill)
+    }
+    await Promise.all(Array.from({ length: atOnce }, next))
+  }
+  useEffect(() => {
+    let timer = 0
+    /** Reads the items that were not read yet or could not be read, until all are. */
+    const checkUnread = async (/** @type {Item[]} */ unread) => {
+      if (getSession().token) await checkAll(unread.map(({ waybill }) => waybill))
+      const failed = [...list.values()].filter(({ error }) => error?.status === 401 || error?.againAfter > 0)
+      const wait = Math.max(5, ...failed.map(({ error }) => error.againAfter))
+      if (!isLeft.current) timer = window.setTimeout(() => checkUnread(failed), wait * 1000)
+    }
+    checkUnread([...list.values()])
+    return () => {
+      isLeft.current = true
+      clearTimeout(timer)
+    }
+  }, [])
+  return {
+    items: [...list.values()].toReversed(),
+    has: (/** @type {string} */ waybill) => list.has(waybill),
+    isFull: () => list.size >= maxScanned,
+    add: (/** @type {string} */ waybill) => {
+      list.set(waybill, { waybill, isRead: false })
+      store()
+      show()
+      return check(waybill)
+    },
+    drop: (/** @type {string[]} */ waybills) => {
+      for (const waybill of waybills) list.delete(waybill)
+      store()
+      // Applies at once: the next action of the person is meant for the other items.
+      redraw(count => count + 1)
+    },
+    set: (/** @type {string[]} */ waybills, /** @type {(item: Item) => Partial<Item>} */ change) => {
+      for (const waybill of waybills) set(waybill, change(/** @type {Item} */ (list.get(waybill) ?? {})))
+      show()
+    },
+    check,
+    checkAll,
+  }
+}
+
+/** Returns the moves that any of the items may make; those that all may make come first. @param {Item[]} items */
+export const movesOf = items => {
+  const moves = new Map()
+  for (const { order } of items)
+    for (const move of order?.moves ?? [])
+      moves.set(move.status_key, { ...move, count: (moves.get(move.status_key)?.count ?? 0) + 1 })
+  return [...moves.values()].toSorted((a, b) => b.count - a.count)
+}
+
+/** Returns why an item may not move there; undefined: it may. @param {Item} item @param {string} statusKey */
+export const refusalOf = ({ order, error, refusal, isRead }, statusKey) => {
+  if (!isRead) return t('scan.reading')
+  if (!order) return error?.status === 404 ? t('scan.unknown') : (error?.message ?? t('scan.reading'))
+  if (refusal && refusal.statusKey === statusKey) return refusal.reason
+  if (statusKey && !order.moves.some(move => move.status_key === statusKey))
+    return t('scan.illegal', { status: statusName(order.status.name) })
+  return undefined
+}

@@ -1,0 +1,135 @@
+import { newKeys, notifier, withQuery } from '../../kit/api.js'
+import { dateTime, named, number, t } from '../../kit/i18n.js'
+import { Filters, Pages, usePages } from '../../kit/lists.js'
+import { html, useEffect, useRef, useState } from '../../kit/preact.js'
+import { may } from '../../kit/session.js'
+import {
+  announced,
+  Badge,
+  Button,
+  column,
+  ErrorText,
+  instead,
+  Live,
+  Panel,
+  ParcelLink,
+  Table,
+  Time,
+  useAction,
+  useLive,
+} from '../../kit/ui.js'
+import { MessageStatus } from './messages.js'
+
+/** @param {{ phone: string, channel: string }} of */
+export const conversationLink = ({ phone, channel }) =>
+  withQuery(`#/conversations/${encodeURIComponent(phone)}`, { channel })
+
+/** A customer's message; for a file, its kind and caption. */
+export const Written = ({ of: { type, text } }) =>
+  html`${type !== 'text' && html`<span class="soft">${named('media', type)} </span>`}${text}`
+
+const columns = () => [
+  column(t('requests.at'), row => html`<${Time} at=${row.last_message.at} />`),
+  column(
+    t('find.phone'),
+    row =>
+      html`<a href=${conversationLink(row)}>+${row.phone}</a> ${row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`}`,
+  ),
+  column(t('conversations.last'), row => html`<p class="lines"><${Written} of=${row.last_message} /></p>`),
+  column(t('conversations.window'), ({ open, expires_at }) =>
+    open ? t('conversations.until', { at: dateTime(expires_at) }) : t('conversations.over'),
+  ),
+]
+
+/** The unread messages of customers. */
+export const Unread = () => {
+  const list = useLive(signal => notifier('/api/conversations?unread=true&limit=10', { signal }), 15)
+  const aside = html`<a href="#/conversations">${t('menu.conversations')}</a>`
+  return html`<${Panel} id="unread" kind="wide" title=${t('conversations.unread')} aside=${aside}>
+    <${Live} of=${list} lines=${1}>${({ data }) => html`<${Table} caption=${t('conversations.unread')} columns=${columns()} rows=${data} empty=${t('conversations.none')} />`}<//>
+  <//>`
+}
+
+const List = ({ query }) => {
+  const list = usePages(
+    (cursor, signal) => notifier(withQuery('/api/conversations', { ...query, cursor }), { signal }),
+    [query],
+    15,
+  )
+  const options = [{ id: 'true', label: t('conversations.unread') }]
+  return html`<h1 tabindex="-1">${t('menu.conversations')}</h1>
+    <${Panel} title=${t('menu.conversations')}>
+      <${Filters} screen="conversations" query=${query} fields=${[{ name: 'unread', label: t('conversations.show'), options }]} />
+      <${Live} of=${list} lines=${8}>${({ data, next_cursor }) => html`
+        <${Table} caption=${t('menu.conversations')} columns=${columns()} rows=${data} empty=${t('conversations.none')} />
+        <${Pages} of=${list} next=${next_cursor} />`}<//>
+    <//>`
+}
+
+const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
+  const [text, setText] = useState('')
+  const keys = useRef(newKeys())
+  const send = useAction(async () => {
+    if (text.trim() === '') return
+    const body = { text: text.trim(), channel }
+    await announced(notifier(`${path}/reply`, { method: 'POST', body, key: keys.current.of(body) }))
+    keys.current.done()
+    setText('')
+    document.getElementById('reply')?.focus()
+    onSent()
+  })
+  if (!open)
+    return html`<p class="notice">${expires_at ? t('conversations.closed', { at: dateTime(expires_at) }) : t('conversations.never')}</p>`
+  return html`<form class="stack" onSubmit=${instead(() => send.run())}>
+    <div class="field"><label for="reply">${t('conversations.reply')}</label>
+      <textarea id="reply" rows="3" maxlength="4096" value=${text} onInput=${event => setText(event.target.value)}></textarea>
+      <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p></div>
+    <${ErrorText} error=${send.error} />
+    <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>${t('conversations.send')}<//></div>
+  </form>`
+}
+
+const Message = ({ of }) => {
+  const { direction, at, template, text, status, error, unread, waybill_number: waybill } = of
+  const content = template ? html`<code>${template}</code>` : direction === 'in' ? html`<${Written} of=${of} />` : text
+  return html`<li class=${direction}><div class="bubble">
+    <p class="lines">${content}</p>
+    <p class="soft">${direction === 'in' ? t('customer') : html`<${MessageStatus} status=${status} />`} · <${Time} at=${at} />
+      ${unread && html` <${Badge} kind="warn">${t('conversations.new')}<//>`}
+      ${waybill && html` · <${ParcelLink} waybill=${waybill} />`}</p>
+    ${error && html`<p class="hint">${error}</p>`}
+  </div></li>`
+}
+
+/** Marks what the screen shows as read. @param {string} path @param {any} shown */
+const useReading = (path, shown) => {
+  const newest = shown?.data.find(({ unread }) => unread)?.id
+  useEffect(() => {
+    if (!newest || !may('readConversation')) return
+    const body = { up_to: newest, channel: shown.conversation.channel }
+    // After a failure the message stays unread; the next one marks it as well.
+    notifier(`${path}/read`, { method: 'POST', body }).catch(() => {})
+  }, [newest])
+}
+
+const Thread = ({ phone, query: { channel } }) => {
+  const path = `/api/conversations/${encodeURIComponent(phone)}`
+  const list = usePages(
+    (cursor, signal) => notifier(withQuery(`${path}/messages`, { channel, cursor }), { signal }),
+    [phone, channel],
+    6,
+  )
+  useReading(path, list.data)
+  return html`<h1 tabindex="-1">+${phone}</h1>
+    <${Panel} title=${t('conversations.title')} aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: phone })}>${t('menu.messages')}</a></span>`}>
+      ${may('replyToConversation') && list.data && html`<${Reply} path=${path} window=${list.data.conversation} onSent=${list.reload} />`}
+      <${Live} of=${list} lines=${6}>${({ data, next_cursor }) => html`
+        ${data.length === 0 && html`<p class="empty">${t('conversations.none')}</p>`}
+        <ol class="phone thread">${data.map(each => html`<${Message} key=${each.id} of=${each} />`)}</ol>
+        <${Pages} of=${list} next=${next_cursor} />`}<//>
+    <//>`
+}
+
+/** Customers' messages, or one conversation with its reply form. */
+export const Conversations = ({ params: [phone], query }) =>
+  phone ? html`<${Thread} phone=${phone} query=${query} />` : html`<${List} query=${query} />`

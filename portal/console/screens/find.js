@@ -1,0 +1,63 @@
+import { orders, withQuery } from '../../kit/api.js'
+import { money, number, statusName, t } from '../../kit/i18n.js'
+import { html, useEffect } from '../../kit/preact.js'
+import { may } from '../../kit/session.js'
+import { Badge, column, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
+
+/** The colours of statuses by their kind of badge. */
+const kinds = { success: 'good', danger: 'bad', warning: 'warn' }
+export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${statusName(of.name)}<//>`
+
+const perPage = 50
+
+export const parcelColumns = () => [
+  column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`),
+  column(t('status'), row => html`<${Status} of=${row.status} />`),
+  column(t('customer'), row => html`<${Two} first=${row.customer_name} second=${row.customer_phone} />`),
+  column(t('to'), row => row.destination_city_name),
+  column(t('merchant'), row => html`<${Two} first=${row.merchant_business_name} second=${row.order_no} />`),
+  column(t('cod'), row => money(row.cod, row.currency), 'number'),
+  column(t('created'), row => html`<${Time} at=${row.created_at} />`),
+]
+
+/** Returns the lists that may hold the typed text. @param {string} text @param {AbortSignal} signal */
+const listsFor = async (text, signal) => {
+  const isPhone = /^[ +().-]*\d[\d +().-]{5,38}$/.test(text)
+  const merchants = may('listMerchants')
+    ? await orders(withQuery('/api/staff/merchant', { name: text, limit: 5 }), { signal })
+    : { data: [] }
+  return [
+    { title: t('find.waybill'), filter: { waybill_number: text } },
+    ...(isPhone ? [{ title: t('find.phone'), filter: { phone: text } }] : []),
+    { title: t('find.order_no'), filter: { order_no: text } },
+    ...merchants.data.map(({ id, name }) => ({ title: `${t('merchant')}: ${name}`, filter: { merchant_id: id } })),
+  ]
+}
+
+/** @param {string} text @param {AbortSignal} signal */
+const find = async (text, signal) => {
+  if (!text) return []
+  const read = async ({ title, filter }) => {
+    const { data, meta } = await orders(withQuery('/api/staff/order', { ...filter, per_page: perPage }), { signal })
+    return { title, filter, total: meta.total, rows: data.map(row => ({ ...row, id: row.waybill_number })) }
+  }
+  return (await Promise.all((await listsFor(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
+}
+
+/** A search for parcels by waybill number, phone, order number or merchant. */
+export const Find = ({ query }) => {
+  const text = (query.q ?? '').trim()
+  const found = useLive(signal => find(text, signal), 0, [text])
+  const exact = found.data?.find(({ filter }) => filter.waybill_number !== undefined)?.rows[0]
+  // Replaces this screen in the history, so that the way back leads to the search.
+  useEffect(() => exact && location.replace(`#/parcel/${encodeURIComponent(exact.waybill_number)}`), [exact])
+  return html`<h1 tabindex="-1">${text ? t('find.results', { text }) : t('menu.find')}</h1>
+    <${Live} of=${found} lines=${6}>${lists =>
+      lists.length === 0
+        ? html`<p class="empty">${t('find.none')}</p>`
+        : lists.map(
+            ({ title, filter, total, rows }) => html`<${Panel} key=${title} title=${title}
+            aside=${html`<a href=${withQuery('#/orders', filter)}>${total > rows.length ? t('find.first', { count: number(rows.length), total: number(total) }) : number(total)}</a>`}>
+            <${Table} caption=${title} columns=${parcelColumns()} rows=${rows} empty="" /><//>`,
+          )}<//>`
+}

@@ -1,0 +1,82 @@
+import { newKeys, orders } from '../../kit/api.js'
+import { number, statusName, t } from '../../kit/i18n.js'
+import { html, useRef, useState } from '../../kit/preact.js'
+import { announced, Button, ErrorText, Field, Panel, useAction } from '../../kit/ui.js'
+import { movesOf, refusalOf } from '../scan-list.js'
+import { play } from '../sound.js'
+
+/** A form that moves all items to one status; it names the refused ones and can leave them out. */
+export const Move = ({ list, field }) => {
+  const [status, setStatus] = useState('')
+  const [note, setNote] = useState('')
+  const keys = useRef(newKeys())
+  const { items } = list
+  const moves = movesOf(items)
+  const chosen = moves.some(({ status_key }) => status_key === status) ? status : ''
+  const read = items.filter(({ isRead }) => isRead)
+  const refused = read.flatMap(item => {
+    const reason = refusalOf(item, chosen)
+    return reason ? [{ id: item.waybill, reason }] : []
+  })
+  const isReady = chosen && refused.length === 0 && read.length === items.length
+  const move = useAction(async () => {
+    if (!isReady) return
+    await moveAll(list, { status_key: chosen, note: note.trim() }, keys.current)
+    setNote('')
+    field.current?.querySelector('input').focus()
+  })
+  const drop = () => {
+    list.drop(refused.map(({ id }) => id))
+    field.current?.querySelector('input').focus()
+  }
+  return html`<${Panel} title=${t('scan.move')}>
+    <div class="stack">
+      <${Field} id="scan-status" label=${t('scan.to')} value=${chosen} onChange=${event => setStatus(event.target.value)}>
+        <option value="">${t('message.choose')}</option>
+        ${moves.map(
+          ({ status_key, name, count }) =>
+            html`<option key=${status_key} value=${status_key}>${statusName(name)}${count < items.length ? ` (${t('scan.some', { count: number(count), total: number(items.length) })})` : ''}</option>`,
+        )}
+      <//>
+      <${Field} id="scan-note" label=${t('moves.note')} value=${note} maxlength="1000" onInput=${event => setNote(event.target.value)} />
+      ${
+        refused.length > 0 &&
+        html`<div class="notice"><p>${t('scan.refused', { count: number(refused.length) })}</p>
+        <ul class="refused">${refused.slice(0, 50).map(({ id, reason }) => html`<li key=${id}><code>${id}</code> ${reason}</li>`)}</ul>
+        ${refused.length > 50 && html`<p>${t('scan.more', { count: number(refused.length - 50) })}</p>`}
+        <${Button} onClick=${drop}>${t('scan.drop_refused')}<//></div>`
+      }
+      <${ErrorText} error=${move.error} except=${Object.keys(move.error?.errors ?? {})} />
+      <${Button} kind="primary" isBusy=${move.isBusy || !isReady} onClick=${() => move.run()}>
+        ${t('scan.move_all', { count: number(items.length) })}<//>
+    </div>
+  <//>`
+}
+
+/** Moves all or none; notes the service's refusal at each item. */
+const moveAll = async (list, { status_key, note }, keys) => {
+  const waybill_numbers = list.items.map(({ waybill }) => waybill)
+  const body = { waybill_numbers, status_key, ...(note && { note }) }
+  try {
+    await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.of(body) }))
+    keys.done()
+    play('good')
+    const { order } = (await list.check(waybill_numbers[0])) ?? {}
+    if (!order) return list.checkAll(waybill_numbers)
+    const { status, moves } = order
+    list.set(waybill_numbers, item => ({ refusal: undefined, order: item.order && { ...item.order, status, moves } }))
+  } catch (caught) {
+    const error = /** @type {any} */ (caught)
+    play('bad')
+    const reasonOf = index =>
+      [`waybill_numbers.${index}`, `collected.${waybill_numbers[index]}.amount`]
+        .flatMap(path => error.errors?.[path] ?? [])
+        .join(' ') || undefined
+    const wrong = waybill_numbers.filter((_, index) => reasonOf(index))
+    await list.checkAll(wrong)
+    list.set(wrong, item => ({
+      refusal: { statusKey: status_key, reason: reasonOf(waybill_numbers.indexOf(item.waybill)) },
+    }))
+    throw caught
+  }
+}

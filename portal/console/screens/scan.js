@@ -1,0 +1,150 @@
+import { orders } from '../../kit/api.js'
+import { number, statusName, t } from '../../kit/i18n.js'
+import { html, useEffect, useRef, useState } from '../../kit/preact.js'
+import { may } from '../../kit/session.js'
+import {
+  Button,
+  column,
+  ErrorText,
+  Field,
+  instead,
+  Panel,
+  ParcelLink,
+  saveFile,
+  Table,
+  Two,
+  useAction,
+} from '../../kit/ui.js'
+import { maxScanned, refusalOf, useScanList, waybillIn } from '../scan-list.js'
+import { play, wakeSound } from '../sound.js'
+import { Status } from './find.js'
+import { Move } from './move-all.js'
+
+/**
+ * Directs typing to the field from anywhere but another field, since a barcode reader types too. After a label it sends
+ * Enter, Tab or a line feed, which arrives as Ctrl+J and would open the browser's downloads.
+ * @param {{ current: any }} field
+ */
+const useReader = field =>
+  useEffect(() => {
+    const listener = (/** @type {KeyboardEvent} */ event) => {
+      const target = /** @type {HTMLInputElement} */ (event.target)
+      const isEnd = event.key === 'Tab' ? !event.shiftKey && target.value : event.ctrlKey && event.key === 'j'
+      if (target.id === 'scan' && isEnd) {
+        event.preventDefault()
+        return target.form?.requestSubmit()
+      }
+      if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey) return
+      if (!target.matches('input, textarea')) field.current?.querySelector('input').focus()
+    }
+    addEventListener('keydown', listener)
+    field.current?.querySelector('input').focus()
+    return () => removeEventListener('keydown', listener)
+  }, [])
+
+const Scanner = ({ list, form }) => {
+  const [last, setLast] = useState(/** @type {any} */ (null))
+  const scans = useRef(0)
+  const scan = async (/** @type {string} */ text) => {
+    const at = ++scans.current
+    /** A late success does not hide a newer message. */
+    const tell = (/** @type {'good' | 'bad'} */ kind, /** @type {string} */ waybill, /** @type {string} */ text) => {
+      play(kind)
+      setLast(last => (kind === 'good' && last?.at > at ? last : { kind, waybill, text, at }))
+    }
+    const waybill = waybillIn(text)
+    if (!waybill) return tell('bad', text.slice(0, 80), t('scan.no_waybill'))
+    if (list.has(waybill)) return tell('bad', waybill, t('scan.twice'))
+    if (list.isFull()) return tell('bad', waybill, t('scan.full', { count: number(maxScanned) }))
+    const item = await list.add(waybill)
+    const stored = item?.order?.waybill_number ?? waybill
+    if (stored !== waybill) {
+      list.drop([waybill])
+      return scan(stored)
+    }
+    const refusal = item && refusalOf(item, '')
+    if (item) tell(refusal ? 'bad' : 'good', waybill, refusal ?? statusName(item.order.status.name))
+  }
+  const onSubmit = instead(event => {
+    const field = event.currentTarget.elements.namedItem('scan')
+    const text = field.value
+    field.value = ''
+    field.focus()
+    wakeSound()
+    if (text.trim()) scan(text)
+  })
+  return html`<form class="panel" ref=${form} onSubmit=${onSubmit}>
+    <${Field} id="scan" name="scan" label=${t('scan.field')} hint=${t('scan.hint')} autocomplete="off" autocapitalize="characters"
+      spellcheck=${false} maxlength="300" enterkeyhint="done" />
+    <p class=${`scanned ${last?.kind ?? ''}`} role="status">${
+      last
+        ? html`<strong>${last.kind === 'good' ? '✓' : '✗'} ${t(`scan.${last.kind}`)}</strong> <code>${last.waybill}</code> ${last.text}`
+        : t('scan.ready')
+    }</p>
+  </form>`
+}
+
+const Print = ({ waybills }) => {
+  const print = useAction(async (path, body, name) =>
+    saveFile(await orders(path, { method: 'POST', body: { waybill_numbers: waybills, ...body }, as: 'blob' }), name),
+  )
+  const of = (path, body, name) => ({
+    isBusy: print.isBusy,
+    onClick: () => print.run(`/api/staff/order/${path}`, body, name),
+  })
+  return html`<div class="row">
+      ${
+        may('printAnyLabels') &&
+        html`<${Button} ...${of('labels', { layout: '100x150' }, 'labels.pdf')}>${t('scan.labels')}<//>
+        <${Button} ...${of('labels', { layout: 'a4x4' }, 'labels.pdf')}>${t('scan.labels_a4')}<//>`
+      }
+      ${may('printRunSheet') && html`<${Button} ...${of('run-sheet', {}, 'run-sheet.pdf')}>${t('scan.run_sheet')}<//>`}
+    </div>
+    <${ErrorText} error=${print.error} />`
+}
+
+const Scanned = ({ list, field }) => {
+  const { items } = list
+  const drop = (/** @type {string[]} */ waybills) => {
+    list.drop(waybills)
+    field.current?.querySelector('input').focus()
+  }
+  const columns = [
+    column(t('parcel'), ({ waybill, order }) =>
+      order ? html`<${ParcelLink} waybill=${waybill} class="whole" />` : html`<code>${waybill}</code>`,
+    ),
+    column(t('status'), item =>
+      item.order
+        ? html`<${Status} of=${item.order.status} />`
+        : html`<span class="wrong">${refusalOf(item, '')}</span>`,
+    ),
+    column(
+      t('customer'),
+      ({ order }) => order && html`<${Two} first=${order.customer_name} second=${order.destination_city_name} />`,
+    ),
+    column(
+      t('scan.drop'),
+      ({ waybill }) =>
+        html`<${Button} kind="quiet" aria-label=${t('scan.drop_one', { waybill })} onClick=${() => drop([waybill])}>✕<//>`,
+    ),
+  ]
+  const waybills = items.filter(({ order }) => order).map(({ waybill }) => waybill)
+  return html`<${Panel} title=${t('scan.list', { count: number(items.length) })}
+    aside=${items.length > 0 && html`<${Button} kind="quiet" onClick=${() => drop(items.map(({ waybill }) => waybill))}>${t('scan.clear')}<//>`}>
+    ${waybills.length > 0 && html`<${Print} waybills=${waybills.toReversed()} />`}
+    <${Table} caption=${t('menu.scan')} columns=${columns} rows=${items.map(item => ({ ...item, id: item.waybill }))} empty=${t('scan.empty')} />
+  <//>`
+}
+
+/** Takes parcels one after another from a barcode reader, then acts on all of them at once. */
+export const Scan = () => {
+  const form = useRef(/** @type {any} */ (null))
+  const list = useScanList()
+  useReader(form)
+  return html`<h1 tabindex="-1">${t('menu.scan')}</h1>
+    <div class="columns">
+      <div class="stack"><${Scanner} list=${list} form=${form} />
+        ${may('moveOrders') && list.items.length > 0 && html`<${Move} list=${list} field=${form} />`}</div>
+      <${Scanned} list=${list} field=${form} />
+    </div>`
+}

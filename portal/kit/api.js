@@ -1,0 +1,105 @@
+// Sends requests to the two services: their documented operations and nothing else.
+import { t } from './i18n.js'
+import { endSession, getSession } from './session.js'
+
+/** A refusal by a service, in its own words. */
+export class ApiError extends Error {
+  /**
+   * @param {string} message
+   * @param {{ status?: number, code?: string, errors?: Record<string, string[]>, retryAfter?: number }} about
+   */
+  constructor(message, { status = 0, code, errors = {}, retryAfter = 0 } = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.errors = errors
+    /** Seconds; 0: not given. */
+    this.retryAfter = retryAfter
+    const mayPass = status === 0 || status === 429 || status >= 500
+    /** Seconds until a read is repeated; 0: never. */
+    this.againAfter = mayPass ? Math.min(Math.max(retryAfter, 5), 60) : 0
+  }
+}
+
+/**
+ * @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }}
+ * Options
+ */
+
+/** Relative to the page, so that a proxy may serve it below a path: the service that the page comes from. */
+const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
+/** The desk comes from orders itself. */
+let ordersUrl = notifierUrl
+const timeoutMs = { json: 30_000, blob: 120_000 }
+
+/** Reads the address of orders from the notifier. */
+export const readSettings = async () => {
+  const response = await fetch('settings.json')
+  ordersUrl = (await response.json()).orders_url.replace(/\/$/, '')
+}
+
+/** @param {string} url @param {Options} options */
+const request = async (
+  url,
+  { method = 'GET', body, key, ifMatch, signal, as = 'json', token = getSession().token },
+) => {
+  const { tenant } = getSession()
+  const headers = {
+    'x-tenant': tenant,
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(key && { 'idempotency-key': key }),
+    ...(ifMatch && { 'if-match': ifMatch }),
+  }
+  const end = AbortSignal.any([AbortSignal.timeout(timeoutMs[as]), ...(signal ? [signal] : [])])
+  const unreachable = (/** @type {unknown} */ error) => {
+    throw signal?.aborted ? error : new ApiError(t('error.unreachable'))
+  }
+  const init = { method, headers, signal: end, ...(body !== undefined && { body: JSON.stringify(body) }) }
+  const response = await fetch(url, init).catch(unreachable)
+  if (response.ok) {
+    const content = await response[as]().catch(unreachable)
+    return as === 'json' ? { ...content, etag: response.headers.get('etag') } : content
+  }
+  const {
+    message = t('error.status', { status: response.status }),
+    code,
+    errors,
+  } = await response.json().catch(() => ({}))
+  if (response.status === 401 && token) endSession(token)
+  const retryAfter = Number(response.headers.get('retry-after')) || 0
+  throw new ApiError(message, { status: response.status, code, errors, retryAfter })
+}
+
+/** @param {string} path such as /api/staff/order @param {Options} [options] */
+export const orders = (path, options = {}) => request(ordersUrl + path, options)
+
+/** @param {string} path such as /api/messages @param {Options} [options] */
+export const notifier = (path, options = {}) => request(notifierUrl + path, options)
+
+/** Returns a path with the given values as its query. @param {string} path @param {Record<string, unknown>} query */
+export const withQuery = (path, query) => {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  return given.length > 0 ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path
+}
+
+/** A value for the Idempotency-Key header. */
+const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
+
+/**
+ * Makes keys for one action of a person: the same body keeps its key until it has succeeded, so that a repetition takes
+ * effect once.
+ */
+export const newKeys = () => {
+  let last = { text: '', key: '' }
+  return {
+    of: (/** @type {unknown} */ body) => {
+      const text = JSON.stringify(body)
+      if (last.text !== text) last = { text, key: newKey() }
+      return last.key
+    },
+    done: () => {
+      last = { text: '', key: '' }
+    },
+  }
+}

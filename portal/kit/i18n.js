@@ -1,0 +1,79 @@
+// Texts, numbers and times in the language of the person.
+import en from './languages/en.js'
+import { statuses } from './languages/statuses.js'
+import { getSession } from './session.js'
+
+export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
+let language = 'en'
+/** The locale in which each language writes numbers and dates. */
+const locales = { en: 'en-GB', si: 'si-LK', ta: 'ta-LK' }
+/** @type {Record<string, string>} */
+let texts = en
+
+export const getLanguage = () => language
+
+/** Each face has its texts beside its page; the kit has those of the parts that all share. */
+const { face } = document.documentElement.dataset
+
+/** @param {string} wanted */
+export const setLanguage = async wanted => {
+  const name = Object.hasOwn(languages, wanted) ? wanted : 'en'
+  const [common, own] = await Promise.all([
+    import(`./languages/${name}.js`),
+    import(new URL(`${face}/languages/${name}.js`, document.baseURI).href),
+  ])
+  texts = { ...common.default, ...own.default }
+  language = name
+  document.documentElement.lang = name
+  localStorage.setItem('courier.language', name)
+}
+
+/** Returns the language chosen before, or else the browser's. */
+export const readLanguage = () => localStorage.getItem('courier.language') ?? navigator.language.slice(0, 2)
+
+/** Returns a text with `{name}` filled in. @param {string} key @param {Record<string, unknown>} [values] */
+export const t = (key, values = {}) =>
+  (texts[key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''))
+
+/**
+ * Returns the text of a value that a service names; the name itself if it has none.
+ * @param {string} group
+ * @param {string} name
+ */
+export const named = (group, name) => {
+  const key = `${group}.${name}`
+  return Object.hasOwn(texts, key) ? t(key) : name.replaceAll('_', ' ')
+}
+
+/** @param {string} name of a status */
+export const statusName = name => (Object.hasOwn(statuses, name) && statuses[name][language]) || name
+
+/** @param {number} value */
+export const number = value => value.toLocaleString(locales[language])
+
+/** @param {number | string} amount @param {string} currency */
+export const money = (amount, currency) => {
+  const minimumFractionDigits = Number.isInteger(Number(amount)) ? 0 : 2
+  return `${currency} ${Number(amount).toLocaleString(locales[language], { minimumFractionDigits, maximumFractionDigits: 4 })}`
+}
+
+/** @param {Intl.DateTimeFormatOptions} options */
+const format = options => (/** @type {string} */ iso) =>
+  new Intl.DateTimeFormat(locales[language], { ...options, timeZone: getSession().me?.tenant.time_zone }).format(
+    new Date(iso),
+  )
+
+/** Formats in the time zone of the courier company. */
+export const dateTime = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+export const time = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+
+/** @param {string} iso @param {string} timeZone */
+export const day = (iso, timeZone) =>
+  new Intl.DateTimeFormat(locales[language], { day: 'numeric', month: 'short', timeZone }).format(new Date(iso))
+
+/** Returns minutes since midnight. @param {string} iso @param {string} timeZone */
+export const minuteOfDay = (iso, timeZone) => {
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone })
+  const [hours, minutes] = clock.format(new Date(iso)).split(':').map(Number)
+  return hours * 60 + minutes
+}

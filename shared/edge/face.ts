@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { extname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+
+export interface FaceOptions {
+  /** The folder of its page beside the kit that all share, and the path that it is served at. */
+  readonly face: 'console' | 'desk'
+  readonly path: string
+  /** The address at which browsers reach orders. undefined: this service is orders. */
+  readonly ordersUrl?: string
+}
+
+/**
+ * The policy admits scripts and styles from our files, and requests to the two services; nothing writes HTML into the
+ * page.
+ */
+const writePolicy = (ordersUrl: string | undefined): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' blob:",
+    `connect-src 'self'${ordersUrl ? ` ${new URL(ordersUrl).origin}` : ''}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+
+/** Serves a face of the portal: its page, its files and the kit. */
+export const faceRoutes: FastifyPluginAsync<FaceOptions> = async (app, { face, path: root, ordersUrl }) => {
+  const files = readFaceFiles(face)
+  const headers = {
+    'cache-control': 'no-cache',
+    'content-security-policy': writePolicy(ordersUrl),
+    'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-robots-tag': 'noindex',
+  }
+  const schema = { hide: true }
+
+  const serve = (path: string, request: FastifyRequest, reply: FastifyReply) => {
+    const file = files.get(path)
+    if (!file) return reply.callNotFound()
+    reply.headers(headers).header('etag', file.etag)
+    if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
+    return reply.type(file.type).send(file.bytes)
+  }
+
+  const page = `${face}/index.html`
+  // The router treats both spellings alike; the page's own files are relative to the second.
+  app.get(root, { schema }, async (request, reply) =>
+    request.url.startsWith(`${root}/`) ? serve(page, request, reply) : reply.redirect(`${root.slice(1)}/`),
+  )
+  if (ordersUrl)
+    app.get(`${root}/settings.json`, { schema }, async (_request, reply) =>
+      reply.headers(headers).send({ orders_url: ordersUrl }),
+    )
+  app.get<{ Params: { '*': string } }>(`${root}/*`, { schema }, async (request, reply) =>
+    serve(request.params['*'], request, reply),
+  )
+}
+
+interface FaceFile {
+  readonly type: string
+  readonly etag: string
+  readonly bytes: Buffer
+}
+
+const folder = resolve(import.meta.dirname, '../../portal')
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+/** Preact with its hooks and htm in one module without imports: otherwise the page would need an import map. */
+const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'))
+
+const readFaceFile = (path: string): FaceFile => {
+  const bytes = readFileSync(path)
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  return { type: types[extname(path)] ?? 'application/octet-stream', etag, bytes }
+}
+
+/** Reads the files of a face and of the kit, by their path below its page; the folder's other files are not served. */
+export const readFaceFiles = (face: string): ReadonlyMap<string, FaceFile> => {
+  const paths = globSync(`{${face},kit}/**/*.{html,css,js,svg}`, { cwd: folder })
+  const own = paths.map((path): [string, FaceFile] => [path, readFaceFile(join(folder, path))])
+  return new Map([...own, ['kit/preact.js', readFaceFile(library)]])
+}
