@@ -1,5 +1,6 @@
 import { admitStaff } from '@courier/shared/access/staff.ts'
 import { readAddress } from '@courier/shared/edge/addresses.ts'
+import { faceRoutes } from '@courier/shared/edge/face.ts'
 import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
@@ -63,6 +64,7 @@ export const createOrders = async (options: OrdersOptions) => {
   await app.register(merchants => registerMerchants(merchants, own), { prefix: merchantPrefix })
   await app.register(anyone => registerPublic(anyone, own))
   await app.register(staff => registerStaff(staff, own), { prefix: staffPrefix })
+  await app.register(faceRoutes, { face: 'desk', path: '/desk' })
   await app.register(internalRoutes, own)
   await app.register(staffTokenRoutes, own)
   await app.register(customerActionRoutes, own)

@@ -1,0 +1,90 @@
+// Books an upload in chunks, each with a key. What is sent is stored in the browser first: after a closed tab or a lost connection
+// the same chunks go with the same keys, and orders books none twice.
+import { ApiError } from '../kit/api.js'
+import { getSession } from '../kit/session.js'
+import { chunk, ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
+import { merchant } from './merchant.js'
+
+/**
+ * @typedef {{ key: string, lines: number[], orders: object[], waybills?: string[], errors?: Record<string, string[]> }} Chunk
+ * @typedef {{ id: string, startedAt: number, general: object, chunks: Chunk[] }} Stored
+ */
+
+const keptHours = 23
+
+/** @template Result @param {IDBTransactionMode} mode @param {(store: IDBObjectStore) => IDBRequest<Result>} act @returns {Promise<Result>} */
+const inStore = (mode, act) =>
+  new Promise((resolve, reject) => {
+    const opening = indexedDB.open('courier-desk', 1)
+    opening.onupgradeneeded = () => opening.result.createObjectStore('uploads')
+    opening.onerror = () => reject(opening.error)
+    opening.onsuccess = () => {
+      const transaction = opening.result.transaction('uploads', mode)
+      const request = act(transaction.objectStore('uploads'))
+      transaction.oncomplete = () => {
+        opening.result.close()
+        resolve(request.result)
+      }
+      transaction.onabort = () => reject(transaction.error)
+    }
+  })
+
+/** Uploads are kept by company and merchant: another one at this machine does not see them. */
+const owner = () => `${getSession().tenant} ${getSession().me?.email}`
+
+/** Reads the upload that was begun and not put away. @returns {Promise<Stored | undefined>} */
+export const readUpload = () => inStore('readonly', store => store.get(owner()))
+const writeUpload = (/** @type {Stored} */ upload) => inStore('readwrite', store => store.put(upload, owner()))
+export const putAway = () => inStore('readwrite', store => store.delete(owner()))
+
+/** @param {import('./check-rows.js').Row[]} rows @param {import('./check-rows.js').General} general @returns {Promise<Stored>} */
+export const beginUpload = async (rows, general) => {
+  const id = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
+  const chunks = chunk(rows, ordersAtOnce).map((some, index) => ({
+    key: `desk ${id} ${index}`,
+    lines: some.map(({ line }) => line),
+    orders: some.map(row => toOrder(row, general)),
+  }))
+  const upload = { id, startedAt: Date.now(), general: toGeneral(general), chunks }
+  await writeUpload(upload)
+  return upload
+}
+
+/** Orders remembers keys for a day: later it could no longer tell what was booked. @param {Stored} upload */
+export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000
+
+/** @param {Stored} upload */
+export const countBooked = ({ chunks }) => chunks.reduce((sum, { waybills }) => sum + (waybills?.length ?? 0), 0)
+
+const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
+const triesOfChunk = 6
+
+/** Sends one chunk, again after a failure that may pass. @param {Stored} upload @param {Chunk} part */
+const bookChunk = async ({ general }, part) => {
+  const body = { general_data: general, order_data: part.orders }
+  for (let tries = 1; ; tries++) {
+    const result = await merchant('/order/bulk', { method: 'POST', body, key: part.key }).catch(error => error)
+    if (!(result instanceof Error)) return { waybills: result.data }
+    if (!(result instanceof ApiError)) throw result
+    if (result.status === 422) return { errors: result.errors }
+    if (result.againAfter === 0 || tries === triesOfChunk) throw result
+    await pause(Math.min(result.againAfter, 2 ** tries))
+  }
+}
+
+/**
+ * Books what is not booked yet, one tab at a time. @param {Stored} upload @param {(upload: Stored) => void} onProgress
+ * @param {string} elsewhere what to say when another tab is at it
+ */
+export const book = (upload, onProgress, elsewhere) =>
+  navigator.locks.request(`upload ${owner()}`, { ifAvailable: true }, async lock => {
+    if (!lock) throw new ApiError(elsewhere)
+    const current = (await readUpload()) ?? upload
+    if (current.id !== upload.id) throw new ApiError(elsewhere)
+    for (const part of current.chunks.filter(({ waybills, errors }) => !waybills && !errors)) {
+      Object.assign(part, await bookChunk(current, part))
+      await writeUpload(current)
+      onProgress({ ...current })
+    }
+    return current
+  })

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page, Route } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { root } from '../dev/settings.ts'
+import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
+import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+
+const browser = await launchBrowser(t)
+if (browser) {
+  const orders = await ordersFixture(t)
+  const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
+  const context = await browser.newContext({ viewport: { width: 1280, height: 844 }, acceptDownloads: true })
+  await context.addInitScript(
+    `localStorage.setItem('courier.language', localStorage.getItem('courier.language') ?? 'en')`,
+  )
+  const problems: string[] = []
+  const open = async (): Promise<Page> => {
+    const page = await context.newPage()
+    page.on('pageerror', error => problems.push(error.message))
+    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+    await page.goto(url)
+    await page.getByLabel('Company').fill('demo')
+    await page.getByLabel('E-mail').fill('shop@example.com')
+    await page.getByLabel('Password').fill('lanka-shoes-demo')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Upload', exact: true }).waitFor()
+    return page
+  }
+  const show = async (t: Test, page: Page, screen: string) => {
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
+      if (process.env.SCREENSHOTS)
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/desk-${screen}-${width}.png`, fullPage: true })
+    }
+    await page.setViewportSize({ width: 1280, height: 844 })
+    t.strictSame(await findBarriers(page), [], screen)
+  }
+  const chooseOrigin = async (page: Page) => {
+    await page.getByLabel('Parcels start in').fill('Kotte')
+    await page.locator('#origin-options option').first().waitFor({ state: 'attached' })
+    await page.getByLabel('Parcels start in').fill('Kotte, Colombo')
+    await page.getByLabel('Parcels start in').blur()
+  }
+  const count = async (): Promise<number> => (await orders.rows('select count(*)::int from orders'))[0].count
+  t.teardown(() => context.close())
+
+  t.test("a clerk's day: from a sheet to waybills, one row corrected, one order followed", async t => {
+    const page = await open()
+    const text = readFileSync(join(root, 'examples/sheets/courier-template.csv'), 'utf8')
+    await page.getByRole('textbox', { name: 'Rows' }).fill(text.replace('Rs. 1250', 'free'))
+    await show(t, page, 'paste')
+    await page.getByRole('button', { name: 'Read 4 rows' }).click()
+    await chooseOrigin(page)
+    await show(t, page, 'columns')
+    await page.getByRole('button', { name: 'Check the rows' }).click()
+    await page.locator('strong', { hasText: 'Ready to book: 2.' }).waitFor()
+    await page.getByRole('heading', { name: 'Rows to correct: 1' }).waitFor()
+    await show(t, page, 'checked')
+    t.equal(await count(), 0, 'nothing is made before it is wanted')
+    await page.locator('#row-4-cod').fill('Rs. 1250')
+    await page.getByRole('button', { name: 'Check again' }).click()
+    await page.locator('strong', { hasText: 'Ready to book: 3.' }).waitFor()
+    await page.getByText('They cost 1,').waitFor()
+    await page.getByRole('button', { name: 'Book 3 parcels' }).click()
+    await page.locator('strong', { hasText: '3 of 3 parcels are booked.' }).waitFor()
+    await show(t, page, 'booked')
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Labels (PDF)' }).click()
+    t.equal((await download).suggestedFilename(), 'labels-1.pdf')
+    const rows = await orders.rows(
+      'select waybill_number, order_no, cod, customer_secondary_phone from orders order by order_no',
+    )
+    t.match(rows, [
+      { order_no: 'LS-2001', cod: 4500 },
+      { order_no: 'LS-2002', cod: 0 },
+      { order_no: 'LS-2003', cod: 1250 },
+    ])
+    await page.getByRole('button', { name: 'Upload more' }).click()
+    await page.getByRole('textbox', { name: 'Rows' }).waitFor()
+
+    const [{ waybill_number: waybill }] = rows
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = '${waybill}'`)
+    t.equal((await orders.move([waybill], 'key_15', { reason_code: 'not_home' })).status, 200)
+    await page.getByRole('link', { name: 'Failed deliveries' }).click()
+    await page.getByRole('button', { name: 'Decide' }).click()
+    await page.getByLabel('Note for the rider').fill('Ring twice')
+    await page.getByRole('button', { name: 'Save the instruction' }).click()
+    await page.getByText('Ring twice').waitFor()
+    await show(t, page, 'failures')
+    await page.getByRole('link', { name: 'Orders', exact: true }).click()
+    await page.getByRole('link', { name: waybill }).click()
+    await page.getByRole('heading', { name: 'Failed attempts: 1' }).waitFor()
+    await show(t, page, 'parcel')
+    await page.getByRole('link', { name: 'Money' }).click()
+    await page.getByText('Payable now').waitFor()
+    await show(t, page, 'money')
+    for (const language of ['si', 'ta']) {
+      await page.getByRole('combobox').first().selectOption(language)
+      await page.goto(`${url}#/orders`)
+      await page.getByRole('link', { name: waybill }).waitFor()
+      await show(t, page, `orders-${language}`)
+    }
+    await page.getByRole('combobox').first().selectOption('en')
+    t.strictSame(
+      problems.filter(problem => !problem.includes('422')),
+      [],
+    )
+    await page.close()
+  })
+
+  t.test('10,000 rows go on after a lost response and a closed tab, and none is booked twice', async t => {
+    const before = await count()
+    const lines = Array.from(
+      { length: 10_000 },
+      (_, n) => `B-${n},Nimali Perera,12 Temple Road,Galle,07${10_000_000 + n},100`,
+    )
+    const page = await open()
+    await page.getByLabel('File (CSV or TSV)').setInputFiles({
+      ...{ name: 'rows.csv', mimeType: 'text/csv' },
+      buffer: Buffer.from(['Order no,Name,Address,City,Phone,COD', ...lines].join('\n')),
+    })
+    await page.getByRole('button', { name: 'Read 10,001 rows' }).click()
+    await page.getByRole('button', { name: 'Check the rows' }).click()
+    await page.locator('strong', { hasText: 'Ready to book: 10,000.' }).waitFor({ timeout: 60_000 })
+    let requests = 0
+    const closed = Promise.withResolvers<void>()
+    await page.route('**/order/bulk', async (route: Route) => {
+      const response = await route.fetch()
+      requests++
+      // The service has booked these: first the response is lost, then the tab is closed.
+      if (requests === 2) return route.abort()
+      if (requests === 5) return closed.resolve()
+      await route.fulfill({ response })
+    })
+    await page.getByRole('button', { name: 'Book 10,000 parcels' }).click()
+    await closed.promise
+    await page.close()
+    t.equal((await count()) - before, 2_000, 'four chunks, one of them sent twice')
+
+    const again = await open()
+    await again.locator('strong', { hasText: '10,000 of 10,000 parcels are booked.' }).waitFor({ timeout: 60_000 })
+    t.equal((await count()) - before, 10_000)
+    t.strictSame(
+      await orders.rows(`select count(distinct order_no)::int as different from orders where order_no like 'B-%'`),
+      [{ different: 10_000 }],
+    )
+    const other = await open()
+    await other.locator('strong', { hasText: '10,000 of 10,000 parcels are booked.' }).waitFor()
+    await other.getByRole('button', { name: 'Upload more' }).click()
+    await other.getByRole('textbox', { name: 'Rows' }).waitFor()
+  })
+}
