@@ -48,6 +48,7 @@ orders      ${orders}   try it: ${orders}/docs
 notifier    ${notifier}   try it: ${notifier}/docs
 simulator   ${simulator}   the customers' phones
 console     ${notifier}/portal/   company demo, and the login below
+desk        ${orders}/desk/   company demo, and the merchant's login
 merchant    ${email}   password ${password}
 token       ${merchant.token}
 staff       ${staff.token}   of orders
