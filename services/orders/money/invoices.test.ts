@@ -206,6 +206,8 @@ t.test('invoices', async t => {
     await refused({ all: true, until: 'soon' }, 'until')
     t.equal((await post('/invoice', { merchant_id: 999_999, until: today })).status, 404)
     t.equal((await step('MI-9999', 'submit')).status, 404)
+    for (const odd of ['%00', '%F0%9F%9A%9A', '%20'])
+      t.strictSame([(await step(odd, 'submit')).status, (await get(`/invoice/${odd}`)).status], [404, 404], odd)
     t.equal((await staffGet('/invoice?state=lost')).status, 422)
   })
 })

@@ -74,6 +74,9 @@ const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, 
   and (invoice_no = $2 or invoice_ref_no = $2) and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
   limit 1`
 
+/** Masks make printable ASCII. Postgres refuses some other text. */
+const isNumber = /^[\x21-\x7e]{1,100}$/
+
 /** Finds an invoice by one of its numbers; of a merchant only its own, from submitted on. */
 export const findInvoice = async (
   tx: Tx,
@@ -81,6 +84,7 @@ export const findInvoice = async (
   number: string,
   { merchantId = null, lock = false }: { merchantId?: string | null; lock?: boolean } = {},
 ): Promise<InvoiceRow | undefined> => {
+  if (!isNumber.test(number)) return undefined
   const text = lock ? `${findSql} for no key update of invoices` : findSql
   const { rows } = await tx.client.query<InvoiceRow>(text, [tenant, number, merchantId])
   return rows[0]
