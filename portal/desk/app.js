@@ -5,6 +5,7 @@ import { changeSession, getSession, useSession } from '../kit/session.js'
 import { SignIn } from '../kit/sign-in.js'
 import { instead } from '../kit/ui.js'
 import { merchant } from './merchant.js'
+import { Book } from './screens/book.js'
 import { Failures } from './screens/failures.js'
 import { Money } from './screens/money.js'
 import { Orders } from './screens/orders.js'
@@ -14,6 +15,7 @@ import { Upload } from './screens/upload.js'
 /** Screens by the first part of the address after `#/`. `isHidden` keeps one out of the menu. */
 const screens = {
   upload: { Screen: Upload },
+  book: { Screen: Book },
   orders: { Screen: Orders },
   parcel: { Screen: Parcel, isHidden: true },
   failures: { Screen: Failures },

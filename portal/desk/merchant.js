@@ -1,5 +1,6 @@
 // The merchant's own operations, and the choices that forms offer.
 import { orders, withQuery } from '../kit/api.js'
+import { getSession } from '../kit/session.js'
 
 /** @param {string} path such as /order @param {import('../kit/api.js').Options} [options] */
 export const merchant = (path, options = {}) => orders(`/api/public/merchant${path}`, options)
@@ -15,3 +16,9 @@ export const findCities = async ({ id, name = '' }, signal) => {
 /** @param {AbortSignal} signal */
 export const readBusinesses = async signal =>
   (await merchant('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({ id: String(id), label: name }))
+
+/** What this browser remembers for the merchant: the fields of headings, the business, the origin, the usual weight. */
+const remembered = () => `courier.desk ${getSession().tenant} ${getSession().me?.email}`
+export const recall = () => JSON.parse(localStorage.getItem(remembered()) ?? '{}')
+export const remember = (/** @type {object} */ values) =>
+  localStorage.setItem(remembered(), JSON.stringify({ ...recall(), ...values }))

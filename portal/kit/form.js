@@ -73,15 +73,27 @@ export const usePost = () => {
 
 /**
  * A form whose `fields` are `{ name, label }` and other props of a `Control`. `send` gets the entered values, and those
- * of `start` for fields that were left alone.
+ * of `start` for fields that were left alone. `onEnter` gets the entered values at each change.
  */
-export const Form = ({ id, fields, start = {}, submit, send, children = undefined }) => {
+export const Form = ({
+  id,
+  fields,
+  start = {},
+  submit,
+  send,
+  onEnter = /** @type {any} */ (undefined),
+  children = undefined,
+}) => {
   const [entered, setEntered] = useState({})
   const action = useAction(async () => {
     await send(entered)
     setEntered({})
   })
-  const enter = name => (/** @type {string} */ value) => setEntered(last => ({ ...last, [name]: value }))
+  const enter = name => (/** @type {string} */ value) => {
+    const next = { ...entered, [name]: value }
+    setEntered(next)
+    onEnter?.(next)
+  }
   return html`<form class="stack" onSubmit=${instead(() => action.run())}>
     <div class="fields">${fields.map(
       ({ name, ...field }) => html`<${Control} key=${name} ...${field} id=${`${id}-${name}`}

@@ -83,4 +83,11 @@ export default {
   'money.rejected': 'Rejected',
   'money.deposited': 'Paid',
   'money.cancelled': 'Cancelled',
+  'menu.book': 'Book a parcel',
+  'book.price': 'Charge: {sum}',
+  'book.submit': 'Book the parcel',
+  'book.done': 'The parcel is booked:',
+  'parcel.edit': 'Change',
+  'parcel.save': 'Save the change',
+  'parcel.close': 'Close',
 }

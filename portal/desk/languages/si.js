@@ -82,4 +82,11 @@ export default {
   'money.rejected': 'ප්‍රතික්ෂේප',
   'money.deposited': 'ගෙවා ඇත',
   'money.cancelled': 'අවලංගු',
+  'menu.book': 'පාර්සලයක් ඇණවුම් කරන්න',
+  'book.price': 'ගාස්තුව: {sum}',
+  'book.submit': 'පාර්සලය ඇණවුම් කරන්න',
+  'book.done': 'පාර්සලය ඇණවුම් විය:',
+  'parcel.edit': 'වෙනස් කරන්න',
+  'parcel.save': 'වෙනස සුරකින්න',
+  'parcel.close': 'වසන්න',
 }

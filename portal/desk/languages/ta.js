@@ -82,4 +82,11 @@ export default {
   'money.rejected': 'நிராகரிக்கப்பட்டது',
   'money.deposited': 'செலுத்தப்பட்டது',
   'money.cancelled': 'ரத்து',
+  'menu.book': 'பார்சலைப் பதிவு செய்',
+  'book.price': 'கட்டணம்: {sum}',
+  'book.submit': 'பார்சலைப் பதிவு செய்',
+  'book.done': 'பார்சல் பதிவானது:',
+  'parcel.edit': 'மாற்று',
+  'parcel.save': 'மாற்றத்தைச் சேமி',
+  'parcel.close': 'மூடு',
 }

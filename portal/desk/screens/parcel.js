@@ -1,9 +1,9 @@
 import { Instructions } from '../../kit/failures.js'
-import { usePost } from '../../kit/form.js'
+import { Form, usePost } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
-import { html } from '../../kit/preact.js'
-import { Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../../kit/ui.js'
-import { merchant } from '../merchant.js'
+import { html, useState } from '../../kit/preact.js'
+import { announced, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../../kit/ui.js'
+import { findCities, merchant } from '../merchant.js'
 
 const Details = ({ order }) => {
   const rows = {
@@ -37,6 +37,31 @@ const Moves = ({ order, onDone }) => {
   return html`<div class="row">${key === 'key_1' && button('confirm')}${button('cancel')}</div><${ErrorText} error=${move.error} />`
 }
 
+const editable = ['key_1', 'key_2', 'key_4', 'key_5']
+const editFields = () => [
+  { name: 'customer_name', label: t('field.customer_name'), maxlength: 255 },
+  { name: 'customer_phone', label: t('field.customer_phone'), type: 'tel', maxlength: 50 },
+  { name: 'customer_address', label: t('field.customer_address'), maxlength: 1000 },
+  { name: 'destination_city_id', label: t('field.destination'), find: findCities },
+  { name: 'cod', label: t('field.cod'), inputmode: 'numeric', maxlength: 40 },
+  { name: 'weight', label: `${t('field.weight')} (kg)`, inputmode: 'decimal', maxlength: 40 },
+  { name: 'description', label: t('field.description'), maxlength: 1000 },
+]
+
+/** Changes an order before its pickup, as it is shown: somebody else's change in between is a refusal. */
+const Edit = ({ order, path, onDone }) => {
+  const [isOpen, setIsOpen] = useState(false)
+  if (!editable.includes(order.data.status.key)) return null
+  if (!isOpen) return html`<div class="row"><${Button} onClick=${() => setIsOpen(true)}>${t('parcel.edit')}<//></div>`
+  const send = async (/** @type {Record<string, string>} */ body) => {
+    await announced(merchant(path, { method: 'PATCH', body, ifMatch: order.etag }))
+    setIsOpen(false)
+    onDone()
+  }
+  return html`<${Form} id="edit" fields=${editFields()} start=${order.data} submit=${t('parcel.save')} send=${send}>
+    <${Button} onClick=${() => setIsOpen(false)}>${t('parcel.close')}<//><//>`
+}
+
 /** One parcel with its timeline. */
 export const Parcel = ({ param: waybill }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
@@ -47,7 +72,7 @@ export const Parcel = ({ param: waybill }) => {
     <${ErrorText} error=${label.error} />
     <${Live} of=${order} lines=${9}>${({ data }) => html`<div class="parcel">
       <div class="stack"><${Panel} title=${t('parcel')} aside=${html`<${Badge}>${statusName(data.status.name)}<//>`}>
-        <${Details} order=${data} /><${Moves} order=${data} onDone=${order.reload} /><//></div>
+        <${Details} order=${data} /><${Edit} order=${order.data} path=${path} onDone=${order.reload} /><${Moves} order=${data} onDone=${order.reload} /><//></div>
       <div class="stack">
         <${Instructions} order=${data} path=${`/api/public/merchant${path}`} onDone=${order.reload} />
         <${Panel} title=${t('parcel.timeline')}><ol class="timeline">${data.timeline.map(

@@ -4,18 +4,13 @@ import { html, useEffect, useState } from '../../kit/preact.js'
 import { announce, Button, ErrorText, Field, Live, Panel, saveFile, useAction, useLive } from '../../kit/ui.js'
 import { beginUpload, book, countBooked, isTooOld, putAway, readUpload } from '../book-rows.js'
 import { checkRows, chunk, ordersAtOnce } from '../check-rows.js'
-import { findCities, merchant, readBusinesses } from '../merchant.js'
+import { findCities, merchant, readBusinesses, recall, remember } from '../merchant.js'
 import { columns, guessColumns, parseSheet, writeCsv } from '../read-sheet.js'
 
 /** @typedef {import('../check-rows.js').Row} Row */
 
 const maxRows = 10_000
 const shownRows = 50
-const remembered = 'courier.desk.upload'
-const recall = () => JSON.parse(localStorage.getItem(remembered) ?? '{}')
-const remember = (/** @type {object} */ values) =>
-  localStorage.setItem(remembered, JSON.stringify({ ...recall(), ...values }))
-
 const Paste = ({ onRows }) => {
   const [text, setText] = useState('')
   const read = async (/** @type {any} */ event) => setText(await event.target.files[0]?.text())
