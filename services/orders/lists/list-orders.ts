@@ -1,8 +1,10 @@
 import type { DateOrTime } from '@courier/shared/lists/dates.ts'
+import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/outcomes.ts'
 import { type OrderRow, orderColumnsSql } from '../tracking/read-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
+import { maxSearched, searchSql } from './search.ts'
 
 /** An order's position in a list, newest first; it never changes. */
 export interface Position {
@@ -31,7 +33,7 @@ export const selectOrders = (tenant: string, filter: OrderFilter, { after, offse
   const values = new Values(tenant)
   const conditions = writeConditions(filter, values, after)
   const text = `
-    ${hits(filter, conditions)}
+    ${hits(filter, conditions, values)}
     select ${orderColumnsSql} from hit order by hit.created_at desc, waybill_number desc
     limit ${values.add(limit)}::bigint offset ${values.add(offset)}::bigint`
   return { text, values: values.all }
@@ -48,7 +50,7 @@ export const countOrders = async (
   const values = new Values(tenant)
   const conditions = writeConditions(filter, values, after)
   const text = `
-    ${hits(filter, conditions)}
+    ${hits(filter, conditions, values)}
     select count(*)::integer as count from (select from hit limit ${values.add(most)}) counted`
   return (await tx.client.query(text, values.all)).rows[0].count
 }
@@ -57,10 +59,29 @@ export const countOrders = async (
  * Selects the matching orders. Orders filtered by number, phone or day of an outcome are few and materialized first: the
  * planner may otherwise scan all orders by age.
  */
-const hits = (filter: OrderFilter, conditions: readonly string[]): string => {
-  const { waybill_number, order_no, phone, delivered_on, failed_on } = filter
+const hits = (filter: OrderFilter, conditions: readonly string[], values: Values): string => {
+  const { waybill_number, order_no, phone, delivered_on, failed_on, search, phone_parts = [] } = filter
   const isNarrow = [waybill_number, order_no, phone, delivered_on, failed_on].some(value => value !== undefined)
-  return `with hit as ${isNarrow ? '' : 'not'} materialized (select * from orders where ${conditions.join(' and ')})`
+  const matching = `select * from orders where ${conditions.join(' and ')}`
+  const parts = phone_parts.map(part => `%${part}%`)
+  const found = search === undefined ? matching : searchSql(matching, values.add(search), values.add(parts))
+  return `with hit as ${isNarrow ? '' : 'not'} materialized (${found})`
+}
+
+/** Finds where a search of the filter's orders stops; undefined: it reads all of them. */
+export const findSearchEnd = async (
+  tx: Tx,
+  tenant: string,
+  filter: OrderFilter,
+  after: Position | undefined,
+): Promise<Position | undefined> => {
+  const values = new Values(tenant)
+  const text = `
+    select ${isoTime('created_at')} as "createdAt", waybill_number as waybill
+    from orders where ${writeConditions(filter, values, after).join(' and ')}
+    order by orders.created_at desc, waybill_number desc limit 2 offset ${maxSearched - 1}`
+  const { rows } = await tx.client.query<Position>(text, values.all)
+  return rows.length > 1 ? rows[0] : undefined
 }
 
 /** The parameters of a statement; `add` returns a placeholder. $1 is the tenant. */
@@ -77,8 +98,8 @@ class Values {
   }
 }
 
-/** Ranges, and the class that `status_keys` replaces. */
-type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class'
+/** Ranges, the class that `status_keys` replaces, and what no index serves. */
+type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'search' | 'phone_parts'
 
 /**
  * The condition of each filter, on the placeholder of its value. An index of the tenant's orders serves each but that

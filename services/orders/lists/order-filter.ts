@@ -1,4 +1,15 @@
-import { date, dateOrTime, id, matching, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
+import {
+  date,
+  dateOrTime,
+  type Filter,
+  id,
+  matching,
+  oneOf,
+  text,
+  textPattern,
+  type Wanted,
+} from '@courier/shared/lists/filters.ts'
+import { Type } from '@sinclair/typebox'
 import { statusClasses } from '../statuses/statuses.ts'
 
 const phone = {
@@ -6,6 +17,16 @@ const phone = {
   pattern: '^(\\s*|[ +().-]*[0-9][0-9 +().-]{0,39})$',
   description: "The recipient's phone number in any spelling: the last nine digits count.",
   must: 'be a phone number',
+}
+
+const search: Filter<string> = {
+  schema: Type.String({
+    maxLength: 100,
+    pattern: textPattern,
+    description: "A part of the recipient's name or phone or of the waybill number. Pages by cursor, without a count.",
+    must: 'be text of 3 to 100 characters',
+  }),
+  read: text => (text.length >= 3 ? text : undefined),
 }
 
 /** The filters of a merchant's list. */
@@ -20,6 +41,7 @@ export const merchantFilters = {
   business_id: id('The business that the orders are of.', 'merchant_business_id'),
   origin_city_id: id('The city that the orders leave from.'),
   destination_city_id: id('The city of delivery.'),
+  search,
 }
 
 export const staffFilters = {
@@ -33,4 +55,6 @@ export const staffFilters = {
 export type OrderFilter = Wanted<typeof staffFilters> & {
   /** The keys of `status_class`. */
   readonly status_keys?: readonly string[] | undefined
+  /** What `search` may mean in phone numbers. */
+  readonly phone_parts?: readonly string[] | undefined
 }

@@ -337,6 +337,7 @@ t.test('row-level security leaves every filter its index', async t => {
   const table: [OrderFilter, string, string, Position?][] = [
     [{}, 'orders_by_age', 'ROW(created_at', after],
     [{ merchant_id: '999' }, 'orders_of_merchant', 'merchant_id = '],
+    [{ merchant_id: '999', search: 'perera', phone_parts: ['077'] }, 'orders_of_merchant', 'merchant_id = '],
     [{ status: 'key_21' }, 'orders_by_status', 'status_key = '],
     [{ destination_city_id: '999' }, 'orders_by_city', 'destination_city_id = '],
     [{ order_no: '77' }, 'orders_by_order_no', 'order_no = '],

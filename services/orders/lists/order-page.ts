@@ -18,8 +18,9 @@ import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { exampleOrder, OrderView, toOrder } from '../tracking/order-view.ts'
 import { viewOrders } from '../tracking/read-orders.ts'
-import { countOrders, listOrders, maxCounted, type Position } from './list-orders.ts'
+import { countOrders, findSearchEnd, listOrders, maxCounted, type Position } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
+import { maxSearched } from './search.ts'
 
 /** The query fields of a list of orders besides its filters. */
 export const orderPageFields = {
@@ -42,6 +43,11 @@ export const OrderPage = Type.Object(
         path,
         per_page,
         next_cursor: Link,
+        searched_to: Type.Optional(
+          Type.Union([Type.String(), Type.Null()], {
+            description: `Of a search. A time: it stopped after ${maxSearched} orders, and next_cursor continues there.`,
+          }),
+        ),
       }),
     ),
   },
@@ -67,14 +73,17 @@ export interface WantedOrders {
   readonly page: WantedPage | undefined
 }
 
-/** Throws for an invalid cursor, and for pages beyond the counted ones. */
-export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>): WantedOrders => {
+/** Throws for an invalid cursor, for pages beyond the counted ones, and for pages of a search by number. */
+export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>, isSearch: boolean): WantedOrders => {
   const [createdAt, waybill] = cursors.read(query).after
   const after = createdAt && waybill ? { createdAt, waybill } : undefined
   const page = wantedPage(query)
   if (!after && page && page.offset >= maxCounted) throw invalid({ page: [tooFar] })
+  if (isSearch && (!page || (!after && page.offset > 0))) throw invalid({ [page ? 'page' : 'noPagination']: [notSearched] })
   return { after, page }
 }
+
+const notSearched = 'A search is read by pages with a cursor: go on with the next_cursor of a page.'
 
 const tooFar = `The page field must lie within the first ${maxCounted} orders. Go on with the next_cursor of a page.`
 
@@ -106,16 +115,20 @@ export const createOrderPages = ({ pool, catalogues }: { pool: pg.Pool; catalogu
     after: Position | undefined,
   ): Promise<Static<typeof OrderPage>> => {
     const { perPage } = page
-    const [rows, total] = await inTenant(pool, tenant, (tx: Tx) =>
-      Promise.all([
+    const isSearch = filter.search !== undefined
+    const [rows, total, end] = await inTenant(pool, tenant, async (tx: Tx) => {
+      const [rows, total] = await Promise.all([
         // One row more than the page holds shows whether another page follows.
         listOrders(tx, tenant, filter, { after, offset: after ? 0 : page.offset, limit: perPage + 1 }),
-        after ? 0 : count(tx, tenant, filter),
-      ]),
-    )
+        after || isSearch ? 0 : count(tx, tenant, filter),
+      ])
+      const isWhole = !isSearch || rows.length > perPage
+      return [rows, total, isWhole ? undefined : await findSearchEnd(tx, tenant, filter, after)] as const
+    })
     const orders = await viewOrders(catalogues, tenant, rows, toOrder)
-    const { data, next_cursor } = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
-    if (!after) {
+    const { data, ...found } = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
+    const next_cursor = end ? cursors.write([end.createdAt, end.waybill]) : found.next_cursor
+    if (!after && !isSearch) {
       const { meta, ...rest } = toPage(address, page, data, total)
       return { ...rest, meta: { ...meta, next_cursor } }
     }
@@ -124,7 +137,7 @@ export const createOrderPages = ({ pool, catalogues }: { pool: pg.Pool; catalogu
     return {
       data,
       links: { first: null, last: null, prev: null, next },
-      meta: { path, per_page: perPage, next_cursor },
+      meta: { path, per_page: perPage, next_cursor, ...(isSearch && { searched_to: end?.createdAt ?? null }) },
     }
   }
 }

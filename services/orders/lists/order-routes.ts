@@ -27,6 +27,7 @@ import {
 import type { FindOrder, TrackedOrder } from '../tracking/read-orders.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { createOrderPages, OrderPage, orderPageFields, wantedOrders } from './order-page.ts'
+import { listPhoneParts } from './search.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
 
 interface OrderRoutesOptions {
@@ -145,11 +146,11 @@ const addList = (
     { schema, serializerCompiler },
     async (request, reply) => {
       const { query } = request
-      const { after, page } = wantedOrders(query)
       const { tenant, merchantId } = readScope(request as FastifyRequest)
       const own = merchantId === null ? {} : { merchant_id: merchantId }
       const given: OrderFilter = { ...Query.read(query), ...own }
-      const filter = await resolveStatus(catalogues, tenant, given, Query.fieldOf(query, 'status'))
+      const { after, page } = wantedOrders(query, given.search !== undefined)
+      const filter = await resolveFilter(catalogues, tenant, given, Query.fieldOf(query, 'status'))
       if (page) return readPage(request as FastifyRequest, tenant, filter, page, after)
       const caller = merchantId === null ? `staff ${request.staff.name}` : `merchant ${merchantId}`
       const json = await openWholeList(`${tenant} ${caller}`, tenant, filter, after)
@@ -161,19 +162,23 @@ const addList = (
   )
 }
 
-/** Adds the keys of `status_class`. Throws for a status that the tenant does not have. */
-const resolveStatus = async (
+/** Adds the keys of `status_class` and the phones of `search`. Throws for a status that the tenant does not have. */
+const resolveFilter = async (
   catalogues: Catalogues,
   tenant: string,
   filter: OrderFilter,
   field: string,
 ): Promise<OrderFilter> => {
-  const { status, status_class } = filter
-  if (status === undefined && status_class === undefined) return filter
-  const { statuses } = await catalogues.fresh(tenant)
+  const { status, status_class, search } = filter
+  if (status === undefined && status_class === undefined && search === undefined) return filter
+  const { statuses, country } = await catalogues.fresh(tenant)
   if (status !== undefined && !statuses.has(status)) {
     const known = [...statuses.values()].map(status => `${status.key} ${status.name}`).join(', ')
     throw invalid({ [field]: [`The selected status is invalid. The statuses are ${known}.`] })
   }
-  return { ...filter, status_keys: status_class && keysOfClass(statuses, status_class) }
+  return {
+    ...filter,
+    status_keys: status_class && keysOfClass(statuses, status_class),
+    phone_parts: search === undefined ? undefined : listPhoneParts(search, country),
+  }
 }

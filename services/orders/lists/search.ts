@@ -1,0 +1,24 @@
+import { type CountryCode, getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js'
+import { readDigits } from '../tracking/mask.ts'
+
+/** The most orders that a request reads: names have no index, which would cost each booking more than searches are worth. */
+export const maxSearched = 20_000
+
+/** The parts, as `customer_phone` has them without blanks, that a typed part of a phone number may mean; empty for other text. */
+export const listPhoneParts = (text: string, country: string): string[] => {
+  const typed = readDigits(text)
+  if (/[^\d +().-]/.test(text) || typed.length < 3) return []
+  if (typed.length >= 9) return [typed.slice(-9)]
+  const code = isSupportedCountry(country) ? getCountryCallingCode(country as CountryCode) : ''
+  const digits = typed.replace(/^00/, '')
+  const national = digits.startsWith(code) ? digits.slice(code.length) : ''
+  if (code && digits.startsWith('0')) return [digits, code + digits.slice(1)]
+  return code && national.length >= 2 ? [digits, `0${national}`] : [digits]
+}
+
+/** Selects the orders with a text in name or waybill number, or with a part of a phone number, among the newest of `from`. */
+export const searchSql = (from: string, text: string, phoneParts: string): string => `
+  select * from (${from} order by created_at desc, waybill_number desc limit ${maxSearched}) newest
+  where strpos(lower(customer_name collate "pg_c_utf8"), lower(${text}::text collate "pg_c_utf8")) > 0
+    or strpos(lower(waybill_number), lower(${text}::text collate "C")) > 0
+    or translate(customer_phone, ' +-().', '') like any(${phoneParts}::text[])`
