@@ -79,7 +79,8 @@ export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>, isS
   const after = createdAt && waybill ? { createdAt, waybill } : undefined
   const page = wantedPage(query)
   if (!after && page && page.offset >= maxCounted) throw invalid({ page: [tooFar] })
-  if (isSearch && (!page || (!after && page.offset > 0))) throw invalid({ [page ? 'page' : 'noPagination']: [notSearched] })
+  if (isSearch && (!page || (!after && page.offset > 0)))
+    throw invalid({ [page ? 'page' : 'noPagination']: [notSearched] })
   return { after, page }
 }
 
