@@ -40,35 +40,43 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
 }
 
 const classes: Record<ErrorEntry['class'], string> = {
-  retry: 'sent again by the schedule',
-  delay: 'sent again after a delay',
-  permanent: 'failed',
-  hold_template: 'failed; the template is held',
-  pause_channel: 'kept; the channel is paused',
+  retry: 'Sent again, by the schedule',
+  delay: 'Sent again after a delay',
+  permanent: 'Failed',
+  hold_template: 'Failed; the template is held',
+  pause_channel: 'Kept; the channel is paused',
 }
 
 const nameErrorCode = ({ code, lastCode, subcode }: ErrorEntry): string =>
   `${code}${lastCode === undefined ? '' : ` to ${lastCode}`}${subcode === undefined ? '' : ` with subcode ${subcode}`}`
 
-/** Writes docs/merchants/error-codes.md, from the notifier's table. */
-const errorCodesPage = (): string => {
-  const lines = errorTable.map(
-    entry => `| ${nameErrorCode(entry)} | ${classes[entry.class]} | ${entry.meaning} | ${entry.advice} |`,
+const listClass = ([errorClass, title]: [string, string]): string => {
+  const byAdvice = Object.entries(
+    Object.groupBy(
+      errorTable.filter(entry => entry.class === errorClass),
+      ({ advice }) => advice,
+    ),
   )
-  return `# Error codes of the messaging API
-
-How the notifier treats each code, in a response or in a webhook. This page is generated from
-\`services/notifier/messaging-api/error-table.ts\` by \`node_modules/.bin/node dev/openapi.ts\`.
-
-| code | what becomes of the message | meaning | what to do |
-|---|---|---|---|
-${lines.join('\n')}
-
-With a code that is not listed, the message is sent again after a 401, 403, 429 or 5xx and after an error marked as transient; three
-responses of 401 or 403 in a row pause the channel. A 408, 502, 504 or 520 and above without a code leaves the message \`unknown\`: a
-gateway may have stopped waiting for an API that accepted it. Anything else fails the message.
-`
+  const blocks = byAdvice.map(([advice, entries = []]) =>
+    [`*${advice}*\n`, ...entries.map(entry => `- ${nameErrorCode(entry)}: ${entry.meaning}`)].join('\n'),
+  )
+  return `## ${title}\n\n${blocks.join('\n\n')}\n`
 }
+
+/** Writes docs/merchants/error-codes.md, from the notifier's table. */
+const errorCodesPage = (): string => `# Error codes of the messaging API
+
+Each heading says how the notifier treats a message with such an error, in a response or a webhook; each line in italics
+says what to do. \`node_modules/.bin/node dev/openapi.ts\` writes this page from
+\`services/notifier/messaging-api/error-table.ts\`.
+
+${Object.entries(classes).map(listClass).join('\n')}
+## Codes that are not listed
+
+The notifier sends the message again after a 401, 403, 429 or 5xx and after an error marked as transient; three responses
+of 401 or 403 in a row pause the channel. A 408, 502, 504 or 520 and above without a code leaves the message \`unknown\`:
+a gateway may have stopped waiting for an API that accepted it. Anything else fails the message.
+`
 
 /** Generates the files that are kept in the repository, from the documents and the table of error codes, by path. */
 export const generatedFiles = async (): Promise<Record<string, string>> => {

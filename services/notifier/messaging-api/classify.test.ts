@@ -11,7 +11,7 @@ const failed = (failure: Partial<Failure>): Failure => ({
   ...failure,
 })
 
-const passing = 'Nothing to do: it is tried again by itself.'
+const passing = 'Nothing to do: the notifier retries.'
 const request = 'Correct the message and send it again.'
 const unlisted: Classification = {
   class: 'permanent',

@@ -82,7 +82,7 @@ const seconds = (delay: Delay, retries: number): number => {
   }
 }
 
-const passing = 'Nothing to do: it is tried again by itself.'
+const passing = 'Nothing to do: the notifier retries.'
 const lookUp = "Look the code up in the API's own list of errors."
 
 /** Classifies a code that is not in the table, or a failure without a code, by the HTTP status. */

@@ -12,7 +12,7 @@ export type ErrorClass = (typeof errorClasses)[number]
  */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
-/** One line of docs/merchants/error-codes.md, which is made of these. */
+/** One line of docs/merchants/error-codes.md, which dev/openapi.ts makes of these. */
 export interface ErrorEntry {
   readonly code: number
   /** The end of a range that starts with `code`. */
@@ -43,18 +43,18 @@ const line = (
   more: Partial<ErrorEntry> = {},
 ): ErrorEntry => ({ code, class: errorClass, meaning, advice, ...more })
 
-const wait = 'Nothing to do: it is tried again by itself.'
-const limited = 'Wait; if it comes often, spread the calls or ask the API for a higher limit.'
+const wait = 'Nothing to do: the notifier retries.'
+const limited = 'Wait; if it comes often, spread the requests or ask the API for a higher limit.'
 const token = 'Store a valid access token for the channel, then run its check.'
 const rights = 'Give the system user full control of app and account with both scopes, then run the check.'
 const account = 'Clear it up in the business suite, then resume the channel.'
 const request = 'Correct the message and send it again.'
-const parameters = 'Sync the templates, give the parameters that this one has and send again.'
+const parameters = 'Sync the templates, fill the parameters that this one has and send again.'
 const template = 'Correct the template in the business suite, wait for its approval and sync the templates.'
 const support = 'Send it again; if it stays, report it to the support of the API.'
 const recipient = 'Reach this person in another way.'
 const number = 'Check that the phone number id is right and its account is assigned to the system user.'
-const registerAgain = 'Register the number again after the wait; every call counts towards 10 in 72 hours.'
+const registerAgain = 'Register the number again after the wait; each request counts towards 10 in 72 hours.'
 const register = 'Register the number, then resume the channel.'
 const verify = 'Verify the number in the manager, then register it.'
 const deregister = 'Deregister the number, then register it again.'
@@ -62,7 +62,7 @@ const less = 'Send less and only what is wanted.'
 const lessMarketing = 'Send this person no marketing messages.'
 const later = 'Send it once more after a day, or not at all.'
 const askAgain = 'Ask the person to send it again.'
-const marketing = 'Send an approved utility template by the ordinary call.'
+const marketing = 'Send an approved utility template by the ordinary request.'
 
 const usage = { delay: 'usage_header', holdsNumber: true } as const
 const perRecipient = { delay: 'powers_of_four', slows: 'recipient' } as const
@@ -77,20 +77,20 @@ export const errorTable: readonly ErrorEntry[] = [
   line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
   line(1, 'retry', 'The request was wrong or the API failed; it does not say which.', support, { maxRetries: 3 }),
   line(2, 'retry', 'The API is down or overloaded.', wait),
-  line(3, 'pause_channel', 'The app lacks the capability or permission for this call.', rights),
-  line(4, 'delay', 'The app has made too many calls.', limited, usage),
+  line(3, 'pause_channel', 'The app lacks the capability or permission for this request.', rights),
+  line(4, 'delay', 'The app has sent too many requests.', limited, usage),
   line(10, 'pause_channel', 'A permission was not granted or was taken away.', rights),
-  line(17, 'delay', 'The system user has made too many calls.', limited, usage),
+  line(17, 'delay', 'The system user has sent too many requests.', limited, usage),
   line(33, 'pause_channel', 'The sending number was deleted.', 'Add a number to the account and set up its channel.'),
   line(100, 'permanent', 'A parameter is unknown, misspelled, too long or of the wrong form.', request),
   line(100, 'pause_channel', 'The number does not exist, or the token may not use it.', number, { subcode: 33 }),
-  line(104, 'pause_channel', 'The call came without an access token.', token),
+  line(104, 'pause_channel', 'The request came without an access token.', token),
   line(190, 'pause_channel', 'The access token is expired, invalid or revoked.', token),
   line(200, 'pause_channel', 'The token has no permission for this account.', rights, { lastCode: 299 }),
   line(368, 'pause_channel', 'The account is restricted or disabled for breaking the policy.', account),
   line(803, 'pause_channel', 'The number or account was not found.', number),
-  line(80007, 'delay', 'The account has made too many calls.', limited, usage),
-  line(80008, 'delay', 'The account has made too many template calls.', limited, usage),
+  line(80007, 'delay', 'The account has sent too many requests.', limited, usage),
+  line(80008, 'delay', 'The account has sent too many requests for templates.', limited, usage),
   line(130403, 'permanent', 'Our own business has blocked this person.', 'Unblock the person, then send it again.'),
   line(130429, 'retry', 'The number sends faster than its throughput allows.', wait, { slows: 'number' }),
   line(130472, 'permanent', 'The person is in an experiment that gets no marketing messages.', recipient),
@@ -114,12 +114,12 @@ export const errorTable: readonly ErrorEntry[] = [
   line(131051, 'permanent', 'This type of message is not supported.', request),
   line(131052, 'permanent', 'The media of an inbound message could not be fetched.', askAgain),
   line(131053, 'permanent', 'Our media could not be fetched.', 'Check that the link works, then send it again.'),
-  line(131055, 'permanent', 'The call is not allowed for this message.', marketing),
+  line(131055, 'permanent', 'The request is not allowed for this message.', marketing),
   line(131056, 'delay', 'Too many messages to this person in a short time.', wait, perRecipient),
   line(131057, 'delay', 'The account is in maintenance for about a minute.', wait, { delay: 60, holdsNumber: true }),
   line(131059, 'retry', 'The cursor of a list has become invalid.', 'Start the sync again from the first page.'),
   line(131062, 'permanent', 'This message needs a phone number as its recipient.', request),
-  line(131063, 'hold_template', 'Marketing templates are switched off for this call.', marketing),
+  line(131063, 'hold_template', 'Marketing templates are switched off for this request.', marketing),
   line(131064, 'pause_channel', 'The account is limited for templates of a wrong category.', template, hours24),
   line(132000, 'hold_template', 'The number of parameters differs from the template.', parameters),
   line(132001, 'hold_template', 'The template is missing in this language or not approved.', parameters),
@@ -141,9 +141,9 @@ export const errorTable: readonly ErrorEntry[] = [
   line(133015, 'delay', 'The number was deleted a moment ago.', registerAgain, { delay: 300 }),
   line(133016, 'delay', 'The number was registered or deregistered 10 times in 72 hours.', registerAgain, hours72),
   line(134011, 'pause_channel', 'The terms for payments are not accepted.', account),
-  line(134100, 'permanent', 'Only marketing messages may go by this call.', marketing),
-  line(134101, 'delay', 'The template is still being copied for this call.', wait, { delay: 600 }),
-  line(134102, 'permanent', 'The template cannot be used by this call.', marketing),
+  line(134100, 'permanent', 'Only marketing messages may go by this request.', marketing),
+  line(134101, 'delay', 'The template is still being copied for this request.', wait, { delay: 600 }),
+  line(134102, 'permanent', 'This request cannot use the template.', marketing),
   line(135000, 'permanent', 'The API refused the parameters and gives no reason.', request),
   line(137000, 'permanent', 'The identity of the person has changed.', 'Have the person confirm the new phone first.'),
   line(2494100, 'delay', 'The number is in maintenance.', wait, { delay: 300, holdsNumber: true }),
