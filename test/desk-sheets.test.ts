@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { openAsBlob, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
 import t from 'tap'
 import { root } from '../dev/settings.ts'
 
 // The types of the page's files are checked with the page.
 const { guessColumns, parseSheet, readNumber, writeCsv } = await import(join(root, 'portal/desk/read-sheet.js'))
+const { readWorkbook } = await import(join(root, 'portal/desk/read-xlsx.js'))
 
 const sheet = (name: string): string[][] => parseSheet(readFileSync(join(root, 'examples/sheets', name), 'utf8'))
 
@@ -54,4 +56,86 @@ t.test('writes rows that it reads again, and no formula', async t => {
     ['=1+1', '', '-5'],
   ]
   t.strictSame(parseSheet(await writeCsv(rows).text()), [rows[0], ["'=1+1", '', '-5']])
+})
+
+t.test(
+  'reads the first visible sheet of a workbook: texts, amounts, days, and phone numbers with the zeros of their format',
+  async t => {
+    const rows: string[][] = await readWorkbook(
+      await openAsBlob(join(root, 'examples/sheets/courier-template.xlsx')),
+      10,
+    )
+    t.strictSame(rows.slice(1), [
+      [
+        ...['LS-3001', 'Nimali Perera', '12 Temple Road, Galle', 'Galle', '770000111', '', '4500', '1.2'],
+        ...['One pair of shoes', '2026-11-24'],
+      ],
+      [
+        ...['LS-3002', 'Ruwan Silva', '7 Lake Road\nKotte', 'Kotte', '0770000112', '110000102', '0', '0.5'],
+        ...['Belt "brown" & black', 'Call first'],
+      ],
+      [
+        ...['LS-3003', 'Chamari Fernando', '3 Beach Road', 'Hikkaduwa', '0770000113', '', 'Rs. 1250', '1'],
+        ...['Sandals', ''],
+      ],
+    ])
+    t.strictSame(guessColumns(rows), guessColumns(sheet('courier-template.csv')))
+  },
+)
+
+/** Packs parts into a ZIP archive, as programs that write workbooks do; nothing reads its check sums. */
+const zip = (parts: Record<string, string | Buffer>): Blob => {
+  const [bodies, entries]: [Buffer[], Buffer[]] = [[], []]
+  let at = 0
+  for (const [name, content] of Object.entries(parts)) {
+    const packed = deflateRawSync(content)
+    const header = Buffer.alloc(30)
+    header.writeUInt16LE(name.length, 26)
+    const entry = Buffer.alloc(46)
+    entry.writeUInt16LE(8, 10)
+    entry.writeUInt32LE(packed.length, 20)
+    entry.writeUInt16LE(name.length, 28)
+    entry.writeUInt32LE(at, 42)
+    bodies.push(header, Buffer.from(name), packed)
+    entries.push(entry, Buffer.from(name))
+    at += header.length + name.length + packed.length
+  }
+  const end = Buffer.alloc(22)
+  end.writeUInt32LE(0x06054b50, 0)
+  end.writeUInt16LE(Object.keys(parts).length, 10)
+  end.writeUInt32LE(at, 16)
+  return new Blob([...bodies, ...entries, end].map(part => new Uint8Array(part)))
+}
+const workbook = (sheetXml: string | Buffer, more: Record<string, string> = {}): Blob =>
+  zip({
+    'xl/workbook.xml': `<workbook><sheets><sheet name='One' r:id='rId7'/></sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': '<Relationships><Relationship Id="rId7" Target="/xl/first.xml"/></Relationships>',
+    'xl/first.xml': sheetXml,
+    ...more,
+  })
+
+t.test('reads what other programs write: prefixed names, texts in cells, cells and rows without a place', async t => {
+  const xml = `<x:worksheet><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>A &amp; B&#x41;_x000A_C</x:t>
+    <x:rPh><x:t>spoken</x:t></x:rPh></x:is></x:c><x:c><x:v>9.4770000101E10</x:v></x:c></x:row><x:row r="9"><x:c r="AB9" t="str">
+    <x:v>far</x:v></x:c></x:row><x:row r="10"><x:c r="A10" s="1"/></x:row></x:sheetData></x:worksheet>`
+  const rows = await readWorkbook(workbook(xml), 10)
+  t.strictSame(rows, [
+    ['A & BA\nC', '94770000101'],
+    [...Array(27).fill(''), 'far'],
+  ])
+})
+
+t.test('refuses what is no workbook and what unpacks to too much, and reads no row beyond the limit', async t => {
+  const row = '<row><c><v>1</v></c></row>'
+  const table: [string, Blob, RegExp][] = [
+    ['no archive', new Blob(['name,phone']), /unreadable/],
+    ['an empty file', new Blob([]), /unreadable/],
+    ['an archive of other things', zip({ 'word/document.xml': '<a/>' }), /unreadable/],
+    ['an archive that is cut short', workbook(row.repeat(50)).slice(0, 300), /unreadable/],
+    ['a sheet of 64 MB in 64 kB', workbook(Buffer.alloc(64_000_000, ' ')), /too_large/],
+    ['a file above the limit', new Blob([new Uint8Array(10_000_001)]), /too_large/],
+    ['more columns than orders have', workbook('<row><c r="XFD1"><v>1</v></c></row>'), /too_large/],
+  ]
+  for (const [name, file, reason] of table) await t.rejects(readWorkbook(file, 10), { message: reason }, name)
+  t.equal((await readWorkbook(workbook(row.repeat(50)), 10)).length, 10)
 })

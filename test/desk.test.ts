@@ -48,6 +48,15 @@ if (browser) {
 
   t.test("a clerk's day: from a sheet to waybills, one row corrected, one order followed", async t => {
     const page = await open()
+    const file = page.getByLabel('File (Excel, CSV or TSV)')
+    await file.setInputFiles({ name: 'broken.xlsx', mimeType: 'application/zip', buffer: Buffer.from('PK') })
+    await page.getByText('This file cannot be read.').waitFor()
+    t.equal(await page.getByRole('button', { name: 'Read 0 rows' }).isDisabled(), true)
+    await file.setInputFiles(join(root, 'examples/sheets/courier-template.xlsx'))
+    await page.getByRole('button', { name: 'Read 4 rows' }).click()
+    t.equal(await page.getByLabel('5. Receiver Phone').inputValue(), 'customer_phone')
+    await page.getByText('770000111').waitFor()
+    await page.getByRole('button', { name: 'Begin again' }).click()
     const text = readFileSync(join(root, 'examples/sheets/courier-template.csv'), 'utf8')
     await page.getByRole('textbox', { name: 'Rows' }).fill(text.replace('Rs. 1250', 'free'))
     await show(t, page, 'paste')
@@ -146,7 +155,7 @@ if (browser) {
       (_, n) => `B-${n},Nimali Perera,12 Temple Road,Galle,07${10_000_000 + n},100`,
     )
     const page = await open()
-    await page.getByLabel('File (CSV or TSV)').setInputFiles({
+    await page.getByLabel('File (Excel, CSV or TSV)').setInputFiles({
       ...{ name: 'rows.csv', mimeType: 'text/csv' },
       buffer: Buffer.from(['Order no,Name,Address,City,Phone,COD', ...lines].join('\n')),
     })

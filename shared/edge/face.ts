@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 export interface FaceOptions {
@@ -47,7 +48,9 @@ export const faceRoutes: FastifyPluginAsync<FaceOptions> = async (app, { face, p
     if (!file) return reply.callNotFound()
     reply.headers(headers).header('etag', file.etag)
     if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
-    return reply.type(file.type).send(file.bytes)
+    reply.type(file.type).header('vary', 'accept-encoding')
+    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(file.bytes)
+    return reply.header('content-encoding', 'gzip').send(file.packed)
   }
 
   const page = `${face}/index.html`
@@ -68,6 +71,7 @@ interface FaceFile {
   readonly type: string
   readonly etag: string
   readonly bytes: Buffer
+  readonly packed: Buffer
 }
 
 const folder = resolve(import.meta.dirname, '../../portal')
@@ -83,8 +87,8 @@ const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'))
 
 const readFaceFile = (path: string): FaceFile => {
   const bytes = readFileSync(path)
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  return { type: types[extname(path)] ?? 'application/octet-stream', etag, bytes }
+  const etag = `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  return { type: types[extname(path)] ?? 'application/octet-stream', etag, bytes, packed: gzipSync(bytes) }
 }
 
 /** Reads the files of a face and of the kit, by their path below its page; the folder's other files are not served. */

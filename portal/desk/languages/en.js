@@ -17,8 +17,10 @@ export default {
   'field.charge': 'Charge',
   'upload.paste': 'Paste rows, or choose a file',
   'upload.hint':
-    'Copy the rows from your sheet, with their headings, or save it as CSV. Up to {max} rows. Nothing is booked before you have seen what was found.',
-  'upload.file': 'File (CSV or TSV)',
+    'Copy the rows from your sheet, with their headings, or choose a file: the first sheet of a workbook is read. Up to {max} rows. Nothing is booked before you have seen what was found.',
+  'upload.file': 'File (Excel, CSV or TSV)',
+  'upload.unreadable': 'This file cannot be read. Save it as .xlsx or CSV, without a password.',
+  'upload.too_large': 'This file is too large. Split it, or save the rows as CSV.',
   'upload.rows': 'Rows',
   'upload.read': 'Read {count} rows',
   'upload.columns': 'What the columns are',

@@ -1,3 +1,4 @@
+import { ApiError } from '../../kit/api.js'
 import { Control } from '../../kit/form.js'
 import { money, number, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
@@ -11,16 +12,35 @@ import { columns, guessColumns, parseSheet, writeCsv } from '../read-sheet.js'
 
 const maxRows = 10_000
 const shownRows = 50
+
+/** Reads the rows of a chosen file; the reader of workbooks is loaded for one. @param {File} file */
+const readFile = async file => {
+  if (!/\.xls\w?$/i.test(file.name)) return parseSheet(await file.text())
+  const { readWorkbook, SheetError } = await import('../read-xlsx.js')
+  return readWorkbook(file, maxRows + 2).catch(error => {
+    throw error instanceof SheetError ? new ApiError(t(`upload.${error.message}`)) : error
+  })
+}
+
 const Paste = ({ onRows }) => {
   const [text, setText] = useState('')
-  const read = async (/** @type {any} */ event) => setText(await event.target.files[0]?.text())
-  const rows = parseSheet(text ?? '')
+  const [rows, setRows] = useState(/** @type {string[][]} */ ([]))
+  const enter = (/** @type {string} */ entered, /** @type {string[][]} */ read) => {
+    setText(entered)
+    setRows(read)
+  }
+  const read = useAction(async (/** @type {File | undefined} */ file) => {
+    enter('', [])
+    if (file) setRows(await readFile(file))
+  })
+  const type = (/** @type {string} */ entered) => enter(entered, parseSheet(entered))
   return html`<${Panel} title=${t('upload.paste')}>
     <p class="soft">${t('upload.hint', { max: number(maxRows) })}</p>
-    <${Field} id="file" label=${t('upload.file')} type="file" accept=".csv,.tsv,.txt,text/csv" onChange=${read} />
+    <${Field} id="file" label=${t('upload.file')} type="file" accept=".xlsx,.xlsm,.csv,.tsv,.txt,text/csv" onChange=${event => read.run(event.target.files[0])} />
+    <${ErrorText} error=${read.error} />
     <label class="field" for="rows"><span>${t('upload.rows')}</span>
-      <textarea id="rows" rows="8" value=${text} onInput=${event => setText(event.target.value)}></textarea></label>
-    <div class="row"><${Button} kind="primary" disabled=${rows.length === 0 || rows.length > maxRows + 1} onClick=${() => onRows(rows)}>
+      <textarea id="rows" rows="8" value=${text} onInput=${event => type(event.target.value)}></textarea></label>
+    <div class="row"><${Button} kind="primary" disabled=${rows.length === 0 || rows.length > maxRows + 1} isBusy=${read.isBusy} onClick=${() => onRows(rows)}>
       ${t('upload.read', { count: number(rows.length) })}<//></div>
   <//>`
 }
