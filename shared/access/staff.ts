@@ -77,10 +77,10 @@ export const admitStaff = (
   requestsPerMinute: number,
 ): void => {
   app.addHook('onRoute', route => {
-    const { operationId = '', response } = route.schema ?? {}
+    const { operationId = '', response, security = [{ token: [] }] } = route.schema ?? {}
     if (!rolesFor(operationId))
       throw new Error(`${route.method} ${route.url}: shared/contract/staff-roles.ts has no roles for ${operationId}`)
-    route.schema = { ...route.schema, response: { ...(response as object), 403: forbidden } }
+    route.schema = { ...route.schema, security, response: { ...(response as object), 403: forbidden } }
   })
   app.addHook('onRequest', requireStaff(findCaller))
   app.addHook('onRequest', limitRequests(new Limit('staff', requestsPerMinute), staffIn))

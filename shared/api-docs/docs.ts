@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import courier from '../../package.json' with { type: 'json' }
 import { errorResponses } from '../errors/errors.ts'
 import { type Audience, listAudiences, serveAudience } from './docs-page.ts'
@@ -37,6 +37,17 @@ interface DocsOptions {
 
 const hidden = { schema: { hide: true } }
 
+/** Lists the statuses of errors that any request of a kind may get; a route's schema names its other ones. */
+const listUsualErrors = ({ security = [], body, querystring }: FastifySchema, method: string | string[]): number[] => {
+  // Any request may be too slow, or its headers or body too large.
+  const statuses = [408, 413, 431]
+  if (security.length === 0) return statuses
+  if (security.some(scheme => 'token' in scheme) || body !== undefined) statuses.push(400)
+  if (method !== 'GET') statuses.push(415)
+  if (body !== undefined || querystring !== undefined) statuses.push(422)
+  return [...statuses, 401, 429, 503]
+}
+
 /** Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try it. */
 export const docs = async (
   app: FastifyInstance,
@@ -67,8 +78,10 @@ export const docs = async (
       schema: {
         ...schema,
         ...(schema?.body !== undefined && { 'x-max-body-bytes': route.bodyLimit ?? app.initialConfig.bodyLimit }),
-        // Any request may be too slow, or its headers or body too large.
-        response: { ...errorResponses(408, 413, 431), ...(schema?.response as object) },
+        response: {
+          ...errorResponses(...listUsualErrors(schema ?? {}, route.method)),
+          ...(schema?.response as object),
+        },
       },
     }),
     transformObject: generated => completeDocument((generated as { openapiObject: object }).openapiObject) as object,

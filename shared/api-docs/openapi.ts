@@ -13,6 +13,7 @@ export interface Schema {
   patternProperties?: Record<string, Schema>
   additionalProperties?: boolean | Schema
   type?: string | undefined
+  required?: string[]
 }
 
 export interface Media {
@@ -113,7 +114,7 @@ const complete = (operation: Operation, components: Components): void => {
   for (const part of [operation.requestBody, ...Object.values(operation.responses)])
     for (const media of Object.values(part?.content ?? {})) {
       if (!media.schema) continue
-      if (media.example === undefined) Object.assign(media, listExamples(media.schema))
+      if (media.example === undefined) Object.assign(media, listExamples(media.schema, media.examples))
       // It is the description of the response or of the body.
       const { description: _, ...schema } = media.schema
       media.schema = components.read(schema)
@@ -153,11 +154,30 @@ const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parame
   return { name, required: required || name === tenantHeader.name }
 }
 
-/** Collects the members of a union by their titles. */
-const listExamples = ({ anyOf = [], examples = [] }: Schema): Pick<Media, 'examples' | 'example'> => {
+/** Collects the members of a union by their titles; else returns the examples given, or makes one. */
+const listExamples = (schema: Schema, given?: Media['examples']): Pick<Media, 'examples' | 'example'> => {
+  const { anyOf = [], examples = [] } = schema
   if (examples.length > 0) return { example: examples[0] }
   const named = anyOf.flatMap(({ title, examples: [value] = [] }) => (value === undefined ? [] : [[title, { value }]]))
-  return named.length > 0 ? { examples: Object.fromEntries(named) } : {}
+  if (named.length > 0) return { examples: Object.fromEntries(named) }
+  return given ? { examples: given } : { example: makeExample(schema) }
+}
+
+const isNullable = ({ anyOf = [] }: Schema): boolean => anyOf.some(({ type }) => type === 'null')
+
+const usualValues: Record<string, unknown> = { boolean: true, integer: 1, number: 1, string: 'text', array: [] }
+
+/** Makes an example of those that fields have; of the others, a text that may be null is null, an optional one left out. */
+const makeExample = (schema: Schema, name = ''): unknown => {
+  const { anyOf: [first] = [], properties, items, type = 'object', required = [] } = schema
+  const [given] = schema.examples ?? (schema.enum as unknown[] | undefined) ?? []
+  if (given !== undefined) return given
+  if (first) return first.properties || !isNullable(schema) ? makeExample(first, name) : null
+  if (items) return items.type === 'string' && !items.examples ? [] : [makeExample(items)]
+  if (type === 'string' && isTime.test(name)) return '2026-02-19T19:06:23.000Z'
+  if (!properties) return usualValues[type] ?? {}
+  const shown = Object.entries(properties).filter(([field, inner]) => required.includes(field) || inner.examples)
+  return Object.fromEntries(shown.map(([field, inner]) => [field, makeExample(inner, field)]))
 }
 
 /** The schemas that others refer to by name. */

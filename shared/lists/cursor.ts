@@ -25,11 +25,11 @@ export const cursorField = Type.Optional(
 
 export const cursorFields = { limit: pageLimit, cursor: cursorField }
 
-/** The response of a list that is paged by cursor. */
+/** The response of a list that is paged by cursor; its example is that of the rows if none is given. */
 export const PageOf = <Row extends TSchema>(
   row: Row,
   title: string,
-  example: Static<Row>,
+  example?: Static<Row>,
   options: ArrayOptions = {},
 ) =>
   Type.Object(
@@ -37,7 +37,7 @@ export const PageOf = <Row extends TSchema>(
       data: Type.Array(row, options),
       next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'null at the end.' }),
     },
-    { title, examples: [{ data: [example], next_cursor: null }] },
+    { title, ...(example !== undefined && { examples: [{ data: [example], next_cursor: null }] }) },
   )
 
 /**

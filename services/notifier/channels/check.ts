@@ -5,6 +5,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
+import { orNull } from '../messaging-api/message-template.ts'
 import { judge } from './health.ts'
 import { own } from './prove.ts'
 import { findChannel, resumeChannel, updateChannel } from './queries.ts'
@@ -16,29 +17,12 @@ export const Checked = Type.Object(
     ok: Type.Boolean({ description: 'Whether the channel can send.' }),
     problems: Type.Array(Type.String(), { description: 'What keeps it from sending, each with its remedy.' }),
     warnings: Type.Array(Type.String(), { description: 'What may keep it from sending later.' }),
-    number: Type.Union([PhoneNumber, Type.Null()]),
-    token: Type.Union([TokenInfo, Type.Null()]),
+    number: orNull(PhoneNumber),
+    token: orNull(TokenInfo),
   },
   { title: 'ChannelCheck' },
 )
 export type Checked = Static<typeof Checked>
-
-export const exampleCheck: Checked = {
-  ok: true,
-  problems: [],
-  warnings: [],
-  number: {
-    display_phone_number: '+94 11 200 0000',
-    verified_name: 'Demo Couriers',
-    status: 'CONNECTED',
-    quality_rating: 'GREEN',
-    code_verification_status: 'VERIFIED',
-    name_status: 'APPROVED',
-    throughput: 'STANDARD',
-    can_send_message: 'AVAILABLE',
-  },
-  token: { is_valid: true, app_id: '670843887433847', expires_at: null, scopes: ['whatsapp_business_messaging'] },
-}
 
 /**
  * Checks a number and its newest token with the API. If nothing prevents it from sending, a paused channel resumes; a

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { oneOf, orNull } from '../messaging-api/message-template.ts'
 
 export const PhoneNumberId = Type.String({ maxLength: 32, pattern: '^[0-9]{1,32}$', must: 'be 1 to 32 digits' })
 
@@ -9,12 +10,10 @@ export const Name = Type.String({
   must: 'be a text of 1 to 255 characters',
 })
 
-export const Plan = Type.Union([Type.Literal('free'), Type.Literal('paid')], {
+export const Plan = oneOf(['free', 'paid'], {
   description: 'free: a send needs an open conversation (docs/merchants/contract.md#session-rule).',
   must: 'be free or paid',
 })
-
-export const WabaId = PhoneNumberId
 
 export const MessagesPerSecond = Type.Integer({ minimum: 1, maximum: 1000, must: 'be a whole number, 1 to 1000' })
 
@@ -39,7 +38,7 @@ export const ChannelBody = Type.Object(
     access_token: Type.Optional(Secret),
     app_secret: Type.Optional(Secret),
     verify_token: Type.Optional(VerifyToken),
-    waba_id: Type.Optional(Type.Union([WabaId, Type.Null()], { must: WabaId.must })),
+    waba_id: Type.Optional(orNull(PhoneNumberId, { must: PhoneNumberId.must })),
     pin: Type.Optional(Pin),
     messages_per_second: Type.Optional(MessagesPerSecond),
   },

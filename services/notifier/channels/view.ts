@@ -1,54 +1,37 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
+import { oneOf, orNull } from '../messaging-api/message-template.ts'
 import { type ChannelRow, findChannel } from './queries.ts'
 
-const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()])
-const Last4 = (description: string) => orNull(Type.String({ description }))
+const Last4 = (description: string, ...examples: string[]) => orNull(Type.String({ description }), { examples })
 
 /** A channel as staff reads it, with at most the last four characters of its secrets. */
 export const Channel = Type.Object(
   {
-    phone_number_id: Type.String(),
-    name: Type.String(),
-    plan: Type.Union([Type.Literal('free'), Type.Literal('paid')]),
+    phone_number_id: Type.String({ examples: ['106540352242922'] }),
+    name: Type.String({ examples: ['Demo Couriers'] }),
+    plan: oneOf(['free', 'paid'], { examples: ['paid'] }),
     default: Type.Boolean(),
-    state: Type.Union([Type.Literal('active'), Type.Literal('paused')]),
+    state: oneOf(['active', 'paused']),
     paused_reason: orNull(Type.String()),
-    access_token_last4: Last4('Empty for one so short that its end gives it away.'),
+    access_token_last4: Last4('Empty for one so short that its end gives it away.', '4f2a'),
     next_access_token_last4: Last4('The newer token of a rotation, until it has worked.'),
-    app_secret_last4: Last4('As with the access token.'),
+    app_secret_last4: Last4('As with the access token.', '9c1e'),
     next_app_secret_last4: Last4('The newer secret of a rotation: webhooks may be signed with either.'),
     proven_at: orNull(
       Type.String({ description: "Since when the number is the tenant's, so that no other receives its webhooks." }),
     ),
     registered_at: orNull(Type.String()),
     checked_at: orNull(Type.String({ description: 'When a check was last green.' })),
-    waba_id: orNull(Type.String({ description: 'The account that owns the templates.' })),
-    messages_per_second: Type.Number(),
+    waba_id: orNull(Type.String({ description: 'The account that owns the templates.' }), {
+      examples: ['102290129340398'],
+    }),
+    messages_per_second: Type.Number({ examples: [80] }),
     webhooks: Type.Boolean({ description: 'Whether it receives webhooks: it has an app secret and a verify token.' }),
   },
   { title: 'Channel' },
 )
 export type Channel = Static<typeof Channel>
-
-export const exampleChannel: Channel = {
-  phone_number_id: '106540352242922',
-  name: 'Demo Couriers',
-  plan: 'paid',
-  default: true,
-  state: 'active',
-  paused_reason: null,
-  access_token_last4: '4f2a',
-  next_access_token_last4: null,
-  app_secret_last4: '9c1e',
-  next_app_secret_last4: null,
-  proven_at: '2026-02-19T19:06:23.000Z',
-  registered_at: '2026-02-19T19:05:00.000Z',
-  checked_at: '2026-02-19T19:06:23.000Z',
-  waba_id: '102290129340398',
-  messages_per_second: 80,
-  webhooks: true,
-}
 
 /** Shows channels of a tenant. */
 export const showChannels = async (tx: Tx, tenant: string, rows: readonly ChannelRow[]): Promise<Channel[]> => {

@@ -1,5 +1,5 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
-import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -13,7 +13,6 @@ import { findConversation, findNumbers, findSettings, type Person, recordInbound
 import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 
 const tags = ['conversations']
-const security = [{ token: [] }]
 
 /** The conversation of a person with one of the tenant's numbers. */
 export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
@@ -24,14 +23,13 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
         tags,
         operationId: 'getConversation',
         summary: 'Whether a conversation is open, and whether the person opted out',
-        security,
         params: Phone,
         querystring: Type.Object({
           channel: Type.Optional(
             Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' }),
           ),
         }),
-        response: { 200: Conversation, ...errorResponses(400, 401, 422, 429, 503) },
+        response: { 200: Conversation },
       },
     },
     async ({ staff, params, query }) =>
@@ -51,10 +49,9 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
           summary,
           description:
             'Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.',
-          security,
           params: Phone,
           body: OptOutBody,
-          response: { 200: Conversation, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
+          response: { 200: Conversation },
         },
       },
       async ({ staff: { tenant, actor }, params: { phone }, body: { channel, scope = 'all', reason } }) => {

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { oneOf, orNull } from '../messaging-api/message-template.ts'
 import { type Conversation as ConversationState, expiresAt, isOpen } from './conversation.ts'
 import { type findOptOuts, optOutScopes } from './opt-outs.ts'
 
@@ -8,10 +9,11 @@ export const Phone = Type.Object({
   phone: Type.String({ maxLength: 40, sentence: noPhone, description: 'Phone number, in any usual spelling.' }),
 })
 
-const Scope = Type.Union(
-  optOutScopes.map(scope => Type.Literal(scope)),
-  { must: 'be all or marketing', description: 'Every message, or marketing messages alone.' },
-)
+const Scope = oneOf(optOutScopes, {
+  must: 'be all or marketing',
+  description: 'Every message, or marketing messages alone.',
+  examples: ['marketing'],
+})
 
 export const OptOutBody = Type.Object(
   {
@@ -22,53 +24,33 @@ export const OptOutBody = Type.Object(
   { title: 'OptOut', additionalProperties: false, examples: [{ scope: 'all', reason: 'Asked by phone.' }] },
 )
 
-const timeOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+const timeOrNull = (description: string, ...examples: string[]) => orNull(Type.String(), { description, examples })
 
 export const Conversation = Type.Object(
   {
     data: Type.Object({
       open: Type.Boolean({ description: 'Whether a message may be sent on plan free now.' }),
-      last_inbound_at: timeOrNull('When the person last wrote.'),
-      expires_at: timeOrNull('24 hours after that.'),
-      opted_out: Type.Boolean({ description: 'Whether the person opted out of every message.' }),
+      last_inbound_at: timeOrNull('When the person last wrote.', '2026-02-19T19:06:23.000Z'),
+      expires_at: timeOrNull('24 hours after that.', '2026-02-20T19:06:23.000Z'),
+      opted_out: Type.Boolean({ description: 'Whether the person opted out of every message.', examples: [false] }),
       marketing_opted_out: Type.Boolean({ description: 'Whether the person opted out of marketing messages.' }),
       opt_outs: Type.Array(
         Type.Object({
-          id: Type.String({ description: 'By which the audit names it.' }),
-          change: Type.Union([Type.Literal('out'), Type.Literal('in')]),
+          id: Type.String({ description: 'By which the audit names it.', examples: ['17'] }),
+          change: oneOf(['out', 'in']),
           scope: Scope,
           at: Type.String(),
-          by: Type.String({ description: 'customer, platform or staff, and the way or the name.' }),
-          reason: Type.Union([Type.String(), Type.Null()]),
+          by: Type.String({
+            description: 'customer, platform or staff, and the way or the name.',
+            examples: ['platform: user_preferences'],
+          }),
+          reason: orNull(Type.String()),
         }),
         { description: 'The newest 20, newest first.' },
       ),
     }),
   },
-  {
-    title: 'Conversation',
-    examples: [
-      {
-        data: {
-          open: true,
-          last_inbound_at: '2026-02-19T19:06:23.000Z',
-          expires_at: '2026-02-20T19:06:23.000Z',
-          opted_out: false,
-          marketing_opted_out: true,
-          opt_outs: [
-            {
-              id: '17',
-              change: 'out',
-              scope: 'marketing',
-              at: '2026-02-18T09:00:00.000Z',
-              by: 'platform: user_preferences',
-              reason: null,
-            },
-          ],
-        },
-      },
-    ],
-  },
+  { title: 'Conversation' },
 )
 
 export const conversationView = (

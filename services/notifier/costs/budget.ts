@@ -4,19 +4,20 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
+import { orNull } from '../messaging-api/message-template.ts'
 import { applyAnnounced, logCategory } from '../templates/category-changes.ts'
 import { reportCosts } from './report.ts'
 
-const textOrNull = Type.Union([Type.String(), Type.Null()])
+const textOrNull = (...examples: string[]) => orNull(Type.String(), { examples })
 
 /** A tenant's budget as last checked; `spent` is of the month `month`, null before the first check. */
 export const Budget = Type.Object({
-  monthly: Type.String(),
-  warn_at_percent: Type.Integer(),
-  month: textOrNull,
-  spent: textOrNull,
-  warned_at: textOrNull,
-  marketing_paused: Type.Boolean(),
+  monthly: Type.String({ examples: ['250'] }),
+  warn_at_percent: Type.Integer({ examples: [80] }),
+  month: textOrNull('2026-02'),
+  spent: textOrNull('1.65'),
+  warned_at: textOrNull(),
+  marketing_paused: Type.Boolean({ examples: [false] }),
 })
 
 const columns = sql`trim_scale(monthly)::text as monthly, warn_at_percent, to_char(month, 'YYYY-MM') as month,

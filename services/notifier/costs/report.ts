@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
+import { orNull } from '../messaging-api/message-template.ts'
 import { tariffJoin } from './queries.ts'
 
 export const costGroups = ['day', 'template', 'merchant', 'category'] as const
@@ -16,26 +17,29 @@ export interface Period {
 const maxGroups = 1000
 const maxUnpriced = 100
 
-const textOrNull = Type.Union([Type.String(), Type.Null()])
+const category = Type.String({ examples: ['utility'] })
 /** messages = paid + free + unknown. */
 const sums = {
-  messages: Type.Integer({ description: 'Delivered messages with pricing.' }),
+  messages: Type.Integer({ description: 'Delivered messages with pricing.', examples: [3] }),
   paid: Type.Integer(),
   free: Type.Integer(),
   unknown: Type.Integer({ description: 'Messages whose price no tariff says: they are not in the amount.' }),
-  amount: Type.String({ description: 'An exact decimal.' }),
+  amount: Type.String({ description: 'An exact decimal.', examples: ['0.0165'] }),
 }
 
 export const CostReport = Type.Object({
   data: Type.Array(
     Type.Object({
-      group: Type.Union([Type.String(), Type.Null()], { description: 'Null: sent by staff; without a template.' }),
+      group: orNull(Type.String(), {
+        description: 'Null: sent by staff; without a template.',
+        examples: ['2026-02-19'],
+      }),
       ...sums,
     }),
     { description: `Days in their order; else most messages first, ${maxGroups} at most.` },
   ),
   total: Type.Object(sums, { description: 'The sums of all groups.' }),
-  without_tariff: Type.Array(Type.Object({ category: Type.String(), country: textOrNull, messages: Type.Integer() }), {
+  without_tariff: Type.Array(Type.Object({ category, country: orNull(Type.String()), messages: Type.Integer() }), {
     description: `What the unknown ones are, most messages first, ${maxUnpriced} at most.`,
   }),
 })

@@ -26,9 +26,7 @@ interface InboxOptions {
   onQueued: () => void
 }
 
-const route = { tags: ['conversations'], security: [{ token: [] }] }
-const failures = errorResponses(400, 401, 422, 429, 503)
-const changeFailures = { ...failures, ...errorResponses(409, 413, 415) }
+const tags = ['conversations']
 
 /** Lists customers' messages, and accepts replies of staff. */
 export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
@@ -36,11 +34,11 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     '/api/conversations',
     {
       schema: {
-        ...route,
+        tags,
         operationId: 'listConversations',
         summary: 'The conversations in which customers wrote, newest first',
         querystring: view.ConversationsQuery.schema,
-        response: { 200: view.ConversationPage, ...failures },
+        response: { 200: view.ConversationPage },
       },
     },
     async ({ staff: { tenant }, query }) => {
@@ -57,12 +55,12 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     '/api/conversations/:phone/messages',
     {
       schema: {
-        ...route,
+        tags,
         operationId: 'listConversationMessages',
         summary: 'What was written in a conversation, by both sides, newest first',
         params: Phone,
         querystring: view.ThreadQuery,
-        response: { 200: view.Thread, ...failures },
+        response: { 200: view.Thread },
       },
     },
     async ({ staff: { tenant }, params: { phone }, query }) =>
@@ -76,12 +74,12 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     {
       ...refusesKeys,
       schema: {
-        ...route,
+        tags,
         operationId: 'readConversation',
         summary: 'Mark messages of a conversation as read',
         params: Phone,
         body: view.ReadBody,
-        response: { 200: view.ReadDone, ...changeFailures },
+        response: { 200: view.ReadDone, ...errorResponses(409) },
       },
     },
     async ({ staff: { tenant }, params: { phone }, body: { up_to, channel } }) =>
@@ -99,13 +97,13 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       // Admits a text whose characters are all escaped.
       bodyLimit: 32_768,
       schema: {
-        ...route,
+        tags,
         operationId: 'replyToConversation',
         summary: 'Send a text while the conversation is open',
         headers: IdempotentHeaders,
         params: Phone,
         body: view.ReplyBody,
-        response: { 202: OneAccepted, ...changeFailures },
+        response: { 202: OneAccepted, ...errorResponses(409) },
       },
     },
     async (request, reply) => {

@@ -99,7 +99,10 @@ export const MessageBodies = (maxMessages: number) =>
   )
 
 export const AcceptedMessage = Type.Object(
-  { id: Type.String(), status: Type.Union([Type.Literal('queued'), Type.Literal('held')]) },
+  {
+    id: Type.String({ examples: ['msg_0198a7c2k4m6p8r0t2v4x6z8a'] }),
+    status: Type.Union([Type.Literal('queued'), Type.Literal('held')]),
+  },
   { title: 'Accepted' },
 )
 export type AcceptedMessage = Static<typeof AcceptedMessage>

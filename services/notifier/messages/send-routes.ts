@@ -10,7 +10,7 @@ import { errorResponses, type HttpError, invalid } from '@courier/shared/errors/
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { maxMessageBytes } from '../messaging-api/message-template.ts'
@@ -21,7 +21,6 @@ import { type Batch, createBatchReader, toBatch } from './batch.ts'
 import { cancelMessage, fillAgain, resendMessage } from './change.ts'
 import { ById, OneMessage, readMessage } from './list-routes.ts'
 import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
-import { exampleMessage } from './view.ts'
 
 interface SendOptions extends WaybillDependencies {
   /** Runs when there are messages to send. */
@@ -32,22 +31,13 @@ interface SendOptions extends WaybillDependencies {
   maxBodyBytes?: number | undefined
 }
 
-const exampleAccepted: AcceptedMessage = { id: exampleMessage.id, status: 'queued' }
-const AcceptedOf = <S extends TSchema>(data: S, title: string, example: { message: string; data: Static<S> }) =>
+const AcceptedOf = <S extends TSchema>(data: S, title: string, message: string) =>
   Type.Object(
-    { message: Type.String(), data },
-    { title, description: 'Committed: it will be sent.', examples: [example] },
+    { message: Type.String({ examples: [message] }), data },
+    { title, description: 'Committed: it will be sent.' },
   )
-export const OneAccepted = AcceptedOf(AcceptedMessage, 'MessageAccepted', {
-  message: 'The message is queued.',
-  data: exampleAccepted,
-})
-const AllAccepted = AcceptedOf(Type.Array(AcceptedMessage), 'MessagesAccepted', {
-  message: '1 messages are queued.',
-  data: [exampleAccepted],
-})
-
-const route = { tags: ['messages'], security: [{ token: [] }] }
+export const OneAccepted = AcceptedOf(AcceptedMessage, 'MessageAccepted', 'The message is queued.')
+const AllAccepted = AcceptedOf(Type.Array(AcceptedMessage), 'MessagesAccepted', '1 messages are queued.')
 
 /** Sends messages, cancels them and sends them again. */
 export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, options) => {
@@ -62,8 +52,8 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
     reply.code(202)
     return messages
   }
-  const post = { ...route, headers: IdempotentHeaders }
-  const failures = errorResponses(400, 401, 409, 413, 415, 422, 429, 503)
+  const tags = ['messages']
+  const post = { tags, headers: IdempotentHeaders }
 
   app.post(
     '/api/messages',
@@ -74,7 +64,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
         operationId: 'sendMessage',
         summary: 'Send a template message',
         body: MessageBody,
-        response: { 202: OneAccepted, ...failures },
+        response: { 202: OneAccepted, ...errorResponses(409) },
       },
     },
     async (request, reply) => {
@@ -95,7 +85,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
         operationId: 'sendMessages',
         summary: `Send up to ${maxMessages} template messages, all or none`,
         body: MessageBodies(maxMessages),
-        response: { 202: AllAccepted, ...failures },
+        response: { 202: AllAccepted, ...errorResponses(409) },
       },
     },
     async (request, reply) => {
@@ -104,11 +94,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
     },
   )
 
-  const change = {
-    ...route,
-    params: ById,
-    response: { 200: OneMessage, ...errorResponses(400, 401, 404, 413, 415, 422, 429, 503) },
-  }
+  const change = { tags, params: ById, response: { 200: OneMessage, ...errorResponses(404) } }
 
   app.post(
     '/api/messages/:id/cancel',

@@ -13,8 +13,11 @@ const recentHours = 24
 
 export const MessageSummary = Type.Object(
   {
-    date: Type.String({ description: "Today, in the tenant's time zone; in UTC for a tenant without one." }),
-    time_zone: Type.String(),
+    date: Type.String({
+      description: "Today, in the tenant's time zone; in UTC for a tenant without one.",
+      examples: ['2026-02-19'],
+    }),
+    time_zone: Type.String({ examples: ['Asia/Colombo'] }),
     queued: capped('To be sent, now or later.'),
     held: capped('Wait for the customer to write.'),
     unknown: capped(`In doubt, of those created in the last ${recentHours} hours.`),
@@ -32,20 +35,6 @@ export const MessageSummary = Type.Object(
   { title: 'MessageSummary' },
 )
 export type MessageSummary = Static<typeof MessageSummary>
-
-export const exampleSummary: MessageSummary = {
-  ...{
-    date: '2026-02-19',
-    time_zone: 'Asia/Colombo',
-    queued: 12,
-    held: 3,
-    unknown: 0,
-    failed: 2,
-    unread_conversations: 1,
-    paused_channels: 0,
-  },
-  minutes: [{ at: '2026-02-19T08:00:00.000Z', sent: 40 }],
-}
 
 /** The maximum age of a cached summary. */
 const keptMilliseconds = 5_000

@@ -1,22 +1,30 @@
 import { PageOf } from '@courier/shared/lists/cursor.ts'
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { Cost as MessageCost } from '../costs/queries.ts'
 import { type MessageStatus, messageStatuses } from '../database/tables.ts'
-import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
+import { type Component, isPlain, MessageTemplate, oneOf, orNull } from '../messaging-api/message-template.ts'
 import type { MessageRow } from './queries.ts'
 
-export const orNull = <S extends TSchema>(schema: S, options?: object) => Type.Union([schema, Type.Null()], options)
 const Time = Type.String({ description: 'ISO 8601, UTC' })
-export const Status = Type.Union(messageStatuses.map(status => Type.Literal(status)))
+export const Status = oneOf(messageStatuses, { examples: ['delivered'] })
 
-const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({ ...MessageTemplate, type: ['object', 'null'] })
+const exampleTemplate = {
+  name: 'order_created',
+  language: { code: 'en_US' },
+  components: [{ type: 'body', parameters: [{ type: 'text', text: 'Nimali' }] }],
+}
+const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({
+  ...MessageTemplate,
+  type: ['object', 'null'],
+  examples: [exampleTemplate],
+})
 /** The cost of a message, in `messages` and in the timeline of a parcel. */
 export const Cost = orNull(
   Type.Object({
-    amount: orNull(Type.String({ description: 'An exact decimal; null: no tariff says.' })),
-    currency: orNull(Type.String()),
-    category: Type.String({ description: 'As billed by the platform.' }),
-    is_free: Type.Boolean(),
+    amount: orNull(Type.String({ description: 'An exact decimal; null: no tariff says.' }), { examples: ['0.0165'] }),
+    currency: orNull(Type.String(), { examples: ['USD'] }),
+    category: Type.String({ description: 'As billed by the platform.', examples: ['utility'] }),
+    is_free: Type.Boolean({ examples: [false] }),
   }),
   {
     description: 'Null until the platform reports pricing, with the delivery, and for a role that may not read costs.',
@@ -26,15 +34,15 @@ export const Cost = orNull(
 /** A message as staff sees it. */
 export const Message = Type.Object(
   {
-    id: Type.String(),
-    channel: Type.String({ description: 'Phone number id.' }),
-    to: Type.String({ description: 'E.164 digits without the plus.' }),
+    id: Type.String({ examples: ['msg_0198a7c2k4m6p8r0t2v4x6z8a'] }),
+    channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
+    to: Type.String({ description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
     template: TemplateOrNull,
     text: orNull(Type.String({ description: 'Of a message without a template.' })),
-    waybill_number: orNull(Type.String()),
+    waybill_number: orNull(Type.String(), { examples: ['DM00000001'] }),
     status: Status,
-    provider_message_id: orNull(Type.String()),
-    error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() })),
+    provider_message_id: orNull(Type.String(), { examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),
+    error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() }), { examples: [null] }),
     attempts: Type.Integer({ description: 'Sends that failed.' }),
     created_at: Time,
     send_at: orNull(Time),
@@ -44,28 +52,7 @@ export const Message = Type.Object(
   { title: 'MessageWithTimeline' },
 )
 
-export const exampleMessage: Static<typeof Message> = {
-  id: 'msg_0198a7c2k4m6p8r0t2v4x6z8a',
-  channel: '106540352242922',
-  to: '94770000101',
-  template: {
-    name: 'order_created',
-    language: { code: 'en_US' },
-    components: [{ type: 'body', parameters: [{ type: 'text', text: 'Nimali' }] }],
-  },
-  text: null,
-  waybill_number: 'DM00000001',
-  status: 'delivered',
-  provider_message_id: 'wamid.HBgLOTQ3NzAwMDAxMDE',
-  error: null,
-  attempts: 0,
-  created_at: '2026-02-19T19:06:23.000Z',
-  send_at: null,
-  cost: { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false },
-  timeline: [{ status: 'queued', at: '2026-02-19T19:06:23.000Z', detail: null }],
-}
-
-export const Page = PageOf(Message, 'MessageList', exampleMessage, {
+export const Page = PageOf(Message, 'MessageList', undefined, {
   description: 'May be short, or empty, before the end.',
 })
 

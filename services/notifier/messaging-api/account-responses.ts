@@ -1,22 +1,23 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { orNull } from './message-template.ts'
 import { list, record, text, words } from './read-json.ts'
 import type { Failed, Received } from './responses.ts'
 
-const Word = Type.Union([Type.String(), Type.Null()])
+const word = (...examples: string[]) => orNull(Type.String(), { examples })
 
 /** A number in the API's words, or null (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const PhoneNumber = Type.Object({
-  display_phone_number: Word,
-  verified_name: Word,
+  display_phone_number: word('+94 11 200 0000'),
+  verified_name: word('Demo Couriers'),
   /** The status is CONNECTED, or the number cannot send. */
-  status: Word,
+  status: word('CONNECTED'),
   /** One of GREEN, YELLOW, RED, UNKNOWN. */
-  quality_rating: Word,
-  code_verification_status: Word,
-  name_status: Word,
-  throughput: Word,
+  quality_rating: word('GREEN'),
+  code_verification_status: word('VERIFIED'),
+  name_status: word('APPROVED'),
+  throughput: word('STANDARD'),
   /** One of AVAILABLE, LIMITED, BLOCKED. */
-  can_send_message: Word,
+  can_send_message: word('AVAILABLE'),
 })
 /** `health_problems` say why a number is limited or blocked. */
 export type PhoneNumber = Static<typeof PhoneNumber> & { readonly id: string; readonly health_problems: string[] }
@@ -51,9 +52,9 @@ const listProblems = ({ entity_type, errors, additional_info }: Record<string, u
 /** A token's rights and expiry; null: it never expires (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const TokenInfo = Type.Object({
   is_valid: Type.Boolean(),
-  app_id: Word,
-  expires_at: Word,
-  scopes: Type.Array(Type.String()),
+  app_id: word('670843887433847'),
+  expires_at: word(),
+  scopes: Type.Array(Type.String({ examples: ['whatsapp_business_messaging'] })),
 })
 /** `accounts` are those to which its scopes apply; none: all. */
 export type TokenInfo = Static<typeof TokenInfo> & { readonly accounts: string[] }

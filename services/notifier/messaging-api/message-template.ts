@@ -27,6 +27,8 @@ export const oneOf = <Word extends string>(words: readonly Word[], options: obje
     { must: `be one of ${words.join(', ')}`, ...options },
   )
 
+export const orNull = <S extends TSchema>(schema: S, options: object = {}) => Type.Union([schema, Type.Null()], options)
+
 const shortText = (maxLength: number) =>
   Type.String({
     minLength: 1,

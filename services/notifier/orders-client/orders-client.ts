@@ -3,8 +3,9 @@ import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { httpError } from '@courier/shared/errors/errors.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { orNull } from '../messaging-api/message-template.ts'
 
-const orNull = Type.Union([Type.String(), Type.Null()])
+const textOrNull = orNull(Type.String())
 
 /** An entry of an order's timeline. */
 export const TrackingEvent = Type.Object({
@@ -12,24 +13,21 @@ export const TrackingEvent = Type.Object({
   status_name: Type.String(),
   /** ISO 8601. */
   at: Type.String(),
-  staff_name: orNull,
-  note: orNull,
+  staff_name: textOrNull,
+  note: textOrNull,
   by: Type.Optional(Type.String()),
 })
 export type TrackingEvent = Static<typeof TrackingEvent>
 
-export const Previous = Type.Union([
-  Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
-  Type.Null(),
-])
+export const Previous = orNull(Type.Record(Type.String(), orNull(Type.Union([Type.String(), Type.Number()]))))
 
 /** A change of an order, by field. */
 export const OrderEdit = Type.Object({
   fields: Type.Array(Type.String()),
   /** ISO 8601. */
   at: Type.String(),
-  staff_name: orNull,
-  reason: orNull,
+  staff_name: textOrNull,
+  reason: textOrNull,
   by: Type.Optional(Type.String()),
   /** The previous values, by field. */
   previous: Type.Optional(Previous),
@@ -40,7 +38,7 @@ export type OrderEdit = Static<typeof OrderEdit>
 export const KnownOrder = Type.Composite([
   OrderSnapshot,
   Type.Object({
-    customer_secondary_phone: Type.Optional(orNull),
+    customer_secondary_phone: Type.Optional(textOrNull),
     created_at: Type.Optional(Type.String()),
     timeline: Type.Array(TrackingEvent),
     edits: Type.Array(OrderEdit),

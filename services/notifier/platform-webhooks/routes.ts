@@ -69,7 +69,7 @@ const exampleWebhook = {
   ],
 }
 
-const Processed = Type.Object({}, { description: 'Committed.', examples: [{}] })
+const Processed = Type.Object({}, { description: 'Committed.' })
 
 /** The webhooks of the messaging API (docs/contributors/messaging-api.md#webhooks). */
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {

@@ -1,5 +1,4 @@
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
-import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { ErrorList, maxCounted } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -36,11 +35,10 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = asyn
       validatorCompiler: strictExceptBody,
       schema: {
         tags: ['messages'],
-        security: [{ token: [] }],
         operationId: 'preflightMessages',
         summary: 'What would become of a message, or of up to 1000, without sending them',
         body: Type.Union([MessageBody, MessageBodies(maxMessages)], { examples: MessageBody.examples }),
-        response: { 200: Preflights, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
+        response: { 200: Preflights },
       },
     },
     async ({ body, staff }) => {

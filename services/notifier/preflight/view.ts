@@ -1,35 +1,33 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { orNull } from '../messages/view.ts'
+import { oneOf, orNull } from '../messaging-api/message-template.ts'
 
-const literals = <T extends string>(values: T[], options?: object) =>
-  Type.Union(
-    values.map(value => Type.Literal(value)),
-    options,
-  )
 const Text = orNull(Type.String())
 
 const Rendered = Type.Object({
   header: Text,
-  media: orNull(Type.Object({ kind: Type.String(), link: Text, name: Text })),
-  body: Text,
+  media: orNull(Type.Object({ kind: Type.String(), link: Text, name: Text }), { examples: [null] }),
+  body: orNull(Type.String(), { examples: ['Hello Nimali, your parcel DM00000001 was delivered. Thank you!'] }),
   footer: Text,
-  buttons: Type.Array(Type.Object({ kind: Type.String(), label: Type.String(), url: Text, code: Text })),
+  buttons: Type.Array(Type.Object({ kind: Type.String(), label: Type.String(), url: Text, code: Text }), {
+    examples: [[]],
+  }),
 })
 
 /** The predicted outcome of a message. */
 export const Preflight = Type.Object(
   {
-    status: literals(['queued', 'held', 'refused'], { description: 'What a send would make of it.' }),
+    status: oneOf(['queued', 'held', 'refused'], { description: 'What a send would make of it.' }),
     errors: Type.Record(Type.String(), Type.Array(Type.String()), {
       description:
         'Those of a send, by path; of a message that is not refused, why it would fail or stay all the same.',
+      examples: [{}],
     }),
-    to: orNull(Type.String(), { description: 'E.164 digits without the plus.' }),
+    to: orNull(Type.String(), { description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
     channel: orNull(
       Type.Object({
-        phone_number_id: Type.String(),
-        name: Type.String(),
-        state: literals(['active', 'paused']),
+        phone_number_id: Type.String({ examples: ['106540352242922'] }),
+        name: Type.String({ examples: ['Demo Couriers'] }),
+        state: oneOf(['active', 'paused']),
         paused_reason: Text,
       }),
     ),
@@ -37,28 +35,30 @@ export const Preflight = Type.Object(
       description: 'As the customer reads it; null: the catalogue does not have the template.',
     }),
     window: Type.Object({
-      open: Type.Boolean({ description: 'Whether a message may be sent on plan free now.' }),
+      open: Type.Boolean({ description: 'Whether a message may be sent on plan free now.', examples: [false] }),
       until: orNull(Type.String(), { description: 'When it closes, or closed.' }),
     }),
     opt_out: Type.Object({
-      scope: orNull(literals(['all', 'marketing'])),
+      scope: orNull(oneOf(['all', 'marketing']), { examples: [null] }),
       since: Text,
-      exempt: Type.Boolean({ description: 'Whether it goes to a person who opted out, too.' }),
+      exempt: Type.Boolean({ description: 'Whether it goes to a person who opted out, too.', examples: [false] }),
     }),
     hours: orNull(Type.Object({ between: Type.Array(Type.String()), time_zone: Type.String() }), {
       description: 'Within which it is sent; null: at any time.',
+      examples: [null],
     }),
     leaves_at: orNull(Type.String(), {
       description: "When it is sent, apart from its number's rate; null: not as things stand.",
+      examples: ['2026-02-19T19:06:23.000Z'],
     }),
     waits_for: orNull(Type.String(), { description: 'Why it is sent later than asked for, or not yet.' }),
     price: Type.Object(
       {
-        amount: orNull(Type.String(), { description: 'An exact decimal.' }),
-        currency: Text,
-        category: Text,
-        is_free: Type.Boolean(),
-        reason: literals(['tariff', 'open_window', 'no_tariff', 'no_category']),
+        amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),
+        currency: orNull(Type.String(), { examples: ['USD'] }),
+        category: orNull(Type.String(), { examples: ['utility'] }),
+        is_free: Type.Boolean({ examples: [false] }),
+        reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
       },
       {
         description:
@@ -70,27 +70,7 @@ export const Preflight = Type.Object(
 )
 export type Preflight = Static<typeof Preflight>
 
-const examplePreflight: Preflight = {
-  status: 'queued',
-  errors: {},
-  to: '94770000101',
-  channel: { phone_number_id: '106540352242922', name: 'Demo Couriers', state: 'active', paused_reason: null },
-  text: {
-    header: null,
-    media: null,
-    body: 'Hello Nimali, your parcel DM00000001 was delivered. Thank you!',
-    footer: null,
-    buttons: [],
-  },
-  window: { open: false, until: null },
-  opt_out: { scope: null, since: null, exempt: false },
-  hours: null,
-  leaves_at: '2026-02-19T19:06:23.000Z',
-  waits_for: null,
-  price: { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false, reason: 'tariff' },
-}
-
 export const Preflights = Type.Object(
   { data: Type.Array(Preflight, { description: 'One for each message, in the order of the request.' }) },
-  { title: 'Preflights', examples: [{ data: [examplePreflight] }] },
+  { title: 'Preflights' },
 )

@@ -1,6 +1,6 @@
 import { actionOutcomes, immediateActions } from '@courier/shared/contract/customer-actions.ts'
 import { type Static, type TString, Type } from '@sinclair/typebox'
-import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken, WabaId } from '../channels/fields.ts'
+import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken } from '../channels/fields.ts'
 import { anyCountry, pricedCategories } from '../costs/price.ts'
 import {
   CouponCode,
@@ -35,7 +35,7 @@ const Channel = closed({
   access_token: given(Secret),
   app_secret: given(Secret),
   verify_token: given(VerifyToken),
-  waba_id: Type.Optional(WabaId),
+  waba_id: Type.Optional(PhoneNumberId),
   pin: Type.Optional(given(Pin)),
   messages_per_second: Type.Optional(MessagesPerSecond),
 })

@@ -1,5 +1,5 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
-import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { goodText } from '@courier/shared/errors/field-errors.ts'
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { listQuery, matching } from '@courier/shared/lists/filters.ts'
@@ -9,6 +9,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { orNull } from '../messaging-api/message-template.ts'
 import { normaliseLanguage, templateStatuses } from './catalogue.ts'
 import { listTemplates, type TemplateKey, type TemplateRow } from './queries.ts'
 import type { SyncResult } from './sync.ts'
@@ -33,25 +34,26 @@ const filters = {
 const TemplatesQuery = listQuery(cursorFields, filters)
 const cursors = listCursor(/^[\w.-]+$/, /^\w+$/, /^\w+$/)
 
-const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, options?: object) =>
-  Type.Union([schema, Type.Null()], options)
-
 const Template = Type.Object(
   {
-    waba_id: Type.String({ description: 'The account.' }),
-    name: Type.String(),
-    language: Type.String(),
-    status: Type.String({ description: 'Only an APPROVED template may be sent.' }),
-    category: orNull(Type.String()),
-    parameter_format: Type.String({ description: 'POSITIONAL or NAMED.' }),
-    components: Type.Array(Type.Unknown(), { description: 'As the messaging API lists them.' }),
-    held: Type.Union([Type.Object({ at: Type.String(), code: orNull(Type.Integer()) }), Type.Null()], {
+    waba_id: Type.String({ description: 'The account.', examples: ['102290129340398'] }),
+    name: Type.String({ examples: ['order_created'] }),
+    language: Type.String({ examples: ['en_US'] }),
+    status: Type.String({ description: 'Only an APPROVED template may be sent.', examples: ['APPROVED'] }),
+    category: orNull(Type.String(), { examples: ['UTILITY'] }),
+    parameter_format: Type.String({ description: 'POSITIONAL or NAMED.', examples: ['POSITIONAL'] }),
+    components: Type.Array(Type.Unknown(), {
+      description: 'As the messaging API lists them.',
+      examples: [[{ type: 'BODY', text: 'Hello {{1}}, your parcel {{2}} is on its way.' }]],
+    }),
+    held: orNull(Type.Object({ at: Type.String(), code: orNull(Type.Integer()) }), {
+      examples: [null],
       description: 'Set while the messaging API refuses the template: nothing is sent with it.',
     }),
-    category_change: Type.Union(
-      [Type.Object({ from: orNull(Type.String()), to: Type.String(), at: Type.String() }), Type.Null()],
-      { description: 'The latest one that the platform made or announced: `at` may lie ahead.' },
-    ),
+    category_change: orNull(Type.Object({ from: orNull(Type.String()), to: Type.String(), at: Type.String() }), {
+      description: 'The latest one that the platform made or announced: `at` may lie ahead.',
+      examples: [null],
+    }),
     budget_paused_at: orNull(Type.String(), {
       description: "Set while nothing is sent with it because the tenant's budget is used up.",
     }),
@@ -60,21 +62,7 @@ const Template = Type.Object(
   { title: 'Template' },
 )
 
-const exampleTemplate: Static<typeof Template> = {
-  waba_id: '102290129340398',
-  name: 'order_created',
-  language: 'en_US',
-  status: 'APPROVED',
-  category: 'UTILITY',
-  parameter_format: 'POSITIONAL',
-  components: [{ type: 'BODY', text: 'Hello {{1}}, your parcel {{2}} is on its way.' }],
-  held: null,
-  category_change: null,
-  budget_paused_at: null,
-  synced_at: '2026-02-19T19:06:23.000Z',
-}
-
-const Templates = PageOf(Template, 'TemplateList', exampleTemplate)
+const Templates = PageOf(Template, 'TemplateList')
 
 const SyncBody = orNull(
   Type.Object({ channel: Type.Optional(orNull(Type.String({ maxLength: 64, description: 'Phone number id.' }))) }),
@@ -83,7 +71,7 @@ const SyncBody = orNull(
 
 const Counts = Type.Object(
   {
-    message: Type.String(),
+    message: Type.String({ examples: ['Templates Synced Successfully'] }),
     data: Type.Object({
       templates: Type.Integer(),
       added: Type.Integer(),
@@ -92,19 +80,8 @@ const Counts = Type.Object(
       skipped: Type.Integer({ description: 'Entries that are no templates as we know them.' }),
     }),
   },
-  {
-    title: 'TemplatesSynced',
-    examples: [
-      {
-        message: 'Templates Synced Successfully',
-        data: { templates: 12, added: 1, changed: 0, removed: 0, skipped: 0 },
-      },
-    ],
-  },
+  { title: 'TemplatesSynced' },
 )
-
-const tags = ['templates']
-const security = [{ token: [] }]
 
 /** The account's catalogue of templates. */
 export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app, { pool, syncChannel }) => {
@@ -112,12 +89,11 @@ export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async
     '/api/templates',
     {
       schema: {
-        tags,
+        tags: ['templates'],
         operationId: 'listTemplates',
         summary: 'List the templates',
-        security,
         querystring: TemplatesQuery.schema,
-        response: { 200: Templates, ...errorResponses(400, 401, 422, 429, 503) },
+        response: { 200: Templates },
       },
     },
     request => findPage(pool, request.staff.tenant, request.query),
@@ -128,12 +104,11 @@ export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async
     {
       ...refusesKeys,
       schema: {
-        tags,
+        tags: ['templates'],
         operationId: 'syncTemplates',
         summary: 'Read the catalogue of the account anew',
-        security,
         body: SyncBody,
-        response: { 200: Counts, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
+        response: { 200: Counts },
       },
     },
     async request => {
