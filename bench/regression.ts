@@ -80,6 +80,8 @@ export const compareInShort = async (commit: string, cleanUps: AsyncDisposableSt
     readCell(tools, 16),
     queueCell(tools, 0),
   ]
+  const services = new Set(cells.map(({ service }) => service))
+  await Promise.all([...services].flatMap(service => [startOurs(service), startTheirs(service)]))
   const compared = []
   for (const { name, service, measure } of cells) {
     const sides = [await measure(await startOurs(service)), await measure(await startTheirs(service))] as const

@@ -20,17 +20,21 @@ const run = promisify(execFile)
 const packageFolders = ['shared', 'services/orders', 'services/notifier', 'simulator']
 
 /** Returns true if every package that the code in `folder` depends on is installed here, in the same version. */
-const hasSamePackages = async (folder: string): Promise<boolean> => {
-  const read = async (from: string, kind: 'dependencies' | 'devDependencies', folders: string[]): Promise<string[]> => {
-    const files = folders.map(async name => JSON.parse(await readFile(join(from, name, 'package.json'), 'utf8')))
-    return (await Promise.all(files)).flatMap(({ [kind]: packages = {} }) =>
-      Object.entries(packages).map(([name, version]) => `${name} ${version}`),
-    )
+export const hasSamePackages = async (folder: string): Promise<boolean> => {
+  const readJson = async (...path: string[]) => JSON.parse(await readFile(join(...path), 'utf8'))
+  const isInstalled = async (parent: string, name: string, version: string): Promise<boolean> => {
+    const inModules = (place: string) => readJson(root, place, 'node_modules', name, 'package.json')
+    const installed = await inModules(parent)
+      .catch(() => inModules(''))
+      .catch(() => undefined)
+    return installed?.version === version
   }
-  // Packages that only the last release needs are among our devDependencies.
-  const ours = [read(root, 'dependencies', packageFolders), read(root, 'devDependencies', ['.'])]
-  const installed = new Set((await Promise.all(ours)).flat())
-  return (await read(folder, 'dependencies', packageFolders)).every(dependency => installed.has(dependency))
+  const checks = packageFolders.map(async parent => {
+    const { dependencies } = await readJson(folder, parent, 'package.json')
+    const packages = Object.entries<string>(dependencies).filter(([name]) => !name.startsWith('@courier/'))
+    return Promise.all(packages.map(([name, version]) => isInstalled(parent, name, version)))
+  })
+  return (await Promise.all(checks)).flat().every(Boolean)
 }
 
 /** Links our packages into `folder`, all but its own. */
