@@ -19,7 +19,6 @@ import { page } from './page/routes.ts'
 import { createWorld, forget } from './world/world.ts'
 
 export interface SimulatorOptions extends Partial<DemoSecrets> {
-  /** Silent by default. */
   logger?: Logger
   behaviour?: Partial<Behaviour>
   /** Accounts in addition to the demo's. */

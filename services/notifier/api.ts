@@ -1,4 +1,3 @@
-/** The text of the API's description. */
 export const api = {
   title: 'Courier notifier',
   description: 'Staff sends template messages to customers; the messaging API reports their delivery.',

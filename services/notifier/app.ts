@@ -40,18 +40,13 @@ export interface NotifierOptions extends Edge {
   orders: OrdersClient
   /** The address at which browsers reach orders, for the console. */
   ordersPublicUrl: string
-  /** The bearer token of orders. */
   serviceToken: string
-  /** How many messages may be in flight at once. */
   window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
   recipientPauseSeconds: number
-  /** The rate limit of one member of staff. */
   requestsPerMinute: number
-  /** Limits of the cache of staff tokens that orders knows. */
   sessions?: Partial<SessionLimits> | undefined
   maxMessagesPerBatch?: number | undefined
-  /** The limit of a bulk request. */
   maxBodyBytes?: number | undefined
 }
 

@@ -17,7 +17,6 @@ import { baseUrlProblem } from './messaging-api/base-url.ts'
 /** Hosts for which plain http is allowed beside loopback: the service of docker-compose.override.yml. */
 const plainHttpHosts = ['simulator']
 
-/** Settings of the operator's commands. */
 export const databaseSettings = {
   NOTIFIER_DATABASE_URL: PostgresUrl('the database of the notifier, as a role that reads and writes but owns nothing'),
   NOTIFIER_MIGRATE_DATABASE_URL: Type.Optional(
@@ -25,18 +24,15 @@ export const databaseSettings = {
   ),
 }
 
-/** Settings of the connection to orders. */
 export const orderSettings = {
   SERVICE_TOKEN: ServiceToken,
   ORDERS_URL: ServiceUrl('the address of orders; without it ORDERS_PORT on this machine'),
   ORDERS_PORT: Port(3000, 'the port of orders on this machine'),
 }
 
-/** Returns the address of orders. */
 export const ordersUrl = ({ ORDERS_URL, ORDERS_PORT }: { ORDERS_URL?: string; ORDERS_PORT: number }): string =>
   ORDERS_URL ?? `http://127.0.0.1:${ORDERS_PORT}`
 
-/** Returns the address at which browsers reach orders. */
 export const ordersPublicUrl = ({
   ORDERS_PUBLIC_URL,
   ORDERS_PORT,
@@ -55,7 +51,6 @@ export const credentialSettings = {
   }),
 }
 
-/** Every environment variable that the process reads. */
 const properties = {
   ...databaseSettings,
   ...credentialSettings,

@@ -10,7 +10,6 @@ const createCounter = (registry: Registry, name: string, label: string, help: st
   return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
 }
 
-/** Registers the counters of this process. */
 export const createCounters = (registry: Registry) => ({
   countSend: createCounter(
     registry,
@@ -52,7 +51,6 @@ const firstDue = `channels c cross join lateral (
   limit 1) first_due`
 const waitingActions = 'customer_actions where outcome is null'
 
-/** Measures of work for a person or a larger machine, each with its SQL. */
 const gauges = {
   messages_queued: [`Messages that are to be sent, now or later, ${capped}`, inStatus('queued')],
   messages_held: [`Messages that wait for the customer to write, ${capped}`, inStatus('held')],

@@ -25,13 +25,10 @@ interface WorkerOptions {
   readonly orders: OrdersClient
   readonly tokens: TokenKeeper
   readonly keys: KeyCheck
-  /** The maximum of messages in flight. */
   readonly window: number
-  /** Seconds between two messages to one recipient; 0: no limit. */
   readonly recipientPauseSeconds: number
   readonly counters: Counters
   readonly tracer?: Tracer | undefined
-  /** Reads the catalogues of templates that are due. */
   readonly syncDue: () => Promise<void>
 }
 

@@ -18,7 +18,6 @@ const NumberFields = closed({
   quality_rating: oneOf(['GREEN', 'YELLOW', 'RED', 'UNKNOWN']),
 })
 
-/** A business phone number of a messaging account (WABA). */
 export type PhoneNumber = Static<typeof NumberFields> & { phone_number_id: string }
 
 const TokenFields = closed({

@@ -1,5 +1,4 @@
 export interface Button {
-  /** QUICK_REPLY, URL, COPY_CODE and others. */
   type: string
   text: string
   url?: string
@@ -16,7 +15,6 @@ export interface TemplateComponent {
 
 /** See docs/contributors/messaging-api.md#templates. */
 export interface Template {
-  /** Up to 18 digits. */
   id: string
   name: string
   language: string

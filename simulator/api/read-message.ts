@@ -7,7 +7,6 @@ import { ButtonsBody, type MessageBody, TemplateBody, TextBody } from '../messag
 const schemas = { template: TemplateBody, text: TextBody, interactive: ButtonsBody }
 const checks = Object.values(schemas).map(schema => TypeCompiler.Compile(schema))
 
-/** The other kinds of message that the API knows and the simulator refuses. */
 const otherTypes = 'audio contacts document image location reaction sticker video'.split(' ')
 
 /** Checks the body of a send by itself; throws the API's error for the first problem. */

@@ -42,7 +42,6 @@ export const respond = (
   return trouble ? breakResponse(reply, trouble, body) : reply.send(body)
 }
 
-/** A failure of the response, not of the request. */
 type Broken = Exclude<Trouble, { kind: 'error' }>
 
 /** Returns true if the request takes effect although its response fails. */
@@ -59,7 +58,6 @@ const breakResponse = (reply: FastifyReply, { kind }: Broken, body: object): Fas
   return kind === 'half' ? sendHalf(reply, JSON.stringify(body)) : cut(reply)
 }
 
-/** Closes the connection without a response. */
 const cut = (reply: FastifyReply): FastifyReply => {
   reply.hijack()
   reply.raw.destroy()

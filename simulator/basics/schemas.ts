@@ -1,6 +1,5 @@
 import { type TLiteral, type TProperties, Type } from '@sinclair/typebox'
 
-/** A schema that accepts one of the given words. */
 export const oneOf = <Word extends string>(words: readonly Word[], options: object = {}) =>
   Type.Union(words.map(word => Type.Literal(word)) as [TLiteral<Word>], {
     must: `be one of ${words.join(', ')}`,

@@ -9,7 +9,6 @@ const Phone = Type.String({
 })
 const PhoneNumberId = Type.Optional(Type.String({ description: 'Default the first number.' }))
 
-/** A message that a person sends to a business number. */
 export const Inbound = closed({
   from: Phone,
   phone_number_id: PhoneNumberId,
@@ -38,7 +37,6 @@ export const Inbound = closed({
 })
 export type Inbound = Static<typeof Inbound>
 
-/** A person's press of a quick reply of a message. */
 export const Press = closed({
   message_id: Type.String(),
   index: Type.Integer({ minimum: 0, maximum: 9, description: 'The place of the button, from 0.' }),

@@ -16,16 +16,12 @@ export const createControl = (world: World) => ({
   behave: (change: Partial<Behaviour>): Behaviour => Object.assign(world.behaviour, change),
   putNumber: world.accounts.putNumber,
   putToken: world.accounts.putToken,
-  /** Lists accepted messages, newest first. */
   messages: ({ to, limit, ...filter }: MessageFilter & { limit?: number } = {}) =>
     first(world.messages.list({ ...filter, to: to?.replace(/\D/g, '') }), limit).map(viewMessage),
-  /** Lists inbound messages, newest first. */
   inbox: (limit?: number) => first(world.inbox.newestFirst(), limit),
   /** Lists requests of the messaging API, refused ones too, newest first. */
   calls: (limit?: number) => first(world.requests.newestFirst(), limit),
-  /** Lists updates of webhooks that were given up, newest first. */
   givenUp: (limit?: number) => first(world.callback.givenUp.newestFirst(), limit),
-  /** Makes the next requests fail in this way. */
   script: (script: Script): void => {
     if (script.trouble.kind === 'refused' && script.recipient !== undefined)
       throw invalid({ recipient: ['A request that is refused before its body is read has no recipient yet.'] })

@@ -27,7 +27,6 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   show('/inbound', 'Inbound messages, newest first', control.inbox)
   show('/given-up', 'Updates of webhooks that were given up, newest first', control.givenUp)
 
-  /** Declares a request that changes something. */
   const change = <Body extends TSchema>(
     method: 'PUT' | 'POST' | 'DELETE',
     url: string,

@@ -4,9 +4,7 @@ import { findFacts, isPlainGraphCode } from './error-table.ts'
 interface GraphErrorOptions {
   details?: string | undefined
   subcode?: number | undefined
-  /** Replaces the status of the table. */
   status?: number | undefined
-  /** Replaces `(#code) title`. */
   message?: string | undefined
   type?: 'OAuthException' | 'GraphMethodException'
   transient?: boolean | undefined

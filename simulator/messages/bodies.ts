@@ -63,7 +63,6 @@ const Reply = closed({
   id: Type.String({ minLength: 1, maxLength: 256 }),
   title: Type.String({ minLength: 1, maxLength: 20 }),
 })
-/** A reply button under a text. */
 export type Reply = Static<typeof Reply>
 
 /** A text with reply buttons (docs/contributors/messaging-api.md#texts). */

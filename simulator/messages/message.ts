@@ -8,13 +8,11 @@ import type { Component, Parameter, Reply } from './bodies.ts'
 export interface Message {
   id: string
   phoneNumberId: string
-  /** The recipient in digits. */
   to: string
   /** undefined: it is a text. */
   template: Template | undefined
   components: Component[]
   text: string | undefined
-  /** Reply buttons under a text. */
   replies: Reply[]
   callback: string | undefined
   acceptedAt: number
@@ -42,7 +40,6 @@ export const createMessageLog = () => {
       accepted += 1
     },
     find: (id: string) => byId.get(id),
-    /** Returns messages, newest first. */
     list: ({ to, phone_number_id: id }: MessageFilter) =>
       ring
         .newestFirst()
@@ -55,7 +52,6 @@ export const createMessageLog = () => {
 
 const isoTime = (at: number): string => new Date(at).toISOString()
 
-/** Shows a message as control does. */
 export const viewMessage = ({ template, components, text, replies, statuses, ...message }: Message) => ({
   id: message.id,
   phone_number_id: message.phoneNumberId,
@@ -69,7 +65,6 @@ export const viewMessage = ({ template, components, text, replies, statuses, ...
   statuses: statuses.map(({ at, ...step }) => ({ ...step, at: isoTime(at) })),
 })
 
-/** Renders the message as the recipient reads it. */
 const render = (template: Template, components: Component[]) => {
   const [header, body, footer] = (['HEADER', 'BODY', 'FOOTER'] as const).map(type => {
     const { format = 'TEXT', text } = findPart(template, type)

@@ -12,7 +12,6 @@ import { envelope, type Update } from './payloads.ts'
  */
 const mostAtOnce = 4
 const mostInPost = 100
-/** The time that a callback has to respond. */
 const timeoutMs = 10_000
 /**
  * Seconds before each further attempt at delay factor 1; then the updates are lost. The real API goes on for 7 days.

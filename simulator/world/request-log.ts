@@ -8,7 +8,6 @@ interface RequestOutcome {
   /** See docs/contributors/messaging-api.md#error-table. */
   code?: number
   details?: string
-  /** The kind of trouble that the request met. */
   trouble?: string
 }
 

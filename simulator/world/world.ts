@@ -17,7 +17,6 @@ interface WorldOptions {
   logger: FastifyBaseLogger
 }
 
-/** A message of a person, as control shows it. */
 export interface InboundView {
   id: string
   phone_number_id: string
@@ -58,7 +57,6 @@ export const letGo = ({ hanging }: World): void => {
   hanging.clear()
 }
 
-/** Stops everything in progress. */
 export const forget = (world: World): void => {
   letGo(world)
   world.outage = null

@@ -7,7 +7,6 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { OrdersClient, StaffTokenHolder, WantedToken } from '../orders-client/orders-client.ts'
 
-/** The holder of a token. */
 export interface StaffToken {
   readonly tokenId: string
   readonly staffName: string

@@ -93,17 +93,14 @@ export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) 
   }
   /** A damaged secret stops its own channel alone: no key would open it. */
   const mayUse = async (): Promise<boolean> => (await current()).every(({ problem }) => problem === 'damaged')
-  /** Makes the next use check again after a secret could not be opened. */
   const doubt = (): void => {
     known = undefined
   }
   return {
     mayUse,
-    /** Rejects while a key is missing or wrong. */
     ready: async (): Promise<void> => {
       if (!(await mayUse())) throw keysNeeded()
     },
-    /** Runs before secrets are sealed. */
     refuseWrongNewest: async (): Promise<void> => refuseWrongNewest(await current(), keyring),
     doubt,
     /** Turns a vault error into 503; other errors stay as they are. */

@@ -2,7 +2,6 @@ import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.
 import { classify, nameScope, type Scope, scopeName } from '../messaging-api/classify.ts'
 import type { Failed, Received } from '../messaging-api/responses.ts'
 
-/** The API's responses about a number and its token. */
 interface Findings {
   readonly number: Received<PhoneNumber> | Failed
   readonly token: Received<TokenInfo> | Failed

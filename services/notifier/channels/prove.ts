@@ -28,7 +28,6 @@ export const own = async (prover: Prover, tenant: string, phoneNumberId: string)
   if (owner === tenant) return true
   if (owner !== undefined && (await judgeTokens(prover, owner, phoneNumberId)) !== 'refused') return false
   return handOver(prover.pool, tenant, phoneNumberId, owner).catch(error => {
-    // Another tenant has just proven it.
     if ((error as { code?: unknown } | null)?.code === '23505') return false
     throw error
   })
@@ -100,7 +99,6 @@ export const proveDue = async (prover: Prover, logger: Logger): Promise<void> =>
   for (const proof of await Promise.allSettled(proofs)) if (proof.status === 'rejected') throw proof.reason
 }
 
-/** Claims due channels; concurrent processes claim different ones. */
 const claimDue = async (tx: Tx) => {
   const { rows } = await sql<{ tenant_id: string; phone_number_id: string }>`
     update channels c set proof_tries = c.proof_tries + 1,

@@ -2,7 +2,6 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { type Selectable, sql, type UpdateObject } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
-/** A number that messages may be sent from. */
 export interface SendingChannel {
   readonly phoneNumberId: string
   readonly name: string
@@ -11,7 +10,6 @@ export interface SendingChannel {
   readonly wabaId: string | null
 }
 
-/** Finds the numbers of a tenant against which messages are checked. */
 export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChannel[]> =>
   tx
     .selectFrom('channels')
@@ -47,7 +45,6 @@ const changeOne = (tx: Tx, tenant: string, phoneNumberId: string, changes: Chang
     .where('phone_number_id', '=', phoneNumberId)
     .returning('phone_number_id')
 
-/** Returns false if the tenant has no such channel. */
 export const updateChannel = async (
   tx: Tx,
   tenant: string,
@@ -61,14 +58,12 @@ export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code
     .where('state', '=', 'active')
     .execute()
 
-/** Lets a number send again: lifts its pause, and its rest. */
 export const resumeChannel = async (tx: Tx, tenant: string, phoneNumberId: string, by: Actor): Promise<void> => {
   const resumed = { state: 'active', paused_code: null, paused_reason: null, not_before: null } as const
   if (await updateChannel(tx, tenant, phoneNumberId, resumed))
     await audit(tx, tenant, by, 'channel.resumed', phoneNumberId)
 }
 
-/** Lets the number send nothing before that time. */
 export const restChannel = (tx: Tx, tenant: string, phoneNumberId: string, seconds: number) =>
   updateChannel(tx, tenant, phoneNumberId, {
     not_before: sql<Date>`greatest(not_before, now() + make_interval(secs => ${seconds}))`,

@@ -6,7 +6,6 @@ import type { Tx } from '../database/tables.ts'
 import { type SecretRow, updateSecret } from './secrets.ts'
 import { open, seal } from './vault.ts'
 
-/** A secret that could not be opened, with the reason; it stays as it was. */
 interface Unopened extends Pick<SecretRow, 'phone_number_id' | 'kind' | 'slot'> {
   readonly tenant: string
   readonly reason: string

@@ -16,7 +16,6 @@ import { Channel, noWebhooks, readChannel, showChannels } from './view.ts'
 interface ChannelsOptions extends ChannelDependencies {
   /** Runs when a channel may send, again or for the first time. */
   readonly onResumed: () => void
-  /** Rejects while no secret may be stored. */
   readonly beforeSealing: () => Promise<void>
 }
 

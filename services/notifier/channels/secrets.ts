@@ -72,7 +72,6 @@ const removeSecret = (tx: Tx, ref: SecretRef, slot: Slot) =>
     .where(eb => eb.and({ ...toKey(ref), slot }))
     .execute()
 
-/** Makes `next` the only secret, once it has worked. */
 const promoteNext = async (tx: Tx, ref: SecretRef): Promise<void> => {
   await removeSecret(tx, ref, 'current')
   await updateSecret(tx, ref, 'next', { slot: 'current' })
@@ -94,14 +93,11 @@ export interface NewestToken {
   readonly isNext: boolean
 }
 
-/** A number of a tenant. */
 export type ChannelRef = Omit<SecretRef, 'kind'>
 
-/** Reads the access tokens of a number, straight from the database. */
 export const findTokens = (tx: Tx, keyring: Keyring, channel: ChannelRef) =>
   findSecrets(tx, keyring, { ...channel, kind: 'access_token' })
 
-/** Reads the newest access token of a number. */
 export const newestToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef): Promise<NewestToken | undefined> => {
   const secrets = await findTokens(tx, keyring, channel)
   const accessToken = secrets.get('next') ?? secrets.get('current')
@@ -156,7 +152,6 @@ export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
   }
 }
 
-/** Dependencies of the actions on channels. */
 export interface ChannelDependencies {
   readonly pool: pg.Pool
   readonly keyring: Keyring

@@ -18,7 +18,6 @@ type PutResult =
   | { kind: 'stored'; isNew: boolean; changed: string[]; channel: Channel }
   | { kind: 'refused'; errors: FieldErrors }
 
-/** Creates or changes a channel; returns which of the two, the changes, and the channel. */
 export const putChannel = async (
   { pool, keyring, tokens }: ChannelDependencies,
   tenant: string,
@@ -90,7 +89,6 @@ const insert = (tx: Tx, tenant: string, wanted: ChannelChange) => {
     .execute()
 }
 
-/** Returns false if nothing differs. */
 const change = async (tx: Tx, tenant: string, wanted: ChannelChange, current: ChannelRow): Promise<boolean> => {
   const { name, plan, waba_id, default: is_default, messages_per_second: rate, verify_token } = wanted
   const differing = Object.entries({ name, plan, is_default, waba_id, rate }).filter(
@@ -118,7 +116,6 @@ const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[
     insert into message_events (tenant_id, message_id, status, detail)
     select tenant_id, message_id, 'queued', 'the channel is paid now' from released`.execute(tx)
 
-/** Hashes a verify token as `isVerifyToken` does. */
 const hash = (verifyToken: string): Buffer => createHash('sha256').update(verifyToken).digest()
 
 /** Demotes the other channels: a tenant has one default channel at most. */

@@ -62,7 +62,6 @@ export const createCatalogueSyncs = (
     }
   }
   return {
-    /** Syncs accounts that are due, a few at a time. */
     syncDue: async (): Promise<void> => {
       const syncs: Promise<void>[] = []
       for (const tenant of await findTenantIds(pool)) {
@@ -110,7 +109,6 @@ const lackingSql = claimSql(`coalesce(catalogue_tried_at < now() - interval '10 
   and exists (select from templates t where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id)
   and ${lacks('jsonb_to_recordset($2::jsonb) as named (channel text, name text, language text)')}`)
 
-/** Claims accounts; returns one channel of each account to sync. */
 const claim = async (tx: Tx, text: string, values: unknown[]): Promise<string[]> => {
   const { rows } = await tx.client.query(text, values)
   return [...new Map(rows.map(row => [row.waba_id, row.phone_number_id])).values()]

@@ -19,7 +19,6 @@ const reference = ({ tenant, phoneNumberId, kind }: SecretRef) => ['courier cred
 
 export const seal = (keyring: Keyring, ref: SecretRef, text: string): Sealed => sealAs(keyring, reference(ref), text)
 
-/** Opens a sealed secret. Throws VaultError. */
 export const open = (keyring: Keyring, ref: SecretRef, keyId: string, sealed: Buffer): string =>
   openAs(keyring, reference(ref), { keyId, sealed })
 

@@ -33,7 +33,6 @@ export const Channel = Type.Object(
 )
 export type Channel = Static<typeof Channel>
 
-/** Shows channels of a tenant. */
 export const showChannels = async (tx: Tx, tenant: string, rows: readonly ChannelRow[]): Promise<Channel[]> => {
   const secrets = await tx
     .selectFrom('secrets')
@@ -44,7 +43,6 @@ export const showChannels = async (tx: Tx, tenant: string, rows: readonly Channe
   return rows.map(row => show(row, name => last4s.get(`${row.phone_number_id} ${name}`) ?? null))
 }
 
-/** Reads the tenant's channel with that id for staff. */
 export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Channel | undefined> => {
   const row = await findChannel(tx, tenant, phoneNumberId)
   return row && (await showChannels(tx, tenant, [row]))[0]
@@ -55,7 +53,6 @@ export const unproven =
 export const keptByAnother =
   'Another company has proven the number and gets its webhooks until the API refuses its access token: delivery and the messages of customers stay unknown.'
 
-/** Explains why a channel that sends may seem to do nothing. */
 export const noWebhooks =
   'The channel receives no webhooks until it has app_secret and verify_token: it sends, but delivery and the messages of customers stay unknown.'
 

@@ -1,7 +1,5 @@
-/** The state of the conversation between a person and one of our numbers. */
 export interface Conversation {
   readonly lastInboundAt: Date | null
-  /** Set while the person is opted out. */
   readonly optedOutAt: Date | null
   /** Set while the person is opted out of marketing messages alone. */
   readonly marketingOutAt: Date | null

@@ -4,14 +4,12 @@ interface Phrase {
   readonly exact: string
 }
 
-/** A tenant's opt-out keywords and opt-in keywords. */
 export interface Keywords {
   readonly stop: readonly Phrase[]
   readonly noThanks: readonly Phrase[]
   readonly start: readonly Phrase[]
 }
 
-/** `stop`: the person opted out; `start`: the person opted in again. */
 export type Keyword = 'stop' | 'start'
 /** `no thanks` opts out of marketing messages alone. */
 export type Wish = Keyword | 'no thanks'

@@ -2,11 +2,9 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
-/** A person opts out of every message, or of marketing messages alone. */
 export const optOutScopes = ['all', 'marketing'] as const
 export type OptOutScope = (typeof optOutScopes)[number]
 
-/** A person's opt-out or opt-in. */
 interface OptOut {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -41,7 +39,6 @@ export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<v
   }
 }
 
-/** Finds the newest opt-outs and opt-ins of a person with a number, newest first. */
 export const findOptOuts = (tx: Tx, tenant: string, phoneNumberId: string, recipient: string) =>
   tx
     .selectFrom('opt_outs')

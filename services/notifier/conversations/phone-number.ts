@@ -39,14 +39,12 @@ export const identifyPerson = (digits: string): string => {
   return twin ? digits.replace(twin.pattern, twin.name) : digits
 }
 
-/** Returns every spelling of a number. */
 export const listSpellings = (digits: string): string[] => {
   const person = identifyPerson(digits)
   const twin = twins.find(({ other }) => other.test(person))
   return twin ? [person, person.replace(twin.other, twin.otherName)] : [person]
 }
 
-/** The countries of each country calling code. */
 const countriesOf = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 
 /** Returns the country of E.164 digits without the plus; undefined when they begin with no country calling code. */

@@ -119,7 +119,6 @@ const byRecipient = (
   return new Map(given.flatMap(([recipient, conversation]) => (conversation ? [[recipient, conversation]] : [])))
 }
 
-/** Finds each tenant's keywords. */
 export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<Map<string, Keywords>> => {
   const rows = await tx
     .selectFrom('tenants')

@@ -14,7 +14,6 @@ import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 
 const tags = ['conversations']
 
-/** The conversation of a person with one of the tenant's numbers. */
 export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/api/conversations/:phone',

@@ -24,7 +24,6 @@ const columns = sql`trim_scale(monthly)::text as monthly, warn_at_percent, to_ch
   spent::text as spent, to_char(warned_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as warned_at,
   paused_at is not null as marketing_paused`
 
-/** Finds the tenant's budget; null if it has none. */
 export const findBudget = async (tx: Tx, tenant: string): Promise<Static<typeof Budget> | null> => {
   const { rows } = await sql<Static<typeof Budget>>`select ${columns} from budgets where tenant_id = ${tenant}`.execute(
     tx,
@@ -45,7 +44,6 @@ export const setMarketingPaused = async (tx: Tx, tenant: string, isPaused: boole
 
 const intervalSeconds = 60
 
-/** The result of a check of a budget. */
 interface Checked {
   readonly monthly: string
   readonly spent: string

@@ -11,7 +11,6 @@ export const pricedCategories = [
 /** Stands for any country without a tariff of its own. */
 export const anyCountry = '*'
 
-/** The price of a delivered message of a category to a country from a day on. */
 export interface Tariff {
   readonly category: string
   /** ISO 3166 code, or `*`. */
@@ -26,16 +25,13 @@ export interface Tariff {
 export interface TenantTariffs {
   /** A currency such as USD; null: the tenant has no tariffs. */
   readonly currency: string | null
-  /** IANA name. */
   readonly timeZone: string
   readonly tariffs: readonly Tariff[]
 }
 
-/** A message that was sent or would be sent. */
 export interface PricedMessage {
   /** The category of its template, in any letter case; undefined or null: unknown. */
   readonly category: string | null | undefined
-  /** The country of its recipient: `countryOf` of conversations/phone-number.ts. */
   readonly country: string | undefined
   readonly at: Date
   /** True if the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */

@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { Tariff, TenantTariffs } from './price.ts'
 
-/** Finds the tariffs of a tenant, for `priceOf`: by category, country and day. */
 export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs> => {
   const settings = await tx
     .selectFrom('tenants')
@@ -16,7 +15,6 @@ export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs
   return { currency: settings?.currency ?? null, timeZone: settings?.time_zone ?? 'UTC', tariffs: rows }
 }
 
-/** Returns the day by the tenant's clocks, from Postgres. */
 export const findToday = async (tx: Tx, timeZone: string): Promise<string> => {
   const { rows } = await sql<{ today: string }>`select (now() at time zone ${timeZone})::date::text as today`.execute(
     tx,
@@ -37,7 +35,6 @@ export const tariffJoin = (rows: string, day: RawBuilder<unknown>): RawBuilder<u
     ) tariff on not ${of('is_free')}`
 }
 
-/** The cost of a message so far. */
 export interface Cost {
   /** An exact decimal; null: no tariff applies. */
   readonly amount: string | null

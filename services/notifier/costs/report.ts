@@ -18,7 +18,6 @@ const maxGroups = 1000
 const maxUnpriced = 100
 
 const category = Type.String({ examples: ['utility'] })
-/** messages = paid + free + unknown. */
 const sums = {
   messages: Type.Integer({ description: 'Delivered messages with pricing.', examples: [3] }),
   paid: Type.Integer(),

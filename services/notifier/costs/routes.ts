@@ -33,7 +33,6 @@ const Costs = Type.Object(
   { title: 'Costs' },
 )
 
-/** Routes for the costs of messages (docs/staff/costs.md). */
 export const costRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/api/costs',

@@ -11,7 +11,6 @@ const lifeSeconds = 7 * 86_400
 /** The platform repeats webhooks for this long (docs/contributors/messaging-api.md#delivery). */
 const redeliverySeconds = 7 * 86_400
 
-/** The action that a token represents. */
 export interface ActionButton {
   readonly messageId: string
   readonly index: number

@@ -4,14 +4,11 @@ import type { Person } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { ActionButton } from './button-token.ts'
 
-/** A person's press of a button in one of our messages. */
 export interface Press extends Person, ActionButton {
   readonly at: Date
-  /** The API's id of the customer's message. */
   readonly inboundId: string
 }
 
-/** Returns the presses as JSON for `jsonb_to_recordset`. */
 const toJson = (presses: readonly Press[]): string =>
   JSON.stringify(
     presses.map((press, place) => ({
@@ -60,7 +57,6 @@ export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<v
       and a.happened_at < given.at`.execute(tx)
 }
 
-/** A text that a person wrote, or a place that the person shared. */
 export interface Written extends Person {
   readonly text: string
   readonly at: Date
@@ -76,7 +72,6 @@ export const addressMinutes = 60
 const addressTooLong = 'The address has more than 500 characters.'
 const confirmedLate = 'It was confirmed more than an hour after it was written.'
 
-/** A text that may be an address. */
 export interface Address extends Person {
   readonly questionId: string
   readonly waybill: string
@@ -155,7 +150,6 @@ export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promi
   return rows.length
 }
 
-/** A customer's action to which orders has not responded. */
 export interface WaitingAction {
   readonly tenant: string
   readonly id: string
@@ -193,7 +187,6 @@ export const claimActions = async (tx: Tx, count: number, claimSeconds: number):
   return rows
 }
 
-/** Actions without a response expire after this long. */
 const keptDays = 3
 const longestBackoffSeconds = 120
 
@@ -245,7 +238,6 @@ export const findPressedNumbers = async (
   return new Map(rows.map(({ id, number }) => [id, number]))
 }
 
-/** Finds the newest actions about a waybill. */
 export const findActions = (tx: Tx, tenant: string, waybill: string, limit: number) =>
   tx
     .selectFrom('customer_actions')

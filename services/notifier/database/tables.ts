@@ -20,9 +20,7 @@ export const messageStatuses = [
 ] as const
 export type MessageStatus = (typeof messageStatuses)[number]
 
-/** A message that a rule requires for an event and that cannot be created. */
 export interface EventError {
-  /** null: the message is a text. */
   readonly template: string | null
   readonly detail: string
 }
@@ -125,7 +123,6 @@ export interface Tables {
     message_id: string
     phone_number_id: string
     recipient: string
-    /** A text may take the place of the template. */
     template: Json<Content>
     waybill_number: string | null
     status: MessageStatus

@@ -6,13 +6,11 @@ import type { MessageStatus, Tx } from '../database/tables.ts'
 import { fillFrom, type Source } from '../messages/source.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 
-/** A message that may still be sent, or sent again. */
 interface Waiting {
   readonly id: string
   readonly waybill: string
   /** null: no rule made it. */
   readonly ruleEvent: string | null
-  /** The message is older than this transaction. */
   readonly isOlder: boolean
   readonly status: MessageStatus
   readonly recipient: string
@@ -29,7 +27,6 @@ interface Change {
   readonly detail: string
 }
 
-/** An event that makes messages about its waybill untrue. */
 export interface Superseding {
   readonly waybill: string
   /** The events of the rules that made the messages. */

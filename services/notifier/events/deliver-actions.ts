@@ -19,9 +19,7 @@ interface ActionDeliveryOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly orders: OrdersClient
-  /** Runs when results created messages. */
   readonly onQueued: () => void
-  /** Runs with the number of actions of each outcome. */
   readonly onOutcome: (outcome: string, count: number) => void
 }
 

@@ -25,7 +25,6 @@ import { fires, makeMessage, type TenantHours } from './rules.ts'
 export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired', 'repeated'] as const
 export type EventOutcome = (typeof eventOutcomes)[number]
 
-/** The numbers of events of a request by outcome. */
 type Processed = Readonly<Record<EventOutcome, number>>
 
 /**
@@ -78,7 +77,6 @@ export const processIn = async (
   }
 }
 
-/** Returns true if the event is not older than a message may get. */
 const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
   now.getTime() - Date.parse(happened_at) < expiryHours * 3_600_000
 
@@ -93,7 +91,6 @@ const findNumbers = (tx: Tx, tenant: string, events: readonly OrderEvent[]): Pro
   return findPressedNumbers(tx, tenant, decisions.map(request))
 }
 
-/** A message that a rule makes of an event. */
 interface WantedMessage {
   readonly rule: Rule
   readonly event: OrderEvent

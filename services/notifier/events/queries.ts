@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import type { EventError, Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
 
-/** Finds the tenant; undefined if the notifier does not know it. */
 export const findTenant = (tx: Tx, tenant: string) =>
   tx
     .selectFrom('tenants')
@@ -30,7 +29,6 @@ export const learnTimeZone = async (
   return rows.length > 0 ? stated : (known ?? 'UTC')
 }
 
-/** Finds the tenant's rules in their order. */
 export const findRules = (tx: Tx, tenant: string) =>
   tx.selectFrom('rules').select(ruleColumns).where('tenant_id', '=', tenant).orderBy('position').execute()
 
@@ -52,7 +50,6 @@ const ruleColumns = [
   'paused_reason',
 ] as const
 
-/** A rule turns an event into a message. */
 export type Rule = Awaited<ReturnType<typeof findRules>>[number]
 
 /**
@@ -73,7 +70,6 @@ export const insertEvents = async (tx: Tx, tenant: string, events: readonly Orde
   return new Set(rows.map(row => row.event_id))
 }
 
-/** Stores the errors of events of this transaction, by event id. */
 export const storeEventErrors = async (
   tx: Tx,
   tenant: string,
@@ -87,7 +83,6 @@ export const storeEventErrors = async (
     where e.tenant_id = ${tenant} and e.event_id = given.event_id`.execute(tx)
 }
 
-/** Finds the events of a waybill with errors, oldest first. */
 export const findFailedEvents = (tx: Tx, tenant: string, waybill: string) =>
   tx
     .selectFrom('events')

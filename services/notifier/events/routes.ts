@@ -23,13 +23,10 @@ interface EventsOptions {
   readonly pool: pg.Pool
   readonly serviceToken: string
   readonly tracer?: Tracer | undefined
-  /** Runs when there may be messages to send. */
   readonly onQueued: () => void
-  /** Runs with the number of events of each outcome. */
   readonly onProcessed: (outcome: EventOutcome, count: number) => void
 }
 
-/** The limit includes room for the JSON around the events. */
 const maxBodyBytes = 2 * maxEventBytesPerRequest
 
 const Taken = Type.Object(
@@ -44,7 +41,6 @@ const Taken = Type.Object(
   { title: 'EventsAccepted', description: 'Committed: no event need be sent again.' },
 )
 
-/** Receives events from orders. */
 export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app, options) => {
   const { pool, serviceToken, tracer, onQueued, onProcessed } = options
   acceptJson(app)

@@ -18,7 +18,6 @@ import type { Rule } from './queries.ts'
 export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
   rule.event === type || (isStatusEvent(type) && rule.event === order.status_key)
 
-/** A tenant's hours, for the rules that name none. */
 export interface TenantHours {
   readonly between: Hours['between'] | null
   readonly timeZone: string
@@ -36,7 +35,6 @@ export const toTemplate = ({ template, language, components, ...texts }: Rule): 
   ],
 })
 
-/** Returns the content of the rule's messages, before the order's values fill it. */
 const toContent = (rule: Rule): Content => (rule.text === null ? toTemplate(rule) : { text: rule.text })
 
 /** Returns true for a reply to a customer who has just pressed a button. */

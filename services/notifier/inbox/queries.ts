@@ -3,9 +3,7 @@ import { identifyPerson } from '../conversations/phone-number.ts'
 import { findNumber, type Person } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 
-/** A message that a person wrote to one of our numbers. */
 export interface InboundMessage extends Person {
-  /** The API's id. */
   readonly messageId: string
   /** The API's name, such as text, button or image. */
   readonly type: string
@@ -13,7 +11,6 @@ export interface InboundMessage extends Person {
   readonly text: string | undefined
   readonly mediaId: string | undefined
   readonly at: Date
-  /** The message needs no reader. */
   readonly isHandled: boolean
 }
 
@@ -47,7 +44,6 @@ const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient
   m.happened_at as at, m.read_at is null as unread,
   floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as place`
 
-/** The pattern of `place`: milliseconds and position. */
 export const positionPattern = '[0-9]{1,14}[.][0-9]{1,18}'
 
 const isBefore = (place: string | undefined) => {
@@ -59,7 +55,6 @@ const isBefore = (place: string | undefined) => {
 const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
   and m.recipient = ${identifyPerson(recipient)} and m.phone_number_id = ${phoneNumberId}`
 
-/** Lists one person's messages to one of the numbers, newest first. */
 export const findInbound = async (
   tx: Tx,
   person: Person,

@@ -22,13 +22,11 @@ import * as view from './view.ts'
 interface InboxOptions {
   pool: pg.Pool
   orders: OrdersClient
-  /** Runs when there are messages to send. */
   onQueued: () => void
 }
 
 const tags = ['conversations']
 
-/** Lists customers' messages, and accepts replies of staff. */
 export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
   app.get(
     '/api/conversations',

@@ -24,10 +24,8 @@ export type Acceptance =
   | { kind: 'running' }
   | { kind: 'other_body' }
 
-/** The sender of a batch, and its record in the audit. */
 export interface Origin {
   readonly key?: IdempotencyKey | undefined
-  /** The actor, for the audit. */
   readonly by?: Actor | undefined
   readonly traceparent?: string | undefined
 }
@@ -62,7 +60,6 @@ export const acceptMessages = (
     { keeps: ({ kind }) => kind === 'accepted' },
   )
 
-/** Finds the result stored for this key; undefined when the key is new. */
 export const findAcceptance = (pool: pg.Pool, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => claimAcceptance(tx, tenant, key))
 

@@ -8,7 +8,6 @@ const finished: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 're
 
 const messagesAtOnce = 5_000
 
-/** Takes messages that reached their last status that long ago, with their timelines. */
 export const takeMessages: TakeOld = async (tx, tenant, days, [after = '']) => {
   const before = idsFrom(new Date(Date.now() - days * 86_400_000))
   const { rows: found } = await sql<{ id: string }>`

@@ -10,7 +10,6 @@ export interface Batch<Message> {
   readonly pathOf: (index: number) => string
 }
 
-/** Makes a batch of one message. */
 export const toBatch = <Message>(message: Message | undefined, errors = new ErrorList()): Batch<Message> => ({
   messages: [message],
   errors,
@@ -36,6 +35,5 @@ export const createBatchReader = (maxMessages: number): ((body: unknown) => Batc
 
 const checkOne = TypeCompiler.Compile(MessageBody)
 
-/** Reads a request of one message. */
 export const readOne = (body: unknown): Batch<MessageBody> =>
   checkOne.Check(body) ? toBatch(body) : toBatch<MessageBody>(undefined, listErrors(checkOne, body ?? {}))

@@ -21,7 +21,6 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
     action: 'message.cancelled',
   })
 
-/** Queues a failed or unknown message again, with this content or its own. */
 export const resendMessage = (
   tx: Tx,
   tenant: string,
@@ -93,7 +92,6 @@ export const fillAgain = async (
   return source ? fillFrom(source, order).template : undefined
 }
 
-/** A failed or unknown message about an order. */
 interface AboutOrder {
   readonly waybill_number: string
   readonly recipient: string

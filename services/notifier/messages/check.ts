@@ -16,11 +16,9 @@ import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { MessageRequest } from './schema.ts'
 import type { Source } from './source.ts'
 
-/** The data that messages are checked against. */
 export interface SendingContext {
   /** By Postgres' clock. */
   readonly now: Date
-  /** The hours of the tenant. */
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed
   /** E.164 digits without the plus; undefined when the text is no phone number. */
@@ -29,13 +27,11 @@ export interface SendingContext {
   /** Returns the errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
   readonly templateErrors: (channel: SendingChannel, template: MessageTemplate) => FieldErrors
   readonly conversation: (channel: SendingChannel, recipient: string) => Conversation | undefined
-  /** Finds the template in the account's catalogue. */
   readonly catalogued: (channel: SendingChannel, template: MessageTemplate) => CatalogueTemplate | undefined
   /** Exempts utility messages about a parcel that is under way from opt-outs. */
   readonly exemptsParcels: boolean
 }
 
-/** A message that may be queued. */
 export interface CheckedMessage {
   readonly phoneNumberId: string
   readonly recipient: string
@@ -104,11 +100,9 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   return Object.keys(errors).length > 0 ? { kind: 'refused', errors, message } : { kind: 'checked', message }
 }
 
-/** Returns the category in capitals. */
 export const readCategory = (template: CatalogueTemplate | undefined): string | undefined =>
   template?.category?.toUpperCase()
 
-/** Returns true if the message is sent even to a person who opted out. */
 export const exempts = (
   { exemptsParcels }: SendingContext,
   category: string | undefined,

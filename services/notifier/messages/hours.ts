@@ -4,7 +4,6 @@
 export interface Hours {
   /** Such as 08:00; the end may be 24:00. */
   readonly between: readonly [from: string, to: string]
-  /** IANA name. */
   readonly timeZone: string
 }
 
@@ -93,6 +92,5 @@ export const deferUntil = (now: Date, hours: Hours, allowedFrom = nextAllowed): 
   return later > soon ? later : undefined
 }
 
-/** Describes the hours, for timelines. */
 export const waitsFor = ({ between: [from, to], timeZone }: Hours): string =>
   `waits: messages are sent from ${from} to ${to} (${timeZone})`

@@ -11,9 +11,7 @@ export interface NewMessage {
   /** It may have been sent before the database was restored: it is stored as unknown, and staff may resend it. */
   readonly isInDoubt?: boolean | undefined
   readonly traceparent?: string | undefined
-  /** The merchant of the order for which a rule makes it. */
   readonly merchant?: string | undefined
-  /** The rule that makes it. */
   readonly rule?: { readonly event: string | null; readonly expires_after_hours: number | null } | undefined
 }
 
@@ -23,7 +21,6 @@ export const restoredDetail = 'the database was restored: it may have been sent 
 /** An unsent message expires after this long, and an older event makes none. */
 export const expiryHours = 24
 
-/** Returns the first status of a message. */
 export const firstStatus = ({ isHeld }: CheckedMessage): AcceptedMessage['status'] => (isHeld ? 'held' : 'queued')
 
 const chooseStatus = (message: CheckedMessage, failure: string | undefined, isInDoubt: boolean): MessageStatus => {
@@ -31,7 +28,6 @@ const chooseStatus = (message: CheckedMessage, failure: string | undefined, isIn
   return isInDoubt ? 'unknown' : firstStatus(message)
 }
 
-/** Stores messages with their first timeline events, in one statement. */
 export const insertMessages = async (tx: Tx, tenant: string, messages: readonly NewMessage[]): Promise<void> => {
   const rows = messages.map(({ message, failure, isInDoubt = false, rule, ...given }) => ({
     ...message,
@@ -82,7 +78,6 @@ export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[
 
 export const messageIdPattern = '^msg_[0-9a-z]{25}$'
 
-/** Makes `count` ids, sorted. */
 export const newMessageIds = (count: number, now: Date): string[] =>
   Array.from({ length: count }, () => newMessageId(now)).sort()
 

@@ -21,7 +21,6 @@ export const OneMessage = Type.Object({ data: Message }, { title: 'OneMessage' }
 const maxWaiting = 20
 const busy = 'Too many lists by template, channel or status are waiting. Repeat the request.'
 
-/** Reads messages: lists, one, and a summary. */
 export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   // A list by a filter without an index reads many rows: running one of a tenant at a time leaves the cores to others.
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)

@@ -79,7 +79,6 @@ export const listMessages = async (
   return { rows, next: (found.length > limit ? rows.at(-1)?.message_id : last) ?? null }
 }
 
-/** Finds the first of the spellings that a message has. */
 const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
   select waybill_number from messages where tenant_id = ${tenant} and waybill_number = any(${spellings}::text[])
   order by array_position(${spellings}::text[], waybill_number) limit 1)`
@@ -115,7 +114,6 @@ export const findMessage = (tx: Tx, tenant: string, id: string) =>
 
 export type MessageRow = NonNullable<Awaited<ReturnType<typeof findMessage>>>
 
-/** Finds the timelines of messages by id, oldest first. */
 export const findTimelines = async (tx: Tx, tenant: string, ids: readonly string[]) => {
   if (ids.length === 0) return new Map()
   const rows = await tx

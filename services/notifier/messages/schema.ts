@@ -86,7 +86,6 @@ export type MessageRequest = Omit<MessageBody, 'template'> & {
   isUnderWay?: boolean | undefined
   /** The reason why the values of its order cannot fill its texts. */
   missing?: string | undefined
-  /** The hours of the rule that makes it. */
   hours?: Hours | undefined
   /** undefined: no part of it comes from an order. */
   source?: Source | undefined

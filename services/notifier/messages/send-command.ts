@@ -6,7 +6,6 @@ import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import { readOne } from './batch.ts'
 import type { AcceptedMessage } from './schema.ts'
 
-/** The options of `notifier send`. */
 export interface SendRequest {
   tenant: string
   template: string

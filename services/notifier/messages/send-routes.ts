@@ -23,11 +23,8 @@ import { ById, OneMessage, readMessage } from './list-routes.ts'
 import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
 
 interface SendOptions extends WaybillDependencies {
-  /** Runs when there are messages to send. */
   onQueued: () => void
-  /** The limit of one bulk request; 1000 by default. */
   maxMessages?: number | undefined
-  /** The limit of one bulk request; 5 MiB by default. */
   maxBodyBytes?: number | undefined
 }
 
@@ -39,7 +36,6 @@ const AcceptedOf = <S extends TSchema>(data: S, title: string, message: string) 
 export const OneAccepted = AcceptedOf(AcceptedMessage, 'MessageAccepted', 'The message is queued.')
 const AllAccepted = AcceptedOf(Type.Array(AcceptedMessage), 'MessagesAccepted', '1 messages are queued.')
 
-/** Sends messages, cancels them and sends them again. */
 export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, options) => {
   const { pool, onQueued, maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const limitBytes = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
@@ -150,6 +146,5 @@ export const readAccepted = (
   return acceptance.messages
 }
 
-/** Returns the response to messages that were not accepted. */
 export const refusal = (refused: { kind: 'refused'; errors: ErrorList } | { kind: 'orders_away' }): HttpError =>
   refused.kind === 'refused' ? invalid(refused.errors.errors, { more: refused.errors.more }) : ordersUnavailable()

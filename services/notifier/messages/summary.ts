@@ -36,7 +36,6 @@ export const MessageSummary = Type.Object(
 )
 export type MessageSummary = Static<typeof MessageSummary>
 
-/** The maximum age of a cached summary. */
 const keptMilliseconds = 5_000
 
 /** Summarises the tenant's messages. Processes keep a summary for some seconds: requests in between cost nothing. */

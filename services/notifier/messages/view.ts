@@ -18,7 +18,6 @@ const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({
   type: ['object', 'null'],
   examples: [exampleTemplate],
 })
-/** The cost of a message, in `messages` and in the timeline of a parcel. */
 export const Cost = orNull(
   Type.Object({
     amount: orNull(Type.String({ description: 'An exact decimal; null: no tariff says.' }), { examples: ['0.0165'] }),
@@ -31,7 +30,6 @@ export const Cost = orNull(
   },
 )
 
-/** A message as staff sees it. */
 export const Message = Type.Object(
   {
     id: Type.String({ examples: ['msg_0198a7c2k4m6p8r0t2v4x6z8a'] }),

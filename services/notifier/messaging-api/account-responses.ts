@@ -71,7 +71,6 @@ export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
   }
 }
 
-/** A page of an account's templates. */
 interface TemplatePage {
   readonly entries: unknown[]
   /** The cursor of the next page; null on the last one, undefined where it is missing. */

@@ -3,12 +3,9 @@ import { type Delay, type ErrorClass, type ErrorEntry, findError } from './error
 /** A failure as the API reports it, in a response or in a webhook (which has no HTTP status: null). */
 export interface Failure {
   readonly status: number | null
-  /** null: none was given. */
   readonly code: number | null
   readonly subcode: number | null
-  /** The API calls it transient. */
   readonly isTransient: boolean
-  /** The wait that its headers request. */
   readonly retryAfterSeconds: number | null
 }
 
@@ -100,7 +97,6 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
     delaySeconds: retryAfterSeconds,
     holdsNumber: status === 429,
     pausesAfter: isDenied ? 3 : null,
-    // A gateway timeout may hide that the API accepted the message.
     mayHaveBeenSent: code === null && !isTransient && gaveUpWaiting(status ?? 0),
   }
 }

@@ -13,7 +13,6 @@ import {
 } from './responses.ts'
 
 export interface MessagingApiOptions {
-  /** See `baseUrlProblem`. */
   readonly baseUrl: string
   /** Concurrent requests; more wait for a free connection. */
   readonly connections?: number
@@ -26,9 +25,7 @@ export interface MessagingApiOptions {
   /** Limits the whole request, including the wait for a connection; exact to the millisecond. */
   readonly requestMilliseconds?: number
   readonly maxResponseBytes?: number
-  /** v17.0 */
   readonly version: string
-  /** whatsapp */
   readonly product: string
 }
 
@@ -89,7 +86,6 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     },
     phoneNumber: (credentials: Credentials, phoneNumberId: string) =>
       call(credentials, `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, readPhoneNumber),
-    /** Reads the rights of the token of the credentials itself. */
     debugToken: (credentials: Credentials) => {
       const token = encodeURIComponent(credentials.accessToken.toWellFormed())
       return call(credentials, `/debug_token?input_token=${token}`, readTokenInfo)

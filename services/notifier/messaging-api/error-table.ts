@@ -21,9 +21,7 @@ export interface ErrorEntry {
   readonly subcode?: number
   readonly class: ErrorClass
   readonly meaning: string
-  /** The remedy, for an operator. */
   readonly advice: string
-  /** Set for class `delay`. */
   readonly delay?: Delay
   /** Permanent after this many retries. */
   readonly maxRetries?: number

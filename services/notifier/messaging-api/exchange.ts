@@ -53,7 +53,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // A 1xx response is informational.
     if (status >= 200) this.#head = { status, headers }
   }
 

@@ -2,7 +2,6 @@ import { type Static, type TObject, type TOptional, type TProperties, type TSche
 
 const maxParameterLength = 1024
 const maxParameters = 100
-/** A header, a body and buttons. */
 const maxComponents = 12
 
 /** The size of a message whose texts all have their maximum length, every character escaped. */
@@ -20,7 +19,6 @@ export const ParameterText = Type.String({
 export const closed = <Properties extends TProperties>(properties: Properties, options: object = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
-/** A schema of one of some words. */
 export const oneOf = <Word extends string>(words: readonly Word[], options: object = {}) =>
   Type.Union(
     words.map(word => Type.Literal(word)),
@@ -149,23 +147,19 @@ export const PlainTextBody = Type.String({
   must: `be a text of 1 to ${maxParameterLength} characters`,
 })
 
-/** The content of a message. */
 export type Content = MessageTemplate | PlainText
 
 export const isPlain = (content: Content): content is PlainText => 'text' in content
 
-/** A text of a parameter. */
 export interface ParameterPart {
   readonly text: string
   /** Such as `image.link`. */
   readonly field: string
-  /** The limit of its field, once it is filled. */
   readonly maxLength: number
   /** Values are encoded when they are put into an address. */
   readonly isAddress: boolean
 }
 
-/** Replaces each text in the parameter of a component. */
 export const mapTexts = (
   component: Pick<Component, 'type'>,
   parameter: Parameter,

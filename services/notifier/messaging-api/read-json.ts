@@ -14,12 +14,10 @@ export const parse = (text: string): unknown => {
 export const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns the object, or an empty one for anything else. */
 export const record = (value: unknown): Json => (isRecord(value) ? value : {})
 
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-/** Returns a string of that form. */
 export const text = (value: unknown, form: RegExp): string | undefined =>
   typeof value === 'string' && form.test(value) ? value : undefined
 

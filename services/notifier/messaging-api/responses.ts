@@ -17,7 +17,6 @@ export interface Registered {
   readonly servedVersion: string | null
 }
 
-/** A successful response and the value read from it. */
 export interface Received<Value> {
   readonly kind: 'received'
   readonly value: Value

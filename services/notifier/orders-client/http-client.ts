@@ -13,7 +13,6 @@ import {
 } from './orders-client.ts'
 
 interface OrdersClientOptions {
-  /** An address such as http://orders:3000 */
   readonly url: string
   readonly serviceToken: string
   readonly logger: Logger

@@ -7,11 +7,9 @@ import { orNull } from '../messaging-api/message-template.ts'
 
 const textOrNull = orNull(Type.String())
 
-/** An entry of an order's timeline. */
 export const TrackingEvent = Type.Object({
   status_key: Type.String(),
   status_name: Type.String(),
-  /** ISO 8601. */
   at: Type.String(),
   staff_name: textOrNull,
   note: textOrNull,
@@ -21,15 +19,12 @@ export type TrackingEvent = Static<typeof TrackingEvent>
 
 export const Previous = orNull(Type.Record(Type.String(), orNull(Type.Union([Type.String(), Type.Number()]))))
 
-/** A change of an order, by field. */
 export const OrderEdit = Type.Object({
   fields: Type.Array(Type.String()),
-  /** ISO 8601. */
   at: Type.String(),
   staff_name: textOrNull,
   reason: textOrNull,
   by: Type.Optional(Type.String()),
-  /** The previous values, by field. */
   previous: Type.Optional(Previous),
 })
 export type OrderEdit = Static<typeof OrderEdit>

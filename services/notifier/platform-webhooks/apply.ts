@@ -34,7 +34,6 @@ const manyLanes = 6
 const manyFacts = 100
 const maxFactsPerTransaction = 1_000
 
-/** The changes of a webhook, or why it failed. */
 type WebhookResult = PromiseSettledResult<Applied | undefined>
 
 /**
@@ -111,16 +110,12 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   categories.forEach(logCategory(options.logger))
   return {
     statuses: statuses.length,
-    /** Statuses that changed a message. */
     moved,
     /** Statuses of messages that are not ours. */
     unmatched,
     inbound: own.inbound.length,
-    /** Marketing messages stopped or resumed. */
     preferences: own.preferences.length,
-    /** Messages that were held until a person wrote. */
     released,
-    /** Template events that changed the catalogue. */
     templates: templates + categories.length,
     /** Events of approved templates: the catalogues of their accounts are due. */
     approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
@@ -130,7 +125,6 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   }
 }
 
-/** Returns people's messages, each with its keyword. */
 const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   if (inbound.length === 0) return []
   const keywords = await findKeywords(tx, [...new Set(inbound.map(({ tenant }) => tenant))])

@@ -4,9 +4,7 @@ import { id, text, time, word } from './json.ts'
 import { type Pricing, reportedStatuses } from './settle.ts'
 import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateFact } from './template-events.ts'
 
-/** A status of a message. */
 type StatusFact = NonNullable<ReturnType<typeof readStatus>>
-/** A person's message, or tap on a button. */
 export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
 /**
  * A person's stop or resumption of marketing messages, which an error may report. `source` names the place in the
@@ -145,16 +143,13 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
     recipient,
     messageId,
     at: time(value.timestamp, now),
-    /** The API's name, such as text or image. */
     type,
     text: text(record(value.text).body, 5000),
     /** The text for staff of anything else: a place, the label of a button, a caption, the name of a file. */
     label: location ?? text(label, 1024),
-    /** The API's id of its file. */
     mediaId: id(content.id),
     /** The name, the address and the coordinates of a place that the person shared. */
     location,
-    /** The value behind the text of a button. */
     payload: text(button.payload ?? reply.id, 500),
     /** The text of a button or an item of a list, and the value behind it. */
     buttons: tapped.map(label => text(label, 500)).filter(label => label !== undefined),

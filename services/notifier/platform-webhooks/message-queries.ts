@@ -4,7 +4,6 @@ import { toColumns } from '../database/columns.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { type Pricing, type Report, updateKey } from './settle.ts'
 
-/** A message whose row this transaction has locked. */
 export interface LockedMessage {
   readonly tenant: string
   readonly messageId: string
@@ -13,7 +12,6 @@ export interface LockedMessage {
   readonly providerMessageId: string | null
   /** The API's ids of earlier sends of it. */
   readonly formerIds: readonly string[]
-  /** null: the message is a text. */
   readonly templateName: string | null
   readonly language: string | null
   readonly traceparent: string | null
@@ -127,7 +125,6 @@ export interface Settlement {
   readonly providerMessageId: string
 }
 
-/** The platform's pricing of a message; a repetition changes nothing. */
 export interface PricedReport {
   readonly message: LockedMessage
   readonly report: Report & { readonly pricing: Pricing }
@@ -148,7 +145,6 @@ const toPriceColumns = (prices: readonly PricedReport[]): unknown[][] => {
     ...message,
     providerMessageId: report.providerMessageId,
     country: findCountryOf(message.recipient),
-    // A text has no template.
     template: message.templateName ?? '',
   }))
   return [

@@ -17,7 +17,6 @@ import { insertMessages, type NewMessage, newMessageIds } from '../messages/inse
 import type { InboundFact } from './envelope.ts'
 import type { Own } from './signed-facts.ts'
 
-/** A person's message, with its keyword. */
 export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /**
@@ -54,7 +53,6 @@ export const recordPresses = async (
   }
 }
 
-/** The action of the question's button. */
 const confirmAddress = 'confirm_written_address'
 
 /** The question follows the language of the message whose button was pressed; other languages get English. */

@@ -18,15 +18,11 @@ import { createSignerFinder, type FindSigners, type FoundSigners, isVerifyToken,
 export interface WebhooksOptions extends ApplyOptions {
   pool: pg.Pool
   listAppSecrets: AppSecretsOf
-  /** Runs when held messages became due. */
   onReleased: () => void
-  /** Runs when there are new actions of customers. */
   onActions?: (() => void) | undefined
-  /** Runs when the catalogue of an account is due. */
   onApproved?: (() => void) | undefined
   /** Limits the verified requests per minute of an unknown network address; unlimited if omitted. */
   strangersPerMinute?: number | undefined
-  /** Runs with the number of facts of each kind. */
   onFact?: ((kind: keyof Applied | 'refused', count: number) => void) | undefined
 }
 

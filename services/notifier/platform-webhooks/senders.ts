@@ -10,7 +10,6 @@ export const maxBodyBytes = 3 * 1024 * 1024
 const smallBytes = 64 * 1024
 /** Limits large bodies with a wrong signature per minute: of all unknown addresses together, of one known address. */
 const maxLarge = 20
-/** A valid signature makes an address known for this long. */
 const knownMilliseconds = 3_600_000
 
 /**
@@ -50,7 +49,6 @@ export const createSenders = (strangersPerMinute: number) => {
       if (isLarge(request) && (!isKnown || pause !== undefined)) count(request, large, isKnown ? network : 'unknown')
       reply.removeHeader('connection')
     },
-    /** Records a valid signature. */
     welcome: (request: FastifyRequest): void => void known.set(readAddress(request), true),
     /** An onResponse hook: requests that were not refused do not count. */
     settle: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -23,21 +23,18 @@ export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
 
 /** The platform's pricing of a message (docs/contributors/messaging-api.md#pricing). */
 export interface Pricing {
-  /** A word in lower case. */
   readonly category: string
   /** undefined: before July 2025. */
   readonly type: string | undefined
   readonly isFree: boolean
 }
 
-/** A status report of the API. */
 export interface Report {
   readonly status: ReportedStatus
   readonly at: Date
   readonly providerMessageId: string
   readonly errorCode: number | null
   readonly errorMeaning: string | null
-  /** Set for a delivered message. */
   readonly pricing?: Pricing | undefined
 }
 
@@ -60,5 +57,4 @@ export const settle = (
   return steps
 }
 
-/** Names a report among those of one message. */
 export const updateKey = (status: string, at: Date): string => `${status} ${at.getTime()}`

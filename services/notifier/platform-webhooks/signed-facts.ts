@@ -7,7 +7,6 @@ export interface SignedWebhook {
   readonly facts: readonly Fact[]
 }
 
-/** A fact, and a tenant whose number or account signed it. */
 export type Own<F> = F & { readonly tenant: string }
 
 /** Sorts the facts of webhooks about the numbers and accounts that signed each; counts those about any other. */

@@ -3,9 +3,7 @@ import { isLanguage, isStatus, normaliseLanguage, readTemplateId } from '../temp
 import type { CategoryReport } from '../templates/category-changes.ts'
 import { text, word } from './json.ts'
 
-/** The status of a template. */
 export type TemplateFact = NonNullable<ReturnType<typeof readTemplateEvent>>
-/** A past or announced change of a template's category by the platform. */
 export type CategoryFact = Omit<CategoryReport, 'tenant'> & { readonly kind: 'category' }
 
 const readTemplate = (wabaId: string | undefined, value: Json) => {

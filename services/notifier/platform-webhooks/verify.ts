@@ -7,7 +7,6 @@ import type { AppSecretsOf } from '../channels/secrets.ts'
 import type { Tx } from '../database/tables.ts'
 import { verifySignature } from './signature.ts'
 
-/** One of our numbers. */
 export interface Channel {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -18,7 +17,6 @@ interface Claimant extends Channel {
   readonly secrets: readonly string[]
 }
 
-/** Returns true if a secret signed the request. */
 type IsSignedWith = (secret: string) => boolean
 
 /** The reason why nobody signed a request is for the log: its sender learns nothing. */
@@ -77,7 +75,6 @@ const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPau
   return refused(claimants.every(({ secrets }) => secrets.length === 0) ? 'no_app_secret' : 'wrong_signature')
 }
 
-/** Computes each secret's signature of a body once. */
 export const signedWith = (rawBytes: Uint8Array, signature: string | undefined): IsSignedWith => {
   const known = new Map<string, boolean>()
   return secret => {

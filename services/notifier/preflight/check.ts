@@ -13,12 +13,10 @@ import { type CatalogueTemplate, categoryAt } from '../templates/catalogue.ts'
 import { render } from '../templates/render.ts'
 import type { Preflight } from './view.ts'
 
-/** A message, and the findings of a send about it. */
 interface Examined {
   readonly body: MessageBody
   /** The request filled in from its order; undefined: it has no recipient. */
   readonly request: MessageRequest | undefined
-  /** undefined: a send refuses it. */
   readonly checked: CheckedMessage | undefined
   readonly errors: FieldErrors
 }

@@ -17,13 +17,10 @@ import { runPreflight } from './check.ts'
 import { type Preflight, Preflights } from './view.ts'
 
 interface PreflightOptions extends WaybillDependencies {
-  /** The limit of one request; 1000 by default. */
   maxMessages?: number | undefined
-  /** The limit of one request; 5 MiB by default. */
   maxBodyBytes?: number | undefined
 }
 
-/** Predicts the outcome of a send. */
 export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = async (app, options) => {
   const { maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const readBatch = createBatchReader(maxMessages)
@@ -77,6 +74,5 @@ const preflight = async (
   })
 }
 
-/** Returns true for a body of `POST /api/messages/bulk`. */
 const isBulk = (body: unknown): boolean =>
   Array.isArray(body) || (typeof body === 'object' && body !== null && Object.hasOwn(body, 'messages'))

@@ -13,7 +13,6 @@ const Rendered = Type.Object({
   }),
 })
 
-/** The predicted outcome of a message. */
 export const Preflight = Type.Object(
   {
     status: oneOf(['queued', 'held', 'refused'], { description: 'What a send would make of it.' }),

@@ -73,7 +73,6 @@ const warnOfRules = async (
   return warnings
 }
 
-/** Returns the path of a rule's text in the notifier's file. */
 const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): string => {
   const { type, parameters } = component
   if (type === 'button') {
@@ -88,5 +87,4 @@ const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): strin
 const ownSet =
   "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
 
-/** Returns true for an event with a dot, which is no status, and for a default status. */
 const isUsualEvent = (event: string): boolean => event.includes('.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)

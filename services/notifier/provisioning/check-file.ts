@@ -16,9 +16,7 @@ import { NotifierFile } from './notifier-file.ts'
 export interface TenantConfig {
   readonly tenant: NotifierFile['tenant']
   readonly channels: readonly ChannelChange[]
-  /** undefined: the rules stay as they are. */
   readonly rules: readonly Rule[] | undefined
-  /** undefined: the tariffs stay as they are. */
   readonly tariffs: readonly Tariff[] | undefined
 }
 

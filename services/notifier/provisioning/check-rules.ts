@@ -9,7 +9,6 @@ const maxRulesOfEvent = 5
 type Add = (path: string, sentence: string) => void
 type GivenRule = NonNullable<NotifierFile['rules']>[number]
 
-/** Adds the errors of a file's rules that its schema does not detect. */
 export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   const names = rules.map(nameRule)
   const events = rules.map(({ on }) => on)
@@ -31,13 +30,11 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   }
 }
 
-/** The fields that belong to a template. */
 const partsOfTemplate = [
   ...(['language', 'header', 'body', 'named_body', 'buttons'] as const),
   ...(['header_image', 'header_video', 'header_document', 'header_location'] as const),
 ]
 
-/** Checks that a rule has either a template or a text. */
 const checkContent = (rule: GivenRule, path: string, add: Add): void => {
   if (rule.text === undefined) {
     if (rule.template === undefined) add(`${path}.template`, 'A rule has a template and its language, or a text.')
@@ -47,13 +44,11 @@ const checkContent = (rule: GivenRule, path: string, add: Add): void => {
       if (rule[field] !== undefined) add(`${path}.${field}`, 'A rule with a text has no template.')
 }
 
-/** Adds the error of the hours at `path`. */
 export const checkHours = (between: string[] | undefined, path: string, add: Add): void => {
   if (between && (between[0] === between[1] || between[0] === '24:00'))
     add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
 }
 
-/** Checks every text of the rule, at any depth. */
 const checkPlaceholders = (value: unknown, path: string, add: Add): void => {
   if (typeof value === 'string') {
     const error = placeholderError(value)
@@ -82,7 +77,6 @@ export const toRule = (rule: GivenRule): Rule => ({
   paused_reason: null,
 })
 
-/** Returns the headers of a rule that are no texts. */
 const listMedia = ({ header_image, header_video, header_document, header_location }: GivenRule): Parameter[] => [
   ...(header_image ? [{ type: 'image' as const, image: { link: header_image } }] : []),
   ...(header_video ? [{ type: 'video' as const, video: { link: header_video } }] : []),

@@ -68,7 +68,6 @@ const SendBetween = Type.Array(
   { minItems: 2, maxItems: 2, must: 'be a start and an end, such as ["08:00", "20:00"]' },
 )
 
-/** Outcomes of a customer's action, by orders or staff. */
 const outcomes = [...actionOutcomes, 'accepted', 'declined'].join('|')
 
 const EventName = Type.String({
@@ -83,11 +82,9 @@ const Rule = closed({
   on: EventName,
   template: Type.Optional(TemplateName),
   language: Type.Optional(LanguageCode),
-  /** Replaces the template while a conversation is open. */
   text: Type.Optional(PlainTextBody),
   header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
   body: Type.Optional(Type.Array(ParameterText, { maxItems: maxRuleParameters })),
-  /** Fills a template whose parameters have names. */
   named_body: Type.Optional(
     Type.Record(ParameterName, ParameterText, {
       additionalProperties: false,
@@ -130,7 +127,6 @@ const Tariff = closed({
 
 const maxTariffs = 2000
 
-/** The messaging of a tenant in one file, the input of `notifier apply`. */
 export const NotifierFile = closed({
   tenant: closed({
     id: Type.String({

@@ -5,7 +5,6 @@ import type pg from 'pg'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { restoredDetail } from '../messages/insert.ts'
 
-/** The numbers of a tenant's messages that became unknown, by the status that they had in the backup. */
 interface Restored {
   readonly tenant: string
   readonly queued: number

@@ -13,7 +13,6 @@ import { type Blocked, findBlockReason } from './pre-send-check.ts'
 import { availableTokens } from './timing.ts'
 
 interface ClaimOptions extends MarkOptions {
-  /** The maximum of messages. */
   readonly room: number
   /** Runs before the commit with the messages that it makes `sending`: if the commit is in doubt, queue them again. */
   readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
@@ -22,7 +21,6 @@ interface ClaimOptions extends MarkOptions {
 interface Claimed {
   /** `sending` is committed. */
   readonly messages: readonly ClaimedMessage[]
-  /** They stay queued. */
   readonly blocked: readonly Blocked[]
   /** A number had due messages, even if its rate lets none of them be sent now. */
   readonly hasMore: boolean
@@ -34,7 +32,6 @@ interface Channel {
   readonly tenant: string
   readonly phoneNumberId: string
   readonly plan: 'free' | 'paid'
-  /** The tokens of its bucket, fractional. */
   readonly tokens: number
   /** By Postgres' clock. */
   readonly now: Date
@@ -148,7 +145,6 @@ const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly nu
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** Adds the state of the recipients' conversations, with one or two queries for each number. */
 const addConversations = async (
   tx: Tx,
   channels: readonly Channel[],

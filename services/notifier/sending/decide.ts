@@ -8,11 +8,9 @@ import { secondsToRetry, unknownMinutes } from './timing.ts'
 /** A consequence of a response for more than its own message. */
 export type Effect =
   | { kind: 'pause_channel'; code: number | null; reason: string }
-  /** The number sends nothing for `seconds`. */
   | { kind: 'rest_channel'; code: number | null; seconds: number }
   | { kind: 'slow_channel' }
   | { kind: 'hold_template'; code: number }
-  /** The recipient stopped marketing messages. */
   | { kind: 'stop_marketing'; code: number }
   /** A denial that pauses the channel after `limit` in a row. */
   | { kind: 'count_denial'; limit: number; code: number | null; reason: string }

@@ -4,7 +4,6 @@ import type { DueMessage } from './message.ts'
 
 export const waitsForBudget = "waits: the month's budget is used up"
 
-/** A message waits this long before the budget is checked again. */
 export const budgetSeconds = 600
 
 /** The maximum for one number, in one statement. */

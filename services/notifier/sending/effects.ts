@@ -10,15 +10,12 @@ import type { Effect } from './decide.ts'
 import type { ClaimedMessage } from './message.ts'
 import { slowDown } from './timing.ts'
 
-/** The message whose send or whose reported failure has an effect. */
 interface EffectCause extends Person {
   readonly messageId: string
-  /** null: the message is a text. */
   readonly templateName: string | null
   readonly language: string | null
 }
 
-/** Applies effects to numbers, templates and people, and logs them. */
 export const applyEffect = async (
   tx: Tx,
   logger: Logger,

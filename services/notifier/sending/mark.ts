@@ -3,9 +3,7 @@ import type { Tx } from '../database/tables.ts'
 import type { ClaimedMessage } from './message.ts'
 
 export interface MarkOptions {
-  /** An outcome is overdue after this long. */
   readonly sendingSeconds: number
-  /** Seconds between two messages to one recipient; 0: no limit. */
   readonly recipientPauseSeconds: number
 }
 

@@ -2,7 +2,6 @@ import type { Conversation } from '../conversations/conversation.ts'
 import type { Hours } from '../messages/hours.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 
-/** A message that is due. */
 export interface DueMessage {
   readonly tenant: string
   readonly id: string
@@ -12,10 +11,8 @@ export interface DueMessage {
   readonly attempts: number
   readonly fence: string
   readonly holdsUntilOpen: boolean
-  /** The message is sent even to a person who opted out. */
   readonly isExempt: boolean
   readonly hours: Hours | null
-  /** The reason why it is no longer sent. */
   readonly supersededBy: string | null
   /**
    * refused: by the API; the message waits until the catalogue approves its template again. budget: it is a marketing

@@ -4,14 +4,12 @@ import { toColumns } from '../database/columns.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import type { ClaimedMessage } from './message.ts'
 
-/** The outcome of a send. */
 export interface SendOutcome {
   readonly message: ClaimedMessage
   readonly status: Extract<MessageStatus, 'accepted' | 'queued' | 'failed' | 'unknown'>
   readonly providerMessageId?: string
   readonly code?: number | null
   readonly meaning?: string
-  /** True if it counts as a failed attempt. */
   readonly isAttempt: boolean
   /** Seconds until it is due next: to be sent again, or to stop waiting for a webhook. */
   readonly dueSeconds?: number
@@ -97,7 +95,6 @@ const free = `
       and r.recipient = occupied.recipient
   )`
 
-/** Sends nothing to recipients for whom the API asks a pause. */
 const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise<void> => {
   const resting = outcomes.filter(({ restSeconds = 0 }) => restSeconds > 0)
   if (resting.length === 0) return

@@ -7,7 +7,6 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { budgetSeconds, waitsForBudget } from './defer-for-budget.ts'
 import type { ClaimedMessage } from './message.ts'
 
-/** The reason why a due message must not be sent now. */
 type BlockReason =
   | { kind: 'cancelled'; detail: string }
   | { kind: 'failed'; detail: string }
@@ -15,7 +14,6 @@ type BlockReason =
   /** The message is due again after `seconds`; this is not an attempt. */
   | { kind: 'deferred'; seconds: number; detail?: string }
 
-/** The data of the pre-send check. */
 type DueToCheck = Pick<
   ClaimedMessage,
   'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy' | 'template'

@@ -13,9 +13,7 @@ export interface QueueOptions {
   readonly logger: Logger
   /** Sends one message; never rejects. */
   readonly send: (message: ClaimedMessage) => Promise<SendOutcome>
-  /** The maximum of sends in flight. */
   readonly window: number
-  /** Seconds between two messages to one recipient; 0: no limit. */
   readonly recipientPauseSeconds: number
   /** A send ends within this time, with a response or without. */
   readonly sendSeconds: number
@@ -70,7 +68,6 @@ export class Queue {
     this.#loop = this.#run()
   }
 
-  /** Looks for due messages now. */
   wake(): void {
     this.#hasMore = true
     this.#isClaimDue = true
@@ -98,7 +95,6 @@ export class Queue {
         if (this.#sweepAt <= now) this.#begin('sweep', this.#sweep)
       }
       if (this.#finished.length > 0) this.#begin('store', this.#store)
-      // Waits until a step or a send ends, something wakes the queue, or it is time to poll.
       await this.#change.promise
       this.#change = Promise.withResolvers()
     }

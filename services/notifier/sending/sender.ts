@@ -17,7 +17,6 @@ interface SenderOptions extends Prover {
   readonly effects: ReturnType<typeof createEffects>
   readonly logger: Logger
   readonly tracer?: Tracer | undefined
-  /** Runs when a stored access token could not be opened. */
   readonly onUnopened?: () => void
 }
 

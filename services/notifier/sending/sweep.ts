@@ -3,7 +3,6 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { unknownMinutes } from './timing.ts'
 
-/** The number of messages that each step of a sweep moved on. */
 interface Swept {
   readonly overdue: number
   readonly resent: number

@@ -2,7 +2,6 @@
 
 /** The token bucket of a number, as stored in the row of its channel. Each message costs one token. */
 export interface TokenBucket {
-  /** Messages per second. */
   readonly rate: number
   /** Tokens left at `at`, fractional. */
   readonly tokens: number
@@ -15,7 +14,6 @@ export interface TokenBucket {
 /** A lowered rate doubles this often, until it reaches the number's own again. */
 const recoverySeconds = 10
 
-/** Returns the messages per second that the number may send now. */
 export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date): number => {
   if (slowedRate === null || slowedAt === null) return rate
   const doublings = Math.floor((now.getTime() - slowedAt.getTime()) / 1000 / recoverySeconds)
@@ -58,7 +56,6 @@ export const secondsToRetry = (attempts: number, random: () => number, retryAfte
 /** A message without a response stays unknown; after this long no webhook is expected any more. */
 export const unknownMinutes = 10
 
-/** A tenth of a second. */
 const slotMilliseconds = 100
 
 /**

@@ -21,11 +21,9 @@ export interface ListedTemplate {
   /** The language in the form of a send: en_US. */
   readonly language: string
   readonly templateId: string | undefined
-  /** A word in capitals. */
   readonly status: string
   readonly category: string | undefined
   readonly parameterFormat: 'POSITIONAL' | 'NAMED'
-  /** The API's own objects. */
   readonly components: readonly unknown[]
 }
 
@@ -121,13 +119,11 @@ export const dissect = ({ components, parameterFormat }: ListedTemplate): Anatom
   }
 }
 
-/** A variable in a text of a template. */
 export const variable = {
   POSITIONAL: /\{\{\s*([0-9]{1,3})\s*\}\}/g,
   NAMED: /\{\{\s*([A-Za-z0-9_]{1,100})\s*\}\}/g,
 }
 
-/** Returns the distinct variables of a text, in order. */
 const variables = (text: string, format: ListedTemplate['parameterFormat']): string[] => [
   ...new Set([...text.matchAll(variable[format])].map(match => match[1] ?? '')),
 ]

@@ -8,7 +8,6 @@ export interface CategoryReport {
   readonly wabaId: string
   readonly name: string
   readonly language: string
-  /** A word in capitals; undefined: not given. */
   readonly from: string | undefined
   readonly to: string
   /** The time of the change, past or announced. */

@@ -2,7 +2,6 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { ButtonKind, Component, MessageTemplate, ParameterType } from '../messaging-api/message-template.ts'
 import { type CatalogueTemplate, dissect, type HeaderKind, type TemplateButton } from './catalogue.ts'
 
-/** Adds an error at a path within the message. */
 type Add = (path: string, sentence: string) => void
 
 /** A text accepts a currency and a time too (docs/contributors/messaging-api.md#components). */
@@ -127,7 +126,6 @@ const checkNames = (
   if (missing.length > 0) add(path, `${title} takes ${variables.join(', ')}; ${missing.join(', ')} ${verb} not given.`)
 }
 
-/** The type of value that each kind of button takes. */
 const typeOf: Record<ButtonKind, ParameterType> = { quick_reply: 'payload', url: 'text', copy_code: 'coupon_code' }
 
 /** Checks a send's buttons against its template's (docs/contributors/messaging-api.md#components). */

@@ -18,7 +18,6 @@ export const findTemplates = async (
   return any && rows.map(toTemplate)
 }
 
-/** Names a template in its language. */
 export const templateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
   `${name} ${language.code}`
 
@@ -70,7 +69,6 @@ interface TemplateFilter {
   readonly waba_id?: string | undefined
 }
 
-/** The key of the last row of a page. */
 export type TemplateKey = readonly [wabaId: string, name: string, language: string]
 
 export type TemplateRow = Awaited<ReturnType<typeof listTemplates>>[number]
@@ -118,7 +116,6 @@ export const holdTemplate = async (
   return numUpdatedRows > 0n
 }
 
-/** A template's status as a webhook reports it. */
 interface TemplateReport {
   readonly tenant: string
   readonly wabaId: string

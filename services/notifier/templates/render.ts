@@ -14,7 +14,6 @@ interface RenderedMessage {
 /** A variable may repeat a long parameter many times; the API's maximum is lower. */
 const maxLength = 4096
 
-/** Fills the template's texts with the parameters of a message. */
 export const render = (template: CatalogueTemplate, { components }: MessageTemplate): RenderedMessage => {
   const listed = template.components.filter(isRecord)
   const findPart = (type: string) => listed.find(part => capitals(part.type) === type)

@@ -83,7 +83,6 @@ const Counts = Type.Object(
   { title: 'TemplatesSynced' },
 )
 
-/** The account's catalogue of templates. */
 export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app, { pool, syncChannel }) => {
   app.get(
     '/api/templates',

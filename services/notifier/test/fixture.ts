@@ -61,13 +61,11 @@ export const claimedMessage = (more: Partial<ClaimedMessage> = {}): ClaimedMessa
 
 export interface FixtureOptions {
   recipientPauseSeconds?: number
-  /** Messages per second of the number. */
   rate?: number
   /** Messages per second that the API accepts; 0: no limit. */
   apiRate?: number
   plan?: 'free' | 'paid'
   isRunning?: boolean
-  /** The maximum of concurrent sends. */
   window?: number
   sendSeconds?: number
   wabaId?: string

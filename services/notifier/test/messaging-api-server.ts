@@ -8,7 +8,6 @@ import {
   type OutboundMessage,
 } from '../messaging-api/client.ts'
 
-/** A request as received. */
 export interface Arrived {
   readonly line: string
   readonly headers: ReadonlyMap<string, string>
@@ -19,9 +18,7 @@ export interface Arrived {
 interface TestServer {
   readonly url: string
   readonly server: Server
-  /** Complete requests. */
   readonly arrived: Arrived[]
-  /** All data of all connections, whole requests or not. */
   readonly bytes: () => string
   readonly connections: () => number
 }

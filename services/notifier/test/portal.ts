@@ -15,7 +15,6 @@ const nobody: OrdersClient = {
 }
 
 export interface PortalOptions extends FixtureOptions {
-  /** Collects the lines of the log. */
   log?: string[]
   /** Creates the application's own pool, for the database at that URL. */
   poolOf?: (url: string) => Promise<pg.Pool>

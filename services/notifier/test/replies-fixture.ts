@@ -80,13 +80,11 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
     await until(`a question about ${about}`, async () => find())
     return find()?.id ?? ''
   }
-  /** Writes an address and confirms it. */
   const giveAddress = async (text: string, about = text.trim()) => {
     control.inbound({ from: customer, text })
     control.press({ message_id: await question(about), index: 0 })
   }
   const stored = () => rows('select * from customer_actions order by position')
-  /** Waits until so many actions have an outcome. */
   const settled = async (count: number) => {
     await until(`${count} actions are settled`, async () => {
       const outcomes = (await stored()).map(({ outcome }) => outcome)
@@ -95,7 +93,6 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
     return stored()
   }
   const texted = (count: number) => until(`${count} texts`, async () => texts().length === count)
-  /** Waits until every webhook is delivered. */
   const heard = () =>
     until('webhooks are delivered', async () => {
       const { waiting, under_way, to_retry } = control.summary().webhooks

@@ -99,7 +99,6 @@ export const createFixture = async (
       row => row.status,
     )
 
-  /** Posts a webhook signed with `secret`. */
   const call = async (body: unknown, secret = 'old', headers: Record<string, string> = {}) => {
     const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
     const signed = { 'x-hub-signature-256': sign(payload, secret), 'content-type': 'application/json', ...headers }

@@ -6,31 +6,24 @@ import type { InboundRow } from '../inbox/queries.ts'
 import { inOrder } from '../messages/view.ts'
 import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
 
-/** A status that a message reached. */
 export interface StatusUpdate {
   readonly message_id: string
-  /** null: the message is a text. */
   readonly template: string | null
   readonly status: MessageStatus
   readonly happened_at: Date
   readonly detail: string | null
-  /** The cost of the message. */
   readonly cost?: Cost | undefined
 }
 
 type Rows<Find extends (...given: never[]) => Promise<readonly unknown[]>> = Awaited<ReturnType<Find>>
 
 export interface Histories {
-  /** Newest first. */
   readonly tracking: readonly TrackingEvent[]
-  /** Newest first. */
   readonly edits?: readonly OrderEdit[] | undefined
   /** Oldest first; statuses of one message in the order in which they were stored. */
   readonly messages: readonly StatusUpdate[]
   readonly events: Rows<typeof findFailedEvents>
-  /** Newest first. */
   readonly actions?: Rows<typeof findActions>
-  /** Newest first. */
   readonly inbound?: readonly InboundRow[]
 }
 

@@ -94,7 +94,6 @@ const Timeline = Type.Object(
   { title: 'Timeline' },
 )
 
-/** Routes for the timeline of a parcel: its statuses, and the messages sent to its customer. */
 export const timelineRoutes: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, options) => {
   app.get(
     '/api/timeline/:waybill',
