@@ -5,7 +5,8 @@ import t from 'tap'
 import { generatedFiles, readDocuments } from '../dev/openapi.ts'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/orders/test/build.ts'
-import { listOperations, type Media, type OpenApi, type Operation, type Schema } from '../shared/api-docs/openapi.ts'
+import type { Schema } from '../shared/api-docs/examples.ts'
+import { listOperations, type Media, type OpenApi, type Operation } from '../shared/api-docs/openapi.ts'
 import { createSimulator } from '../simulator/app.ts'
 
 const documents = Object.entries(await readDocuments())

@@ -3,7 +3,8 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import t from 'tap'
 import { readDocuments } from '../dev/openapi.ts'
 import { build } from '../services/orders/test/build.ts'
-import { listOperations, type Schema } from '../shared/api-docs/openapi.ts'
+import type { Schema } from '../shared/api-docs/examples.ts'
+import { listOperations } from '../shared/api-docs/openapi.ts'
 import { isBadText, validationErrors } from '../shared/errors/field-errors.ts'
 
 /** A schema with only this keyword, a value that violates it, and the words that the sentence has to name. */

@@ -72,6 +72,7 @@ export const createOrders = async (options: OrdersOptions) => {
 }
 
 const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
+  documentAs(app, 'orders')
   app.decorateRequest('merchant')
   app.addHook('onRequest', requireMerchant(own.findCaller))
   app.addHook('onRequest', limitRequests(new Limit('merchant', own.requestsPerMinute), merchantIn))
@@ -113,6 +114,7 @@ const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
 }
 
 const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
+  documentAs(app, 'staff')
   admitStaff(app, own.findCaller, own.requestsPerMinute)
   app.addHook('preValidation', readTypedWaybills(own.pool))
   await app.register(staffSessionRoutes, own)
@@ -135,4 +137,11 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(invoiceRoutes, own)
   await app.register(lineRoutes, own)
   await app.register(takeBackRoutes, own)
+}
+
+/** Documents the routes of `app` as requests with a token and, where they say nothing else, of this group. */
+const documentAs = (app: FastifyInstance, tag: string): void => {
+  app.addHook('onRoute', route => {
+    route.schema = { tags: [tag], security: [{ token: [] }], ...route.schema }
+  })
 }

@@ -38,14 +38,17 @@ interface DocsOptions {
 const hidden = { schema: { hide: true } }
 
 /** Lists the statuses of errors that any request of a kind may get; a route's schema names its other ones. */
-const listUsualErrors = ({ security = [], body, querystring }: FastifySchema, method: string | string[]): number[] => {
+const listUsualErrors = (schema: FastifySchema, method: string | string[], path: string): number[] => {
+  const { security = [], headers, body, querystring } = schema as FastifySchema & { headers?: { properties: object } }
   // Any request may be too slow, or its headers or body too large.
   const statuses = [408, 413, 431]
   if (security.length === 0) return statuses
   if (security.some(scheme => 'token' in scheme) || body !== undefined) statuses.push(400)
+  if (/:(id|waybill)\b/.test(path)) statuses.push(404)
   if (method !== 'GET') statuses.push(415)
   if (body !== undefined || querystring !== undefined) statuses.push(422)
-  return [...statuses, 401, 429, 503]
+  if (headers && 'idempotency-key' in headers.properties) statuses.push(409)
+  return [...statuses, 401, 405, 429, 503]
 }
 
 /** Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try it. */
@@ -79,7 +82,7 @@ export const docs = async (
         ...schema,
         ...(schema?.body !== undefined && { 'x-max-body-bytes': route.bodyLimit ?? app.initialConfig.bodyLimit }),
         response: {
-          ...errorResponses(...listUsualErrors(schema ?? {}, route.method)),
+          ...errorResponses(...listUsualErrors(schema ?? {}, route.method, url)),
           ...(schema?.response as object),
         },
       },

@@ -1,20 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-
-/** A schema of OpenAPI 3.1: JSON Schema. */
-export interface Schema {
-  [keyword: string]: unknown
-  $ref?: string
-  title?: string
-  description?: string
-  anyOf?: Schema[]
-  examples?: unknown[]
-  items?: Schema
-  properties?: Record<string, Schema>
-  patternProperties?: Record<string, Schema>
-  additionalProperties?: boolean | Schema
-  type?: string | undefined
-  required?: string[]
-}
+import { isTime, makeExample, type Schema } from './examples.ts'
 
 export interface Media {
   schema?: Schema
@@ -158,26 +143,9 @@ const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parame
 const listExamples = (schema: Schema, given?: Media['examples']): Pick<Media, 'examples' | 'example'> => {
   const { anyOf = [], examples = [] } = schema
   if (examples.length > 0) return { example: examples[0] }
-  const named = anyOf.flatMap(({ title, examples: [value] = [] }) => (value === undefined ? [] : [[title, { value }]]))
+  const named = anyOf.flatMap(member => (member.title ? [[member.title, { value: makeExample(member) }]] : []))
   if (named.length > 0) return { examples: Object.fromEntries(named) }
   return given ? { examples: given } : { example: makeExample(schema) }
-}
-
-const isNullable = ({ anyOf = [] }: Schema): boolean => anyOf.some(({ type }) => type === 'null')
-
-const usualValues: Record<string, unknown> = { boolean: true, integer: 1, number: 1, string: 'text', array: [] }
-
-/** Makes an example of those that fields have; of the others, a text that may be null is null, an optional one left out. */
-const makeExample = (schema: Schema, name = ''): unknown => {
-  const { anyOf: [first] = [], properties, items, type = 'object', required = [] } = schema
-  const [given] = schema.examples ?? (schema.enum as unknown[] | undefined) ?? []
-  if (given !== undefined) return given
-  if (first) return first.properties || !isNullable(schema) ? makeExample(first, name) : null
-  if (items) return items.type === 'string' && !items.examples ? [] : [makeExample(items)]
-  if (type === 'string' && isTime.test(name)) return '2026-02-19T19:06:23.000Z'
-  if (!properties) return usualValues[type] ?? {}
-  const shown = Object.entries(properties).filter(([field, inner]) => required.includes(field) || inner.examples)
-  return Object.fromEntries(shown.map(([field, inner]) => [field, makeExample(inner, field)]))
 }
 
 /** The schemas that others refer to by name. */
@@ -203,7 +171,6 @@ class Components {
 }
 
 /** The names of properties that hold a time, wherever they stand. */
-const isTime = /(^|_)(at|time|since|until)$|^(timestamp|now|in_doubt_before)$/
 
 const asTime = (schema: Schema): Schema =>
   schema.anyOf

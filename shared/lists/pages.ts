@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import { makeExample } from '../api-docs/examples.ts'
 import '../edge/public-url.ts'
 
 const defaultPerPage = 15
@@ -58,7 +59,7 @@ const Link = Type.Union([Type.String(), Type.Null()])
 const RowNumber = Type.Union([Type.Integer(), Type.Null()])
 
 /** The response of a list: only `data` when the whole list was requested. `example` is a row. */
-export const ListBody = <Row extends TSchema>(row: Row, example: Static<Row>) =>
+export const ListBody = <Row extends TSchema>(row: Row, example?: Static<Row>) =>
   Type.Object(
     {
       data: Type.Array(row),
@@ -77,7 +78,9 @@ export const ListBody = <Row extends TSchema>(row: Row, example: Static<Row>) =>
     },
     {
       ...(row.title && { title: `${row.title}List` }),
-      examples: [toPage(exampleAddress, { page: 1, perPage: defaultPerPage, offset: 0 }, [example], 1)],
+      examples: [
+        toPage(exampleAddress, { page: 1, perPage: defaultPerPage, offset: 0 }, [example ?? makeExample(row)], 1),
+      ],
     },
   )
 

@@ -1,4 +1,4 @@
-import { operationsFor, staffOperations, staffRoles } from '@courier/shared/contract/staff-roles.ts'
+import { staffOperations, staffRoles } from '@courier/shared/contract/staff-roles.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { loginFields } from './login-routes.ts'
 
@@ -20,23 +20,15 @@ export const LoggedInStaff = Type.Object(
     expires_at: Type.String({ description: 'When the token expires.' }),
     staff: Type.Object({ name: Type.String(), email: Type.String(), ...held }),
   },
-  {
-    title: 'LoggedInStaff',
-    examples: [
-      {
-        message: 'success',
-        token: 'courier_…',
-        expires_at: '2026-02-20T07:06:23.000Z',
-        staff: { name: 'Nimali Silva', email: 'dispatcher@courier.example', role: 'dispatcher', roles: ['dispatcher'] },
-      },
-    ],
-  },
+  { title: 'LoggedInStaff' },
 )
 
 export const CurrentStaff = Type.Object(
   {
-    name: Type.String(),
-    email: Type.Union([Type.String(), Type.Null()], { description: 'null for a token that the operator made.' }),
+    name: Type.String({ examples: ['Nimali Silva'] }),
+    email: Type.Union([Type.String({ examples: ['dispatcher@courier.example'] }), Type.Null()], {
+      description: 'null for a token that the operator made.',
+    }),
     ...held,
     tenant: Type.Object({
       id: Type.String(),
@@ -54,12 +46,3 @@ export const CurrentStaff = Type.Object(
   { title: 'CurrentStaff' },
 )
 export type CurrentStaff = Static<typeof CurrentStaff>
-
-export const exampleStaff: CurrentStaff = {
-  name: 'Nimali Silva',
-  email: 'dispatcher@courier.example',
-  role: 'dispatcher',
-  roles: ['dispatcher'],
-  tenant: { id: 'demo', name: 'Demo Couriers', currency: 'LKR', country: 'LK', time_zone: 'Asia/Colombo' },
-  operations: operationsFor('dispatcher'),
-}

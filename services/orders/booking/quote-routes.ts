@@ -1,6 +1,6 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
-import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
@@ -48,23 +48,7 @@ const Quotes = Type.Object(
       { description: 'In the order of order_data.' },
     ),
   },
-  {
-    title: 'Quotes',
-    examples: [
-      {
-        data: [
-          {
-            destination_city_id: 2100,
-            destination_city: 'Galle',
-            destination_state: 'Galle',
-            delivery_charge: 540,
-            currency: 'LKR',
-            rate: { first_kg: 450, each_extra_kg: 90, currency: 'LKR' },
-          },
-        ],
-      },
-    ],
-  },
+  { title: 'Quotes' },
 )
 
 interface QuotingOptions {
@@ -89,14 +73,12 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
     {
       bodyLimit: maxBodyBytes,
       schema: {
-        tags: ['orders'],
         operationId: 'quoteOrders',
         summary: 'The charges of parcels',
         description:
           'By origin, destination and weight, the same as in a dry run, without recipients. Accepts a complete bulk body.',
-        security: [{ token: [] }],
         body,
-        response: { 200: Quotes, ...errorResponses(400, 401, 405, 413, 415, 422, 429, 503) },
+        response: { 200: Quotes },
       },
       serializerCompiler: () => JSON.stringify,
     },

@@ -1,7 +1,7 @@
 import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
-import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -77,17 +77,14 @@ const addOperation = (
     {
       bodyLimit,
       schema: {
-        tags: ['orders'],
         operationId,
         summary,
         description,
-        security: [{ token: [] }],
         headers: IdempotentHeaders,
         querystring: BulkQuery,
         body: bulkBody(maxOrders),
         response: {
           200: Type.Union([Created, Quoted], { description: 'The waybills of the orders; in a dry run their prices.' }),
-          ...errorResponses(400, 401, 405, 409, 413, 415, 422, 429, 503),
         },
       },
       serializerCompiler: () => JSON.stringify,

@@ -132,10 +132,13 @@ const warnings = Type.Optional(
 export const Created = Type.Object(
   {
     message: Type.Literal(createdMessage),
-    data: Type.Array(Type.String(), { description: 'Waybill numbers of the new orders, in the order of order_data.' }),
+    data: Type.Array(Type.String(), {
+      description: 'Waybill numbers of the new orders, in the order of order_data.',
+      examples: [['DM00000001']],
+    }),
     warnings,
   },
-  { title: 'Created', examples: [{ message: createdMessage, data: ['DM00000001'] }] },
+  { title: 'Created' },
 )
 
 export const Quoted = Type.Object(
@@ -152,22 +155,5 @@ export const Quoted = Type.Object(
     ),
     warnings,
   },
-  {
-    title: 'Quoted',
-    description: 'The response to a dry run: nothing was created.',
-    examples: [
-      {
-        message: quotedMessage,
-        data: [
-          {
-            order_no: 'LS-1001',
-            destination_city: 'Galle',
-            destination_state: 'Galle',
-            delivery_charge: 540,
-            currency: 'LKR',
-          },
-        ],
-      },
-    ],
-  },
+  { title: 'Quoted', description: 'The response to a dry run: nothing was created.' },
 )

@@ -1,6 +1,6 @@
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
+import { type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
 import { isBlank, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Catalogue, Catalogues } from './catalogue.ts'
@@ -30,9 +30,8 @@ export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, 
         summary: 'Find the cities of up to 1,000 places as people write them',
         description:
           'By name, alias, spelling, address, state or postal code, each with a confidence. Nothing is stored.',
-        security: [{ token: [] }],
         body: ResolvePlaces,
-        response: { 200: ResolvedPlaces, ...errorResponses(400, 401, 405, 413, 415, 422, 429, 503) },
+        response: { 200: ResolvedPlaces },
       },
       serializerCompiler: () => JSON.stringify,
     },

@@ -83,21 +83,6 @@ export const ResolvedPlaces = Type.Object(
       { description: 'In the order of the places.' },
     ),
   },
-  {
-    title: 'ResolvedPlaces',
-    examples: [
-      {
-        data: [
-          {
-            confidence: 'likely',
-            city: { id: 1518, name: 'Nugegoda', state: 'Colombo', postal_code: '10250' },
-            alternatives: [],
-            served: true,
-            rate: { first_kg: 300, each_extra_kg: 50, currency: 'LKR' },
-          },
-        ],
-      },
-    ],
-  },
+  { title: 'ResolvedPlaces' },
 )
 export type ResolvedPlaces = Static<typeof ResolvedPlaces>

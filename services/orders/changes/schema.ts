@@ -6,7 +6,10 @@ import { writeId } from './read-feed.ts'
 
 export const ChangeItem = Type.Object(
   {
-    id: Type.String({ description: 'Identifies the change permanently: use it to recognize duplicates.' }),
+    id: Type.String({
+      description: 'Identifies the change permanently: use it to recognize duplicates.',
+      examples: ['2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41'],
+    }),
     type: Type.Union(changeTypes.map(type => Type.Literal(type))),
     waybill_number: Type.String(),
     order_no: Type.Union([Type.String(), Type.Null()]),
@@ -22,22 +25,11 @@ export const ChangeItem = Type.Object(
     }),
     fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
       description: 'For order.edited: the names of the changed fields.',
+      examples: [null],
     }),
   },
   { title: 'Change' },
 )
-
-export const exampleChange: Static<typeof ChangeItem> = {
-  id: '2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41',
-  type: 'order.status_changed',
-  waybill_number: 'DM00000001',
-  order_no: 'LS-1001',
-  status: { key: 'key_13', name: 'DELIVERED' },
-  happened_at: '2026-02-20T09:12:44.000000Z',
-  by: 'staff',
-  fields: null,
-  details: null,
-}
 
 /** A change as merchants receive it. */
 export const changeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({

@@ -55,7 +55,7 @@ export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOpti
           'with the order as it is now. After 404 and 503 repeat the request. With SERVICE_TOKEN.',
         security: [{ service: [] }],
         body: CustomerActions,
-        response: { 200: CustomerActionResults, ...errorResponses(400, 401, 404, 413, 415, 422, 429, 503) },
+        response: { 200: CustomerActionResults, ...errorResponses(404) },
       },
     },
     async request => {

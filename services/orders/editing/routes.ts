@@ -21,10 +21,9 @@ interface EditingOptions {
 }
 
 const common = {
-  security: [{ token: [] }],
   params: WaybillParams,
   headers: EditHeaders,
-  response: { 200: EditedOrder, ...errorResponses(400, 401, 404, 405, 412, 413, 415, 422, 429, 503) },
+  response: { 200: EditedOrder, ...errorResponses(412) },
 }
 const bodyLimit = maxOrderBytes
 
@@ -32,7 +31,6 @@ const bodyLimit = maxOrderBytes
 export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
   const schema = {
     ...common,
-    tags: ['orders'],
     operationId: 'editOrder',
     summary: 'Change an order that has not been picked up',
     description: 'A new city or weight reprices the order.',
@@ -45,7 +43,6 @@ export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = asy
 export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
   const schema = {
     ...common,
-    tags: ['staff'],
     operationId: 'editAnyOrder',
     summary: 'Change an order',
     description: 'All fields before pickup; then, until it is delivered, returned or cancelled, the customer_ fields.',

@@ -81,13 +81,5 @@ export const EditedOrder = Type.Object(
       }),
     ),
   },
-  {
-    title: 'EditedOrder',
-    examples: [
-      {
-        message: editedMessage,
-        data: { waybill_number: 'DM00000001', fields: ['customer_phone'], delivery_charge: 540, currency: 'LKR' },
-      },
-    ],
-  },
+  { title: 'EditedOrder' },
 )

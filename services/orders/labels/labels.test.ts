@@ -3,11 +3,12 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
+import { makeExample } from '@courier/shared/api-docs/examples.ts'
 import t, { type Test } from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
 import { build } from '../test/build.ts'
 import { batch, order } from '../test/tenant.ts'
-import { exampleOrder } from '../tracking/order-view.ts'
+import { OrderView } from '../tracking/order-view.ts'
 import { draw } from './draw.ts'
 import { readFonts, splitRuns } from './fonts.ts'
 import type { Label } from './label.ts'
@@ -122,7 +123,7 @@ t.test('a run sheet has 13 parcels on a page', async t => {
 })
 
 const label: Label = {
-  ...exampleOrder,
+  ...(makeExample(OrderView) as OrderView),
   company: 'Demo Couriers',
   url: 'https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8',
   booked_on: '2026-02-19',

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -21,32 +21,28 @@ interface LabelsOptions extends LabelStore {
   readonly printer: Printer
 }
 
-const security = [{ token: [] }]
 const pdf = { 'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) } }
 const zpl = { 'application/zpl': { schema: Type.String({ examples: ['^XA^FO32,32^FDDM00000001^FS^XZ'] }) } }
-const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
 
 const readCaller = (request: FastifyRequest): Caller => ({ ...readScope(request), publicUrl: request.publicUrl })
 
 /** Prints labels of the merchant's orders. */
 export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
-  app.register(labels, { ...options, tag: 'orders', name: 'Label' })
+  app.register(labels, { ...options, name: 'Label' })
 
 /** Prints labels of all orders, and the sheet that a courier takes along. */
 export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
-  await app.register(labels, { ...options, tag: 'staff', name: 'AnyLabel' })
+  await app.register(labels, { ...options, name: 'AnyLabel' })
   acceptJson(app)
   app.post(
     '/order/run-sheet',
     {
       bodyLimit: maxLabelBytes,
       schema: {
-        tags: ['staff'],
         operationId: 'printRunSheet',
         summary: 'A sheet for a tour, with a column for signatures',
-        security,
         body: RunSheetRequest,
-        response: { 200: { description: 'A PDF of A4.', content: pdf }, ...failures },
+        response: { 200: { description: 'A PDF of A4.', content: pdf } },
       },
     },
     async (request, reply) => {
@@ -74,26 +70,23 @@ const findListed = async (
 }
 
 interface CallerOptions extends LabelsOptions {
-  tag: string
   /** Ends the names of the operations. */
   name: string
 }
 
 const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) => {
-  const { printer, tag, name } = options
+  const { printer, name } = options
   acceptJson(app)
-  const common = { tags: [tag], security }
 
   app.get(
     `${oneOrder}/label`,
     {
       schema: {
-        ...common,
         operationId: `print${name}`,
         summary: 'The label of an order',
         params: WaybillParams,
         querystring: LabelQuery,
-        response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } }, ...failures },
+        response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } } },
       },
     },
     async (request, reply) => {
@@ -109,14 +102,12 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) =>
     {
       bodyLimit: maxLabelBytes,
       schema: {
-        ...common,
         operationId: `print${name}s`,
         summary: 'The labels of up to 500 orders',
         description: 'All of them, or none and every unknown waybill number.',
         body: LabelRequest,
         response: {
           200: { description: 'In the order of the waybill numbers.', content: { ...pdf, ...zpl } },
-          ...failures,
         },
       },
     },

@@ -1,3 +1,4 @@
+import { makeExample } from '@courier/shared/api-docs/examples.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { cursorField, listCursor } from '@courier/shared/lists/cursor.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
@@ -16,7 +17,7 @@ import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { exampleOrder, OrderView, toOrder } from '../tracking/order-view.ts'
+import { OrderView, toOrder } from '../tracking/order-view.ts'
 import { viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, findSearchEnd, listOrders, maxCounted, type Position } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
@@ -28,7 +29,7 @@ export const orderPageFields = {
   cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
 }
 
-const { data, meta } = ListBody(OrderView, exampleOrder).properties
+const { data, meta } = ListBody(OrderView).properties
 const { path, per_page, ...counted } = meta.properties
 const Link = Type.Union([Type.String(), Type.Null()])
 const total = Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` })
@@ -55,7 +56,7 @@ export const OrderPage = Type.Object(
     title: 'OrderPage',
     examples: [
       {
-        data: [exampleOrder],
+        data: [makeExample(OrderView)],
         links: { first: null, last: null, prev: null, next: null },
         meta: {
           path: 'https://courier.example/api/public/merchant/order',

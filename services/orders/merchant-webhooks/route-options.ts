@@ -1,4 +1,4 @@
-import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
+import { httpError, notFound } from '@courier/shared/errors/errors.ts'
 import { type Action, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
@@ -19,13 +19,10 @@ export interface WebhookOptions extends PostOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-export const failures = errorResponses(400, 401, 405, 413, 415, 422, 429, 503)
-export const failuresOfOne = { ...failures, ...errorResponses(404) }
-/** The parts that the schemas of all routes share. */
-export const common = { tags: ['webhooks'], security: [{ token: [] }] }
+export const tags = ['webhooks']
 const params = Type.Object({ id: Type.String({ description: 'The id of the webhook.' }) })
 /** The parts that the schemas of routes of one webhook share. */
-export const ofOne = { ...common, params }
+export const ofOne = { tags, params }
 
 const isId = /^[0-9a-f-]{36}$/
 

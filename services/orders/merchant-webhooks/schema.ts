@@ -1,7 +1,7 @@
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
-import { type Static, Type } from '@sinclair/typebox'
-import { ChangeItem, exampleChange } from '../changes/schema.ts'
+import { Type } from '@sinclair/typebox'
+import { ChangeItem } from '../changes/schema.ts'
 import { changeTypes } from '../database/tables.ts'
 
 export const maxEndpoints = 5
@@ -9,6 +9,7 @@ export const maxEndpoints = 5
 const Nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 const Code = Type.Union([Type.Integer(), Type.Null()], {
   description: 'The HTTP status of the response; null if there was none.',
+  examples: [204],
 })
 const Milliseconds = Type.Union([Type.Integer(), Type.Null()])
 
@@ -33,8 +34,8 @@ export const WebhookChange = Type.Object(
 
 export const Webhook = Type.Object(
   {
-    id: Type.String(),
-    url: Type.String(),
+    id: Type.String({ examples: ['6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a'] }),
+    url: Type.String({ examples: [url] }),
     events: Events,
     state: State,
     disabled_reason: Nullable(
@@ -47,36 +48,26 @@ export const Webhook = Type.Object(
   },
   { title: 'Webhook' },
 )
-export const exampleWebhook: Static<typeof Webhook> = {
-  id: '6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a',
-  ...{
-    url,
-    events: ['order.created', 'order.status_changed'],
-    state: 'enabled',
-    disabled_reason: null,
-    disabled_at: null,
-  },
-  ...{ failing_since: null, previous_secret_until: null, created_at: '2026-02-20T09:00:00.000000Z' },
-}
 
 export const WebhookWithSecret = Type.Object(
   {
     ...Webhook.properties,
-    secret: Type.String({ description: 'The key that signs the messages. Shown only this once.' }),
+    secret: Type.String({
+      description: 'The key that signs the messages. Shown only this once.',
+      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
+    }),
   },
   { title: 'WebhookWithSecret' },
 )
-export const exampleSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
 
 /** The result of a request. */
 const attempt = {
   code: Code,
-  ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
+  ms: Type.Integer({ description: 'How long it took, in milliseconds.', examples: [87] }),
   error: Nullable('Why there was no response.'),
   response_body: Nullable('The first 1,024 bytes of the response.'),
 }
 export const Ping = Type.Object(attempt, { title: 'Ping' })
-export const examplePing: Static<typeof Ping> = { code: 204, ms: 87, error: null, response_body: null }
 
 const time = '^(19|2\\d)\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,6})?)?(Z|[+-]\\d\\d:\\d\\d)$'
 const Time = (description: string) =>
@@ -93,7 +84,7 @@ const deliveryStates = ['pending', 'delivered', 'failed'] as const
 
 export const WebhookDelivery = Type.Object(
   {
-    id: Type.String({ description: 'The webhook-id.' }),
+    id: ChangeItem.properties.id,
     type: Type.Union(changeTypes.map(type => Type.Literal(type))),
     waybill_number: Type.String(),
     state: Type.Union(deliveryStates.map(state => Type.Literal(state))),
@@ -102,26 +93,10 @@ export const WebhookDelivery = Type.Object(
     ms: Milliseconds,
     last_attempt_at: Nullable('ISO 8601, UTC.'),
     next_attempt_at: Nullable('null of a pending one: an earlier event of the waybill comes first.'),
-    body: Type.Unknown({ description: 'The body that is sent.' }),
+    body: Type.Unknown({ description: 'The body that is sent.', examples: [{ type: 'order.created' }] }),
   },
   { title: 'WebhookDelivery' },
 )
-const { type, waybill_number, happened_at: timestamp } = exampleChange
-const exampleMessage = { type, timestamp, data: exampleChange }
-export const exampleDelivery = {
-  ...{
-    id: exampleChange.id,
-    type,
-    waybill_number,
-    state: 'pending' as const,
-    attempts: 1,
-    code: 503,
-    ms: 412,
-    error: null,
-  },
-  ...{ response_body: 'Down for maintenance', last_attempt_at: '2026-02-20T09:12:45.000000Z' },
-  ...{ next_attempt_at: '2026-02-20T09:12:50.000000Z', body: exampleMessage },
-}
 
 export const DeliveryQuery = listQuery(cursorFields, { state: oneOf(deliveryStates, 'Only events in this state.') })
 export const cursors = listCursor(/^[1-9]\d{0,17}$/)
@@ -150,7 +125,7 @@ export const messageOperation = {
       'application/json': {
         schema: Type.Object(
           { type: ChangeItem.properties.type, timestamp: ChangeItem.properties.happened_at, data: ChangeItem },
-          { title: 'WebhookMessage', examples: [exampleMessage] },
+          { title: 'WebhookMessage' },
         ),
       },
     },

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { makeExample } from '@courier/shared/api-docs/examples.ts'
 import fc from 'fast-check'
 import t from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
@@ -6,7 +7,7 @@ import { standardStatuses } from '../statuses/statuses.ts'
 import { build } from '../test/build.ts'
 import { plainCatalogue } from '../test/plain-catalogue.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
-import { exampleOrder } from '../tracking/order-view.ts'
+import { OrderView } from '../tracking/order-view.ts'
 import { signWaybill } from '../tracking/tracking-link.ts'
 import { chooseLanguage } from './languages/choose.ts'
 import { renderPage } from './page.ts'
@@ -99,7 +100,7 @@ t.test('text of a company or a merchant never becomes markup', async t => {
     const names = { merchants: new Map(), businesses: new Map([[1, 'Shop']]), cities: new Map([[2100, destination]]) }
     const catalogue = plainCatalogue({ company, currency, names })
     const ids = { merchant_id: '1', business_id: 1, origin_city_id: 2100, destination_city_id: 2100 }
-    const { status: _, ...order } = exampleOrder
+    const { status: _, ...order } = makeExample(OrderView) as OrderView
     const row = {
       ...order,
       ...ids,

@@ -8,9 +8,9 @@ const nullable = Type.Union([Type.String(), Type.Null()])
 /** A customer's request that staff decide. */
 export const CustomerRequest = Type.Object(
   {
-    id: Type.String(),
+    id: Type.String({ examples: ['17'] }),
     waybill_number: Type.String(),
-    request: Type.String({ description: 'Its name, such as call_me.' }),
+    request: Type.String({ description: 'Its name.', examples: ['call_me'] }),
     status: Type.Union(requestStatuses.map(status => Type.Literal(status))),
     requested_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
     decided_at: nullable,
@@ -20,12 +20,6 @@ export const CustomerRequest = Type.Object(
   { title: 'CustomerRequest' },
 )
 export type CustomerRequest = Static<typeof CustomerRequest>
-
-export const exampleRequest: CustomerRequest = {
-  ...{ id: '17', waybill_number: 'DM00000001', request: 'reschedule', status: 'accepted' },
-  requested_at: '2026-02-19T19:06:23.000000Z',
-  ...{ decided_at: '2026-02-19T19:20:00.000000Z', decided_by: 'Kamal Perera', note: 'Tomorrow after 4 pm' },
-}
 
 /** The columns of a CustomerRequest. */
 export const requestColumns = sql.raw(`

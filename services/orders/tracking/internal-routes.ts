@@ -1,9 +1,9 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import { requireService } from '@courier/shared/access/service.ts'
-import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
+import { notFound } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { exampleDetails, OrderDetails, toDetails } from './order-details.ts'
+import { OrderDetails, toDetails } from './order-details.ts'
 import type { FindOrder } from './read-orders.ts'
 
 interface InternalOptions {
@@ -29,10 +29,7 @@ export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         description: 'The fields that a template may name, and the timeline. With SERVICE_TOKEN.',
         security: [{ service: [] }],
         params: Type.Object({ tenant: Type.String(), waybill: Type.String() }),
-        response: {
-          200: Type.Object({ data: OrderDetails }, { examples: [{ data: exampleDetails }] }),
-          ...errorResponses(401, 404, 429, 503),
-        },
+        response: { 200: Type.Object({ data: OrderDetails }) },
       },
     },
     async ({ params: { tenant, waybill } }) => {

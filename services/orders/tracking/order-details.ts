@@ -1,4 +1,4 @@
-import { exampleSnapshot, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { toSnapshot } from './order-snapshot.ts'
 import { ActorName, findActor, labelStatus, Previous } from './order-view.ts'
@@ -39,26 +39,6 @@ export const OrderDetails = Type.Object(
   { title: 'OrderDetails' },
 )
 export type OrderDetails = Static<typeof OrderDetails>
-
-export const exampleDetails: OrderDetails = {
-  ...exampleSnapshot,
-  customer_secondary_phone: null,
-  created_at: '2026-02-19T19:06:23.000Z',
-  timeline: [
-    {
-      status_key: 'key_2',
-      status_name: 'CONFIRMED',
-      color: 'primary',
-      at: '2026-02-19T19:06:23.000Z',
-      staff_name: null,
-      by: 'merchant',
-      note: null,
-    },
-  ],
-  edits: [
-    { fields: ['customer_phone'], at: '2026-02-19T20:14:00.000Z', staff_name: null, by: 'merchant', reason: null },
-  ],
-}
 
 export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | undefined): OrderDetails => ({
   ...toSnapshot(row, catalogue, publicUrl, row.timeline[0]?.note ?? null),

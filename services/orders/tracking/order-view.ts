@@ -34,19 +34,11 @@ export const TrackingEvent = Type.Object(
 )
 export type TrackingEvent = Static<typeof TrackingEvent>
 
-export const exampleEvent: TrackingEvent = {
-  status: { key: 'key_2', name: 'CONFIRMED', color: 'primary' },
-  date_time: '2026-02-19T19:06:23.000000Z',
-  date_time_ago: '1 month ago',
-  user: { first_name: 'Lanka Shoes', last_name: '' },
-}
-
 /** In the timeline of an order. Merchants' programs know the fields of tracking alone. */
 const OrderEvent = Type.Object(
   { ...TrackingEvent.properties, by: ActorName, reason_code: nullable },
   { title: 'OrderTimelineEvent' },
 )
-export const exampleOrderEvent: Static<typeof OrderEvent> = { ...exampleEvent, by: 'merchant', reason_code: null }
 
 const orderFields = {
   waybill_number: Type.String(),
@@ -91,10 +83,13 @@ const OrderInstruction = Type.Unsafe<InstructionRow>(
   Type.Object(
     {
       attempt: Type.Integer({ description: 'The failed attempt that it is about, from 1.' }),
-      action: Type.String(),
+      action: Type.String({ examples: ['reschedule'] }),
       date: nullable,
       note: nullable,
-      given_as: Type.String({ description: 'merchant, customer, staff, or company: its default after the deadline.' }),
+      given_as: Type.String({
+        description: 'merchant, customer, staff, or company: its default after the deadline.',
+        examples: ['customer'],
+      }),
       given_by: nullable,
       given_at: Type.String(),
     },
@@ -104,15 +99,6 @@ const OrderInstruction = Type.Unsafe<InstructionRow>(
 const failureFields = {
   failed_attempts: Type.Integer({ description: 'How many attempts to deliver failed.' }),
   instructions: Type.Array(OrderInstruction, { description: 'What was said after failed deliveries, newest first.' }),
-}
-export const exampleFailures: { failed_attempts: number; instructions: InstructionRow[] } = {
-  failed_attempts: 1,
-  instructions: [
-    {
-      ...{ attempt: 1, action: 'reschedule', date: '2026-02-21', note: null, given_as: 'customer', given_by: null },
-      given_at: '2026-02-19T20:15:00.000000Z',
-    },
-  ],
 }
 /** For staff alone. */
 export const Previous = Type.Unsafe<EditRow['previous']>({
@@ -136,11 +122,6 @@ const NextStatus = Type.Object(
   { status_key: Type.String(), name: Type.String(), color: Type.String() },
   { title: 'NextStatus' },
 )
-export const exampleMove: Static<typeof NextStatus> = {
-  status_key: 'key_9',
-  name: 'RECEIVED TO ORIGIN WAREHOUSE',
-  color: 'primary',
-}
 
 export const StaffOrderView = Type.Object(
   {
@@ -163,40 +144,6 @@ export const StaffOrderView = Type.Object(
   },
   { title: 'StaffOrder' },
 )
-
-export const exampleOrder: OrderView = {
-  waybill_number: 'DM00000001',
-  order_no: 'LS-1001',
-  merchant: { id: 1, name: 'Lanka Shoes' },
-  merchant_business_id: 7290,
-  merchant_business_name: 'Lanka Shoes Online',
-  origin_city_id: 1500,
-  origin_city_name: 'Kotte',
-  origin_state_name: 'Colombo',
-  destination_city_id: 2100,
-  destination_city_name: 'Galle',
-  destination_state_name: 'Galle',
-  customer_name: 'Nimali Perera',
-  customer_address: '12 Temple Road, Galle',
-  customer_phone: '0770000101',
-  customer_secondary_phone: null,
-  customer_email: null,
-  cod: 4500,
-  weight: 1.2,
-  description: 'One pair of shoes',
-  remark: null,
-  delivery_charge: 540,
-  currency: 'LKR',
-  status: exampleEvent.status,
-  created_at: exampleEvent.date_time,
-}
-
-export const exampleEdit: Static<typeof OrderEdited> = {
-  fields: ['customer_phone'],
-  date_time: '2026-02-19T20:15:00.000000Z',
-  user: exampleEvent.user,
-  by: 'merchant',
-}
 
 /** Names a status; one that is no longer in the set goes by its key. */
 export const labelStatus = ({ statuses }: Catalogue, key: string): Static<typeof StatusLabel> => {

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { maskName, maskPhone } from './mask.ts'
-import { exampleEvent, exampleOrder, type OrderView, TrackingEvent, toOrder, toPublicTimeline } from './order-view.ts'
+import { type OrderView, TrackingEvent, toOrder, toPublicTimeline } from './order-view.ts'
 import type { TrackedOrder } from './read-orders.ts'
 import { signWaybill } from './tracking-link.ts'
 
@@ -22,8 +22,8 @@ export const PublicTracking = Type.Object(
       destination_state_name: signedText,
       cod: Type.Union([Type.Integer(), Type.Null()], ofSigned),
       currency: Type.String(),
-      customer_name: Type.String({ description: 'The first letters.' }),
-      customer_phone: Type.String({ description: 'The last two digits.' }),
+      customer_name: Type.String({ description: 'The first letters.', examples: ['N*** P***'] }),
+      customer_phone: Type.String({ description: 'The last two digits.', examples: ['***01'] }),
       created_at: Type.String(),
       company: Type.Object({ name: Type.String(), contact: Type.Union([Type.String(), Type.Null()]) }),
     }),
@@ -57,8 +57,3 @@ const mask = (order: OrderView, company: PublicOrder['company'], isSigned: boole
   created_at: order.created_at,
   company,
 })
-
-export const examplePublicTracking: Static<typeof PublicTracking> = {
-  timeline: [exampleEvent],
-  order: mask(exampleOrder, { name: 'Demo Couriers', contact: '011 200 0000' }, true),
-}

@@ -4,8 +4,8 @@ import { errorResponses, httpError, invalid, notFound } from '@courier/shared/er
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { exampleEvent, TrackingEvent, toTimeline } from './order-view.ts'
-import { examplePublicTracking, PublicTracking, publicView } from './public-view.ts'
+import { TrackingEvent, toTimeline } from './order-view.ts'
+import { PublicTracking, publicView } from './public-view.ts'
 import type { FindOrder, TrackedOrder } from './read-orders.ts'
 import { maxWaybillBodyBytes, readBody, readWaybill, trackingCodeIn } from './read-waybill.ts'
 
@@ -67,9 +67,8 @@ export const addWaybillReads = (
   toView: (order: TrackedOrder, tenant: string) => unknown,
 ): void => {
   acceptWaybillBody(app)
-  const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
-  const common = { tags: ['orders'], security: [{ token: [] }], querystring: WaybillQuery, ...about }
-  const schema = { ...common, operationId, response: { 200: view, ...failures } }
+  const response = { 200: view, ...errorResponses(404) }
+  const schema = { querystring: WaybillQuery, ...about, operationId, response }
   const read = async (request: FastifyRequest) => {
     const { tenant, merchantId } = request.merchant
     const order = await findOrder(tenant, findWaybill(request, await takeBody(request)), merchantId)
@@ -86,7 +85,7 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
     summary: 'Where an order has been',
     description: 'The timeline of one of your orders, newest first. A JSON body may name the waybill, also of a GET.',
   }
-  const view = Type.Object({ data: Type.Array(TrackingEvent) }, { examples: [{ data: [exampleEvent] }] })
+  const view = Type.Object({ data: Type.Array(TrackingEvent) })
   const route = { path: '/order/tracking-info', operationId: 'trackOrder', about, view }
   addWaybillReads(app, findOrder, route, order => toTimeline(order, new Date()))
 }
@@ -110,7 +109,7 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
         headers: Type.Object({ 'x-tenant': Type.Optional(Type.String({ description: 'The tenant.' })) }),
         body: PublicWaybill,
         response: {
-          200: Type.Object({ data: PublicTracking }, { examples: [{ data: examplePublicTracking }] }),
+          200: Type.Object({ data: PublicTracking }),
           ...errorResponses(400, 404, 405, 413, 415, 422, 429, 503),
         },
       },
