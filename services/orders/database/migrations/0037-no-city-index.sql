@@ -1,0 +1,2 @@
+-- Cost Postgres a sixth of each booking. Lists by city read orders by age.
+drop index if exists orders_by_city;
