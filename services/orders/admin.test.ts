@@ -291,14 +291,15 @@ t.test('a token is created for a merchant or for staff, and shown once', async t
   t.match([id, token, hint], [/^tok_/, /^courier_/, 'Keep it now: it is not shown again.'])
 
   const table = succeed(t, orders('token', 'list'))
-  t.match(table, new RegExp(`^${made.id} +demo +shop@example.com +- +\\S+Z +- +- +-$`, 'm'))
-  t.match(table, new RegExp(`^${id} +demo +- +Ruwan +\\S+Z +2099-01-31T00:00:00.000Z +- +-$`, 'm'))
+  t.match(table, new RegExp(`^${made.id} +demo +shop@example.com +- +- +\\S+Z +- +- +-$`, 'm'))
+  t.match(table, new RegExp(`^${id} +demo +- +Ruwan +- +\\S+Z +2099-01-31T00:00:00.000Z +- +-$`, 'm'))
   const list = succeed(t, orders('token', 'list', '--tenant', 'demo', '--json'))
   const keys = [
     'token_id',
     'tenant_id',
     'email',
     'staff_name',
+    'name',
     'created_at',
     'expires_at',
     'revoked_at',

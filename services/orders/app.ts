@@ -7,8 +7,9 @@ import { checkReachable } from '@courier/shared/postgres/database.ts'
 import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
-import { merchantIn, requireMerchant } from './access/merchant.ts'
+import { admitMerchants } from './access/merchant.ts'
 import { merchantListRoutes } from './access/merchant-list.ts'
+import { programTokenRoutes } from './access/program-token-routes.ts'
 import { loginRoutes, userRoutes } from './access/routes.ts'
 import { staffLoginRoutes, staffSessionRoutes } from './access/staff-routes.ts'
 import { staffTokenRoutes } from './access/staff-tokens.ts'
@@ -73,11 +74,10 @@ export const createOrders = async (options: OrdersOptions) => {
 
 const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   documentAs(app, 'orders')
-  app.decorateRequest('merchant')
-  app.addHook('onRequest', requireMerchant(own.findCaller))
-  app.addHook('onRequest', limitRequests(new Limit('merchant', own.requestsPerMinute), merchantIn))
+  admitMerchants(app, own.findCaller, own.requestsPerMinute)
   app.addHook('preValidation', readTypedWaybills(own.pool))
   await app.register(userRoutes, own)
+  await app.register(programTokenRoutes, own)
   await app.register(cityRoutes, own)
   await app.register(catalogueRoutes, own)
   await app.register(placeRoutes, own)

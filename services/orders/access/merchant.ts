@@ -1,16 +1,28 @@
 import { bindCaller, findTokenHolder, unauthenticated } from '@courier/shared/access/authenticate.ts'
+import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
+import { ErrorBody, httpError } from '@courier/shared/errors/errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { FindTokenHolder } from '@courier/shared/postgres/token-holders.ts'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Caller } from './tokens.ts'
 
 export type TokenReader = FindTokenHolder<Caller>
+
+/** Who acts for a merchant: someone who logged in, or a program with a token of its own. */
+export const merchantRoles = ['owner', 'program'] as const
+export type MerchantRole = (typeof merchantRoles)[number]
+
+/** The operations of owners who logged in. */
+const ofOwners = ['listTokens', 'createToken', 'revokeToken']
+
+const ownersAlone = 'A token of a program may not do this. Log in as the owner of the merchant, with POST /login.'
 
 /** The merchant that a request authenticates as. */
 export interface Merchant {
   readonly tenant: string
   readonly merchantId: string
   readonly tokenId: string
+  readonly role: MerchantRole
   /** For the audit entries of this request. */
   readonly actor: Actor
 }
@@ -22,19 +34,43 @@ declare module 'fastify' {
   }
 }
 
-/**
- * An onRequest hook: requires a merchant's token before the body is read (docs/merchants/contract.md#authentication).
- */
-export const requireMerchant =
+/** An onRequest hook: requires a merchant's token before the body is read (docs/merchants/contract.md#authentication). */
+const requireMerchant =
   (findCaller: TokenReader) =>
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findTokenHolder(request, findCaller)
     if (!caller?.merchantId) throw unauthenticated()
-    const { merchantId, tokenId } = caller
+    const { merchantId, tokenId, isFromLogin } = caller
     const actor = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id } as const
-    request.merchant = { tenant, merchantId, tokenId, actor }
+    request.merchant = { tenant, merchantId, tokenId, role: isFromLogin ? 'owner' : 'program', actor }
     bindCaller(request, { tenant, merchant_id: merchantId })
   }
+
+const wordRefusal = (role: MerchantRole, operationId = ''): string | undefined =>
+  role === 'program' && ofOwners.includes(operationId) ? ownersAlone : undefined
+
+const requireRole = async ({ merchant, routeOptions }: FastifyRequest): Promise<void> => {
+  const refusal = wordRefusal(merchant.role, routeOptions.schema?.operationId)
+  if (refusal !== undefined) throw httpError('role_forbidden', refusal)
+}
+
+const forbidden = {
+  ...ErrorBody,
+  description: 'The caller may not call the operation: the message says who may.',
+  examples: [{ message: ownersAlone, code: 'role_forbidden' }],
+}
+
+/** Makes the routes of `app` merchants': they require a merchant's token and a role, and count against its limit. */
+export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, requestsPerMinute: number): void => {
+  app.addHook('onRoute', ({ schema }) => {
+    const isRestricted = merchantRoles.some(role => wordRefusal(role, schema?.operationId) !== undefined)
+    if (schema && isRestricted) schema.response = { ...(schema.response as object), 403: forbidden }
+  })
+  app.decorateRequest('merchant')
+  app.addHook('onRequest', requireMerchant(findCaller))
+  app.addHook('onRequest', limitRequests(new Limit('merchant', requestsPerMinute), merchantIn))
+  app.addHook('onRequest', requireRole)
+}
 
 /** The key of the rate limit: all tokens of a merchant share one. */
 export const merchantIn = ({ merchant: { tenant, merchantId } }: FastifyRequest): string => `${tenant} ${merchantId}`

@@ -34,13 +34,13 @@ export const listTokens = (pool: pg.Pool, tenant?: string) =>
   commands.listHolders(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
 type ListedToken = Record<'token_id' | 'tenant_id', string> &
-  Record<'email' | 'staff_name', string | null> &
+  Record<'email' | 'staff_name' | 'name', string | null> &
   Record<'created_at', Date> &
   Record<'expires_at' | 'revoked_at' | 'last_used_at', Date | null>
 
 const findTokens = async (tx: Tx, tenant: string) => {
   const { rows } = await sql<ListedToken>`
-    select token_id, tenant_id, email, staff_name, tokens.created_at, expires_at, revoked_at, last_used_at
+    select token_id, tenant_id, email, staff_name, tokens.name, tokens.created_at, expires_at, revoked_at, last_used_at
     from tokens left join merchants using (tenant_id, merchant_id)
     where tenant_id = ${tenant} order by tokens.created_at`.execute(tx)
   return rows

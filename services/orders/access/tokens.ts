@@ -13,12 +13,14 @@ export interface Holder {
   readonly staffName?: string
   readonly staffId?: string
   readonly fromLogin?: boolean
+  /** What the merchant calls the program. */
+  readonly name?: string
 }
 
 export const createToken = async <Expiry extends Date | null>(
   tx: Tx,
   tenant: string,
-  { merchantId, staffName, staffId, fromLogin }: Holder,
+  { merchantId, staffName, staffId, fromLogin, name }: Holder,
   end: Expiry | RawBuilder<Expiry>,
 ) => {
   const { id, token, hash } = newToken()
@@ -32,6 +34,7 @@ export const createToken = async <Expiry extends Date | null>(
       staff_name: staffName ?? null,
       staff_id: staffId ?? null,
       from_login: fromLogin ?? false,
+      name: name ?? null,
       expires_at: end,
     })
     .returning(sql<Expiry>`expires_at`.as('expiresAt'))
@@ -48,6 +51,7 @@ export interface Caller {
   readonly staffId: string | null
   /** The roles of the member of staff; a token made by the operator has `admin`. */
   readonly roles: readonly StaffRole[]
+  readonly isFromLogin: boolean
   readonly expiresAt: Date | null
   readonly millisecondsLeft: number | null
 }
@@ -60,7 +64,7 @@ const isOfActive = sql<boolean>`(merchant_id is null or exists (
   select from merchants where merchants.tenant_id = tokens.tenant_id and merchants.merchant_id = tokens.merchant_id
     and merchants.is_active))`
 
-type TokenRow = LiveToken & { merchant_id: string | null; staff_id: string | null }
+type TokenRow = LiveToken & { merchant_id: string | null; staff_id: string | null; from_login: boolean }
 
 /** Reads the callers of live tokens, by hash in base64. */
 export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, Caller>> => {
@@ -70,8 +74,9 @@ export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffe
   return new Map(
     rows.flatMap(({ token_id: tokenId, merchant_id: merchantId, staff_name: staffName, staff_id: staffId, ...row }) => {
       const held = staffId === null ? (['admin'] as const) : roles.get(staffId)
-      const { expires_at: expiresAt, milliseconds_left: millisecondsLeft } = row
-      const caller = held && { tokenId, merchantId, staffName, staffId, roles: held, expiresAt, millisecondsLeft }
+      const { expires_at: expiresAt, milliseconds_left: millisecondsLeft, from_login: isFromLogin } = row
+      const times = { expiresAt, millisecondsLeft }
+      const caller = held && { tokenId, merchantId, staffName, staffId, roles: held, isFromLogin, ...times }
       return caller ? [[row.hash.toString('base64'), caller] as const] : []
     }),
   )

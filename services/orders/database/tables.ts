@@ -83,6 +83,7 @@ export interface Tables {
     /** The member of staff who logged in. */
     staff_id: ColumnType<string | null, string | null | undefined, never>
     from_login: Generated<boolean>
+    name: string | null
     created_at: Generated<Date>
     expires_at: Date | null
     revoked_at: Date | null

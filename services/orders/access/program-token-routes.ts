@@ -1,0 +1,154 @@
+import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
+import { invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { readDateOrTime } from '@courier/shared/lists/dates.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { revokeToken } from '@courier/shared/postgres/tokens.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import type { Merchant } from './merchant.ts'
+import { createToken } from './tokens.ts'
+
+/** The tokens that a merchant's programs may have at once. */
+const maxTokens = 50
+const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+export const PersonName = Type.String({
+  maxLength: 100,
+  pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
+  must: 'be 1 to 100 characters on one line',
+})
+
+const ProgramToken = Type.Object(
+  {
+    id: Type.String(),
+    name: nullable('null: the courier company made it.'),
+    created_at: Type.String(),
+    expires_at: nullable('null: never.'),
+    last_used_at: nullable('Within a minute; null: never.'),
+  },
+  { title: 'ProgramToken' },
+)
+const NewToken = Type.Object(
+  { name: PersonName, expires_at: Type.Optional(Type.String({ maxLength: 40, description: 'Default: never.' })) },
+  { title: 'NewProgramToken', additionalProperties: false },
+)
+const WithSecret = Type.Object(
+  { ...ProgramToken.properties, token: Type.String({ description: 'The bearer token, shown only this once.' }) },
+  { title: 'ProgramTokenWithSecret' },
+)
+
+const tags = ['merchant']
+const created = 'Token Created Successfully'
+const revoked = 'Token Revoked Successfully'
+
+/** The tokens of a merchant's programs (docs/merchants/merchant-calls.md#tokens-of-programs). */
+export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  acceptJson(app)
+  refuseUnknownFields(app)
+  app.get(
+    '/token',
+    {
+      schema: {
+        tags,
+        operationId: 'listTokens',
+        summary: "The tokens of the merchant's programs",
+        description: 'Those that may be used, the newest first.',
+        response: { 200: Type.Object({ data: Type.Array(ProgramToken) }) },
+      },
+    },
+    async ({ merchant }) => ({ data: await inTenant(pool, merchant.tenant, (tx: Tx) => findTokens(tx, merchant)) }),
+  )
+
+  app.post(
+    '/token',
+    {
+      ...refusesKeys,
+      schema: {
+        tags,
+        operationId: 'createToken',
+        summary: 'Create a token for a program',
+        description: `Up to ${maxTokens}. A program may not create tokens, nor manage people.`,
+        body: NewToken,
+        response: { 201: Type.Object({ message: Type.String({ examples: [created] }), data: WithSecret }) },
+      },
+    },
+    async ({ merchant, body, log }, reply) => {
+      const wanted = { name: body.name.trim(), expiresAt: readExpiry(body.expires_at) }
+      const data = await inTenant(pool, merchant.tenant, (tx: Tx) => addToken(tx, merchant, wanted))
+      log.info({ token_id: data.id }, 'token.created')
+      reply.code(201)
+      return { message: created, data }
+    },
+  )
+
+  app.delete(
+    '/token/:id',
+    {
+      schema: {
+        tags,
+        operationId: 'revokeToken',
+        summary: "End a program's token",
+        description: 'Within five seconds every process refuses it.',
+        params: Type.Object({ id: Type.String({ maxLength: 50 }) }),
+        response: { 200: Type.Object({ message: Type.String({ examples: [revoked] }) }) },
+      },
+    },
+    async ({ merchant, params: { id }, log }) => {
+      const { tenant, actor } = merchant
+      await inTenant(pool, tenant, async (tx: Tx) => {
+        if (!(await findTokens(tx, merchant)).some(token => token.id === id)) throw notFound('token')
+        await revokeToken(tx, tenant, id)
+        await audit(tx, tenant, actor, 'token.revoked', id)
+      })
+      log.info({ token_id: id }, 'token.revoked')
+      return { message: revoked }
+    },
+  )
+}
+
+/** Throws for anything but a future time. */
+const readExpiry = (text: string | undefined): Date | null => {
+  if (text === undefined) return null
+  const at = readDateOrTime(text)
+  const expiresAt = at && 'time' in at ? new Date(at.time) : undefined
+  if (!expiresAt || expiresAt.getTime() <= Date.now())
+    throw invalid({ expires_at: ['The expires at field must be a future time such as 2027-01-31T00:00:00Z.'] })
+  return expiresAt
+}
+
+const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name: string; expiresAt: Date | null }) => {
+  const { tenant, merchantId, actor } = merchant
+  const tokens = await findTokens(tx, merchant)
+  if (tokens.length >= maxTokens) throw invalid({ name: [`There are already ${maxTokens} tokens: revoke one.`] })
+  const { id, token } = await createToken(tx, tenant, { merchantId, name }, expiresAt)
+  await audit(tx, tenant, actor, 'token.created', id)
+  const row = (await findTokens(tx, merchant)).find(each => each.id === id)
+  return { ...(row as Static<typeof ProgramToken>), token }
+}
+
+/** Reads the live tokens of a merchant that no login made. */
+const findTokens = async (tx: Tx, { tenant, merchantId }: Merchant): Promise<Static<typeof ProgramToken>[]> => {
+  const rows = await tx
+    .selectFrom('tokens')
+    .select(['token_id', 'name', 'created_at', 'expires_at', 'last_used_at'])
+    .where('tenant_id', '=', tenant)
+    .where('merchant_id', '=', merchantId)
+    .where('from_login', '=', sql.lit(false))
+    .where('revoked_at', 'is', null)
+    .where(sql<boolean>`coalesce(expires_at > now(), true)`)
+    .orderBy('created_at', 'desc')
+    .orderBy('token_id')
+    .execute()
+  return rows.map(({ token_id: id, name, created_at, expires_at, last_used_at }) => ({
+    id,
+    name,
+    created_at: created_at.toISOString(),
+    expires_at: expires_at?.toISOString() ?? null,
+    last_used_at: last_used_at?.toISOString() ?? null,
+  }))
+}
