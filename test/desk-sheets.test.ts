@@ -65,20 +65,14 @@ t.test(
       await openAsBlob(join(root, 'examples/sheets/courier-template.xlsx')),
       10,
     )
-    t.strictSame(rows.slice(1), [
+    t.strictSame(
+      rows.slice(1).map(row => row.join('|')),
       [
-        ...['LS-3001', 'Nimali Perera', '12 Temple Road, Galle', 'Galle', '770000111', '', '4500', '1.2'],
-        ...['One pair of shoes', '2026-11-24'],
+        'LS-3001|Nimali Perera|12 Temple Road, Galle|Galle|770000111||4500|1.2|One pair of shoes|2026-11-24',
+        'LS-3002|Ruwan Silva|7 Lake Road\nKotte|Kotte|0770000112|110000102|0|0.5|Belt "brown" & black|Call first',
+        'LS-3003|Chamari Fernando|3 Beach Road|Hikkaduwa|0770000113||Rs. 1250|1|Sandals|',
       ],
-      [
-        ...['LS-3002', 'Ruwan Silva', '7 Lake Road\nKotte', 'Kotte', '0770000112', '110000102', '0', '0.5'],
-        ...['Belt "brown" & black', 'Call first'],
-      ],
-      [
-        ...['LS-3003', 'Chamari Fernando', '3 Beach Road', 'Hikkaduwa', '0770000113', '', 'Rs. 1250', '1'],
-        ...['Sandals', ''],
-      ],
-    ])
+    )
     t.strictSame(guessColumns(rows), guessColumns(sheet('courier-template.csv')))
   },
 )

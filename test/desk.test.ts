@@ -6,6 +6,9 @@ import { root } from '../dev/settings.ts'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { findBarriers, launchBrowser, widthOf } from './browser.ts'
 
+// The types of the page's files are checked with the page.
+const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
+
 const browser = await launchBrowser(t)
 if (browser) {
   const orders = await ordersFixture(t)
@@ -99,6 +102,26 @@ if (browser) {
     await page.getByText('Ring twice').waitFor()
     await show(t, page, 'failures')
     await page.getByRole('link', { name: 'Orders', exact: true }).click()
+    await page.getByRole('link', { name: waybill }).waitFor()
+    await page.getByLabel('Search').fill('imali P')
+    await page.keyboard.press('Enter')
+    await page.getByText('Ruwan Silva').waitFor({ state: 'detached' })
+    await page.getByLabel(waybill).check()
+    const labels = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Labels of 1 (PDF)' }).click()
+    t.match(readFileSync(await (await labels).path(), 'latin1'), /^%PDF-/)
+    await show(t, page, 'orders-search')
+    await page.getByRole('link', { name: 'Clear the filters' }).click()
+    await page.getByText('Ruwan Silva').waitFor()
+    await page.getByRole('button', { name: 'Select this page' }).click()
+    await page.getByRole('button', { name: 'Labels of 3 (PDF)' }).waitFor()
+    const list = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export the list (CSV)' }).click()
+    const csv = parseSheet(readFileSync(await (await list).path(), 'utf8'))
+    t.strictSame(
+      csv.map(row => row[2]),
+      ['order_no', 'LS-2003', 'LS-2002', 'LS-2001'],
+    )
     await page.getByRole('link', { name: waybill }).click()
     await page.getByRole('heading', { name: 'Failed attempts: 1' }).waitFor()
     await show(t, page, 'parcel')

@@ -2,8 +2,8 @@
 // the same chunks go with the same keys, and orders books none twice.
 import { ApiError } from '../kit/api.js'
 import { getSession } from '../kit/session.js'
-import { chunk, ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
-import { merchant } from './merchant.js'
+import { ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
+import { chunk, merchant, retry } from './merchant.js'
 
 /**
  * @typedef {{ key: string, lines: number[], orders: object[], waybills?: string[], errors?: Record<string, string[]> }} Chunk
@@ -56,19 +56,14 @@ export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 
 /** @param {Stored} upload */
 export const countBooked = ({ chunks }) => chunks.reduce((sum, { waybills }) => sum + (waybills?.length ?? 0), 0)
 
-const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
-const triesOfChunk = 6
-
-/** Sends one chunk, again after a failure that may pass. @param {Stored} upload @param {Chunk} part */
+/** @param {Stored} upload @param {Chunk} part */
 const bookChunk = async ({ general }, part) => {
   const body = { general_data: general, order_data: part.orders }
-  for (let tries = 1; ; tries++) {
-    const result = await merchant('/order/bulk', { method: 'POST', body, key: part.key }).catch(error => error)
-    if (!(result instanceof Error)) return { waybills: result.data }
-    if (!(result instanceof ApiError)) throw result
-    if (result.status === 422) return { errors: result.errors }
-    if (result.againAfter === 0 || tries === triesOfChunk) throw result
-    await pause(Math.min(result.againAfter, 2 ** tries))
+  try {
+    return { waybills: (await retry(() => merchant('/order/bulk', { method: 'POST', body, key: part.key }))).data }
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 422) return { errors: error.errors }
+    throw error
   }
 }
 

@@ -1,6 +1,6 @@
 // Checks rows before anything is made: finds their cities, then books them on trial, which prices them.
 import { ApiError } from '../kit/api.js'
-import { merchant } from './merchant.js'
+import { chunk, merchant } from './merchant.js'
 import { readNumber } from './read-sheet.js'
 
 /**
@@ -13,10 +13,6 @@ import { readNumber } from './read-sheet.js'
 
 const placesAtOnce = 1000
 export const ordersAtOnce = 500
-
-/** @template Item @param {Item[]} items @param {number} size @returns {Item[][]} */
-export const chunk = (items, size) =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
 
 /** @param {General} general */
 export const toGeneral = ({ merchant_business_id, origin_city_id }) => ({ merchant_business_id, origin_city_id })

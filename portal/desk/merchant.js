@@ -1,9 +1,37 @@
 // The merchant's own operations, and the choices that forms offer.
-import { orders, withQuery } from '../kit/api.js'
+import { ApiError, orders, withQuery } from '../kit/api.js'
 import { getSession } from '../kit/session.js'
+import { saveFile } from '../kit/ui.js'
 
 /** @param {string} path such as /order @param {import('../kit/api.js').Options} [options] */
 export const merchant = (path, options = {}) => orders(`/api/public/merchant${path}`, options)
+
+const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
+const maxTries = 6
+
+/** Sends a request that may be repeated, again after a failure that may pass. @template Result @param {() => Promise<Result>} send */
+export const retry = async send => {
+  for (let tries = 1; ; tries++) {
+    const result = await send().catch(error => error)
+    if (!(result instanceof Error)) return result
+    if (!(result instanceof ApiError) || result.againAfter === 0 || tries === maxTries) throw result
+    await pause(Math.min(result.againAfter, 2 ** tries))
+  }
+}
+
+/** @template Item @param {Item[]} items @param {number} size @returns {Item[][]} */
+export const chunk = (items, size) =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
+
+const labelsAtOnce = 500
+
+/** Saves the labels of parcels, four on each page. @param {string[]} waybills */
+export const saveLabels = async waybills => {
+  for (const [index, waybill_numbers] of chunk(waybills, labelsAtOnce).entries()) {
+    const body = { waybill_numbers, layout: 'a4x4' }
+    saveFile(await merchant('/order/labels', { method: 'POST', body, as: 'blob' }), `labels-${index + 1}.pdf`)
+  }
+}
 
 const label = (/** @type {any} */ city) => ({ id: String(city.id), label: `${city.name}, ${city.state.name}` })
 

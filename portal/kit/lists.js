@@ -30,8 +30,8 @@ const Entered = ({ value, onChange, ...more }) => {
   return html`<${Field} value=${text} onInput=${event => setText(event.target.value)} onChange=${enter} ...${more} />`
 }
 
-/** A form of filters whose `fields` are `{ name, label }` and other props of a `Control`. */
-export const Filters = ({ screen, query, fields }) => {
+/** A form of filters whose `fields` are `{ name, label }` and other props of a `Control`; `first` is one that is always open. */
+export const Filters = ({ screen, query, fields, first = /** @type {any} */ (undefined) }) => {
   const control = (/** @type {any} */ { name, ...field }) => {
     const common = { key: name, id: `filter-${name}`, value: query[name] ?? '', ...field }
     const onValue = (/** @type {string} */ value) => {
@@ -42,7 +42,7 @@ export const Filters = ({ screen, query, fields }) => {
       : html`<${Entered} autocomplete="off" maxlength="80" ...${common} onChange=${onValue} />`
   }
   const count = Object.keys(query).length
-  return html`<details class="filters" open=${innerWidth > 640}>
+  return html`${first && control(first)}<details class="filters" open=${innerWidth > 640}>
     <summary>${t('filter.title')}${count > 0 && ` (${count})`}</summary>
     <div class="fields">${fields.map(control)}</div>
     ${count > 0 && html`<p><a href=${`#/${screen}`}>${t('filter.clear')}</a></p>`}

@@ -4,8 +4,8 @@ import { money, number, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
 import { announce, Button, ErrorText, Field, Live, Panel, saveFile, useAction, useLive } from '../../kit/ui.js'
 import { beginUpload, book, countBooked, isTooOld, putAway, readUpload } from '../book-rows.js'
-import { checkRows, chunk, ordersAtOnce } from '../check-rows.js'
-import { findCities, merchant, readBusinesses, recall, remember } from '../merchant.js'
+import { checkRows } from '../check-rows.js'
+import { findCities, readBusinesses, recall, remember, saveLabels } from '../merchant.js'
 import { columns, guessColumns, parseSheet, writeCsv } from '../read-sheet.js'
 
 /** @typedef {import('../check-rows.js').Row} Row */
@@ -184,12 +184,7 @@ const Booking = ({ upload: begun, bad = [], onEnd }) => {
   const waybills = upload.chunks.flatMap(part => part.waybills ?? [])
   const refused = upload.chunks.filter(part => part.errors)
   const isDone = upload.chunks.every(part => part.waybills || part.errors)
-  const labels = useAction(async () => {
-    for (const [index, some] of chunk(waybills, ordersAtOnce).entries()) {
-      const body = { waybill_numbers: some, layout: 'a4x4' }
-      saveFile(await merchant('/order/labels', { method: 'POST', body, as: 'blob' }), `labels-${index + 1}.pdf`)
-    }
-  })
+  const labels = useAction(() => saveLabels(waybills))
   const saveWaybills = () => {
     const rows = upload.chunks.flatMap(part =>
       (part.waybills ?? []).map((waybill, index) => [
