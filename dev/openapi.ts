@@ -20,6 +20,7 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
   const orders = await createOrders({
     ...common,
     notifier: createServiceClient({ baseUrl: 'http://127.0.0.1:1', serviceToken: '' }),
+    messages: createServiceClient({ baseUrl: 'http://127.0.0.1:1', serviceToken: '' }),
     maxOrdersPerBatch: 1000,
     maxBodyBytes: 5_242_880,
     publicRequestsPerMinute: 1,

@@ -1,3 +1,4 @@
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
 import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
@@ -17,7 +18,8 @@ export type Role = keyof typeof members
 export const startConsole = async (t: Test) => {
   const host = '127.0.0.1'
   const port = await freePort()
-  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}` })
+  const messages = createServiceClient({ baseUrl: `http://${host}:${port}`, serviceToken })
+  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}`, messages })
   const ordersUrl = await orders.app.listen({ host, port: 0 })
   const client = createOrdersClient({ url: ordersUrl, serviceToken, logger: pino({ level: 'silent' }) })
   t.teardown(() => client.close())

@@ -1,5 +1,5 @@
 // Small parts that the screens share.
-import { dateTime, t } from './i18n.js'
+import { dateTime, named, t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { useSession } from './session.js'
 
@@ -125,6 +125,17 @@ export const Field = ({ label, id, errors = [], hint = '', children = undefined,
 }
 
 export const Badge = ({ kind = 'neutral', children }) => html`<span class=${`badge ${kind}`}>${children}</span>`
+
+const kindsOfMessages = {
+  delivered: 'good',
+  read: 'good',
+  failed: 'bad',
+  unknown: 'warn',
+  held: 'warn',
+  expired: 'warn',
+}
+export const MessageStatus = ({ status }) =>
+  html`<${Badge} kind=${kindsOfMessages[status]}>${named('messages', status)}<//>`
 
 /** A refusal by a service, with its errors of each field `except` those that show their own. */
 export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {

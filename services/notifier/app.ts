@@ -29,6 +29,7 @@ import { webhookRoutes } from './platform-webhooks/routes.ts'
 import { preflightRoutes } from './preflight/routes.ts'
 import { templateRoutes } from './templates/routes.ts'
 import { timelineRoutes } from './timeline/routes.ts'
+import { sentMessageRoutes } from './timeline/sent-messages.ts'
 import { createWorkers } from './workers.ts'
 
 export interface NotifierOptions extends Edge {
@@ -81,6 +82,7 @@ export const createNotifier = async (options: NotifierOptions) => {
   })
   const { serviceToken } = options
   await app.register(eventRoutes, { pool, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
+  await app.register(sentMessageRoutes, { pool, serviceToken })
   await app.register(faceRoutes, { face: 'console', path: '/portal', ordersUrl: options.ordersPublicUrl })
 
   const registerStaffRoutes = async (staff: FastifyInstance): Promise<void> => {

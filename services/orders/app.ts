@@ -43,6 +43,7 @@ import { summaryRoutes } from './reports/summary-routes.ts'
 import { todayRoutes } from './reports/today.ts'
 import { staffStatusRoutes, statusRoutes } from './statuses/status-routes.ts'
 import { internalRoutes } from './tracking/internal-routes.ts'
+import { sentMessageRoutes } from './tracking/message-routes.ts'
 import { readTypedWaybills } from './tracking/typed-waybills.ts'
 import { publicTrackingRoutes, trackingRoutes } from './tracking/waybill-routes.ts'
 import { trackingPageRoutes } from './tracking-page/routes.ts'
@@ -100,6 +101,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(merchantInstructionRoutes, own)
   await app.register(statusRoutes, own)
   await app.register(trackingRoutes, own)
+  await app.register(sentMessageRoutes, own)
   await app.register(financeStatusRoutes, own)
   await app.register(balanceRoutes, own)
   await app.register(parcelMoneyRoutes, own)

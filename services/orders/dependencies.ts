@@ -20,6 +20,8 @@ export interface OrdersOptions extends Edge {
   logger: Logger
   /** The service that receives the order events. */
   notifier: ServiceClient
+  /** Reads messages at the notifier. Events do not wait for it. */
+  messages: ServiceClient
   serviceToken: string
   maxOrdersPerBatch: number
   /** The largest body of a bulk request. */

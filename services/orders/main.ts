@@ -22,15 +22,15 @@ const pool = createPool({
   connections: settings.DATABASE_CONNECTIONS,
   onIdleError: err => logger.warn({ err }, 'database.connection_lost'),
 })
-const notifier = createServiceClient({
-  baseUrl: notifierUrl(settings),
-  serviceToken: settings.SERVICE_TOKEN,
-})
+const atNotifier = { baseUrl: notifierUrl(settings), serviceToken: settings.SERVICE_TOKEN }
+const notifier = createServiceClient(atNotifier)
+const messages = createServiceClient({ ...atNotifier, callMilliseconds: 2_000 })
 const keyring = settings.WEBHOOK_KEYS === undefined ? undefined : readKeys('WEBHOOK_KEYS', settings.WEBHOOK_KEYS)
 const { app, relay, webhooks } = await createOrders({
   pool,
   logger,
   notifier,
+  messages,
   serviceToken: settings.SERVICE_TOKEN,
   maxOrdersPerBatch: settings.MAX_ORDERS_PER_BATCH,
   maxBodyBytes: settings.MAX_BODY_BYTES,
@@ -55,7 +55,7 @@ await runService({
   pool,
   logger,
   workers: [relay, createOrdersHousekeeping(pool, logger), ...(webhooks.sender ? [webhooks.sender] : [])],
-  clients: [notifier, webhooks.dispatcher, tracer],
+  clients: [notifier, messages, webhooks.dispatcher, tracer],
   migrate: () => migrateOrders(settings),
   host: settings.HOST,
   port: settings.ORDERS_PORT,

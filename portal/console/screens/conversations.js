@@ -11,6 +11,7 @@ import {
   ErrorText,
   instead,
   Live,
+  MessageStatus,
   Panel,
   ParcelLink,
   Table,
@@ -18,7 +19,6 @@ import {
   useAction,
   useLive,
 } from '../../kit/ui.js'
-import { MessageStatus } from './messages.js'
 
 /** @param {{ phone: string, channel: string }} of */
 export const conversationLink = ({ phone, channel }) =>

@@ -1,32 +1,21 @@
 import { notifier, withQuery } from '../../kit/api.js'
-import { named, t } from '../../kit/i18n.js'
+import { t } from '../../kit/i18n.js'
 import { Filters, Pages, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import {
   announce,
-  Badge,
   Button,
   column,
   ErrorText,
   Live,
+  MessageStatus,
   Panel,
   ParcelLink,
   Table,
   Time,
   useAction,
 } from '../../kit/ui.js'
-
-const kinds = {
-  delivered: 'good',
-  read: 'good',
-  failed: 'bad',
-  unknown: 'warn',
-  held: 'warn',
-  cancelled: 'neutral',
-  expired: 'warn',
-}
-export const MessageStatus = ({ status }) => html`<${Badge} kind=${kinds[status]}>${named('messages', status)}<//>`
 
 /** The actions that a message still allows. */
 export const MessageActions = ({ id, status, onDone }) => {

@@ -10,6 +10,7 @@ import {
   ErrorText,
   Field,
   Live,
+  MessageStatus,
   Panel,
   saveFile,
   Time,
@@ -20,7 +21,7 @@ import { conversationLink, Written } from './conversations.js'
 import { Edit } from './edit.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
-import { MessageActions, MessageStatus } from './messages.js'
+import { MessageActions } from './messages.js'
 import { ParcelMoney } from './money.js'
 import { Requests } from './today.js'
 

@@ -72,6 +72,7 @@ export default {
   'parcel.confirm': 'Confirm',
   'parcel.cancel': 'Cancel the order',
   'parcel.timeline': 'Timeline',
+  'parcel.no_messages': 'The messages to your customer cannot be read now.',
   'failures.until':
     'Say what happens until the deadline. The word of your customer and of the courier company holds over yours.',
   'money.title': 'What you are owed',

@@ -2,7 +2,19 @@ import { Instructions } from '../../kit/failures.js'
 import { Form, usePost } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
-import { announced, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../../kit/ui.js'
+import {
+  announced,
+  Badge,
+  Button,
+  ErrorText,
+  Live,
+  MessageStatus,
+  Panel,
+  saveFile,
+  Time,
+  useAction,
+  useLive,
+} from '../../kit/ui.js'
 import { findCities, merchant } from '../merchant.js'
 
 const Details = ({ order }) => {
@@ -62,10 +74,27 @@ const Edit = ({ order, path, onDone }) => {
     <${Button} onClick=${() => setIsOpen(false)}>${t('parcel.close')}<//><//>`
 }
 
+/** Where a parcel was and which messages its recipient got, newest first; it says when the messages cannot be read. */
+const Timeline = ({ tracking, messages }) => {
+  const moves = tracking.map(({ date_time, status, user }) => ({
+    at: date_time,
+    what: html`<strong>${statusName(status.name)}</strong> <span class="soft">${user.first_name} ${user.last_name}</span>`,
+  }))
+  const sent = (messages.data?.data ?? []).map(({ at, template, status }) => ({
+    at,
+    what: html`${t('timeline.message')} <code>${template ?? t('timeline.text')}</code> <${MessageStatus} status=${status} />`,
+  }))
+  const entries = [...sent, ...moves].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+  return html`<${Panel} title=${t('parcel.timeline')}>
+    ${messages.error && html`<p class="notice">${t('parcel.no_messages')}</p>`}
+    <ol class="timeline">${entries.map(({ at, what }, index) => html`<li key=${index}><${Time} at=${at} /><div>${what}</div></li>`)}</ol><//>`
+}
+
 /** One parcel with its timeline. */
 export const Parcel = ({ param: waybill }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
   const order = useLive(signal => merchant(path, { signal }), 15, [waybill])
+  const messages = useLive(signal => merchant(`${path}/messages`, { signal }), 30, [waybill])
   const label = useAction(async () => saveFile(await merchant(`${path}/label`, { as: 'blob' }), `${waybill}.pdf`))
   return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
       <${Button} isBusy=${label.isBusy} onClick=${() => label.run()}>${t('parcel.label')}<//></div>
@@ -75,9 +104,5 @@ export const Parcel = ({ param: waybill }) => {
         <${Details} order=${data} /><${Edit} order=${order.data} path=${path} onDone=${order.reload} /><${Moves} order=${data} onDone=${order.reload} /><//></div>
       <div class="stack">
         <${Instructions} order=${data} path=${`/api/public/merchant${path}`} onDone=${order.reload} />
-        <${Panel} title=${t('parcel.timeline')}><ol class="timeline">${data.timeline.map(
-          event =>
-            html`<li key=${event.date_time}><${Time} at=${event.date_time} /><div><strong>${statusName(event.status.name)}</strong>
-              <span class="soft"> ${event.user.first_name} ${event.user.last_name}</span></div></li>`,
-        )}</ol><//></div></div>`}<//>`
+        <${Timeline} tracking=${data.timeline} messages=${messages} /></div></div>`}<//>`
 }

@@ -49,6 +49,7 @@ export const build = async (
     pool: (await poolOf?.(database.url)) ?? pool,
     logger: pino({ level: 'silent' }),
     notifier: createServiceClient({ baseUrl: 'http://127.0.0.1:1', serviceToken }),
+    messages: createServiceClient({ baseUrl: 'http://127.0.0.1:1', serviceToken }),
     serviceToken,
     maxOrdersPerBatch: 1000,
     maxBodyBytes: 5_242_880,
@@ -66,6 +67,7 @@ export const build = async (
     await webhooks.sender?.stop()
     await webhooks.dispatcher.destroy()
     await ordersOptions.notifier.close()
+    await ordersOptions.messages.close()
     await pool.end()
   })
 

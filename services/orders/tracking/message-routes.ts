@@ -1,0 +1,41 @@
+import { SentMessages } from '@courier/shared/contract/sent-messages.ts'
+import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { FindOrder } from './read-orders.ts'
+
+interface MessageOptions {
+  readonly findOrder: FindOrder
+  /** The notifier. */
+  readonly messages: ServiceClient
+}
+
+const check = TypeCompiler.Compile(SentMessages)
+
+/** Shows merchants what became of the messages about their parcels; the notifier has them. */
+export const sentMessageRoutes: FastifyPluginAsyncTypebox<MessageOptions> = async (app, { findOrder, messages }) => {
+  app.get(
+    '/order/:waybill/messages',
+    {
+      schema: {
+        tags: ['orders'],
+        operationId: 'listOrderMessages',
+        summary: 'The messages that were sent to the recipient of an order',
+        description: 'The newest 100, newest first: template, status and time. 503 while they cannot be read.',
+        security: [{ token: [] }],
+        params: Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) }),
+        response: { 200: SentMessages, ...errorResponses(404, 405) },
+      },
+    },
+    async ({ merchant: { tenant, merchantId }, params }) => {
+      const order = await findOrder(tenant, params.waybill, merchantId)
+      if (!order) throw notFound('waybill')
+      const { waybill_number } = order.row
+      const result = await messages.get(`/internal/messages/${tenant}/${encodeURIComponent(waybill_number)}`)
+      if (result.kind === 'response' && result.status === 200 && check.Check(result.body)) return result.body
+      throw httpError('unavailable', 'The messages cannot be read now.', { retryAfterSeconds: 5 })
+    },
+  )
+}

@@ -1,0 +1,21 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+/** A message about an order, as its merchant may know it: without the text and the phone number. */
+export const SentMessage = Type.Object(
+  {
+    template: Type.Union([Type.String(), Type.Null()], {
+      description: 'null: a text without a template.',
+      examples: ['order_created'],
+    }),
+    status: Type.String({
+      description: 'queued, held, sending, unknown, accepted, sent, delivered, read, failed, cancelled or expired.',
+      examples: ['delivered'],
+    }),
+    at: Type.String({ description: 'When it got this status. ISO 8601, UTC.' }),
+  },
+  { title: 'SentMessage' },
+)
+
+/** The newest messages about an order, newest first. */
+export const SentMessages = Type.Object({ data: Type.Array(SentMessage) }, { title: 'SentMessages' })
+export type SentMessages = Static<typeof SentMessages>
