@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startOwnPostgres } from '../dev/own-postgres.ts'
+import { checkSql, listFindings } from '../services/orders/money/check-ledger.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually, request } from '../test/courier.ts'
@@ -13,7 +14,10 @@ const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
   return { ...postgres, database: { url: as(name), ownerUrl: as(`${name}_owner`), superuserUrl: as('postgres') } }
 }
 
-/** Books and cancels, with or without the services. `given` lists the waybills of each batch. */
+/** The statuses from booking to delivery. */
+const way = ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']
+
+/** Books, cancels and delivers, with or without the services. `given` lists the waybills of each batch. */
 const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pauseMs: number) => {
   const given: string[][] = []
   let isOver = false
@@ -29,15 +33,18 @@ const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pause
       await delay(pauseMs + chance() * 40)
     }
   }
-  const cancel = async (): Promise<void> => {
+  /** Moves two parcels of each batch through these statuses. */
+  const move = async (first: number, statusKeys: readonly string[]): Promise<void> => {
     for (let n = 0; !isOver; ) {
-      const waybill_numbers = given[n]?.slice(0, 2)
-      if (waybill_numbers) n++
-      if (waybill_numbers) await post('/api/staff/order/status', staffToken, { waybill_numbers, status_key: 'key_3' })
+      const waybill_numbers = given[n]?.slice(first, first + 2) ?? []
+      if (given[n]) n++
       else await delay(20)
+      if (waybill_numbers.length > 0)
+        for (const status_key of statusKeys)
+          await post('/api/staff/order/status', staffToken, { waybill_numbers, status_key })
     }
   }
-  const working = Promise.all([book(0), book(1), book(2), cancel()])
+  const working = Promise.all([book(0), book(1), book(2), move(0, ['key_3']), move(2, way)])
   const stop = async (): Promise<void> => {
     isOver = true
     await working
@@ -116,9 +123,15 @@ const eventsOf = async (courier: Courier, service: 'orders' | 'notifier', table:
   return new Set(rows.map(({ event }) => String(event)))
 }
 
+/** The templates of the demo company's rules. */
+const templates: Readonly<Record<string, string>> = {
+  ...{ key_2: 'order_created', key_3: 'order_cancelled' },
+  ...{ key_12: 'order_out_for_delivery', key_13: 'order_delivered' },
+}
+
 /**
- * Checks that no number was given twice, no customer got a message twice, and every event has its message, sent or
- * unknown.
+ * Checks that no number was given twice, no customer got a message twice, every event has its message, sent or unknown,
+ * and the ledger holds.
  */
 const check = async (courier: Courier, load: Load, broken: Broken) => {
   const given = load.given.flat()
@@ -131,14 +144,19 @@ const check = async (courier: Courier, load: Load, broken: Broken) => {
   const processed = await eventsOf(courier, 'notifier', 'events')
   const missing = [...(await eventsOf(courier, 'orders', 'order_events'))].filter(event => !processed.has(event)).length
   broken.require(missing === 0, `${missing} events never reached the notifier`)
+  const [ledger] = await courier.rows('orders', checkSql, ['demo'])
+  const found = listFindings(ledger as never)
+  broken.require(found.length === 0, `the check of the ledger found ${found.join(', ')}`)
+  broken.require(Number(ledger?.lines) > 0, 'no delivery was booked')
   const messages = await courier.rows(
     'notifier',
     `select message_id, waybill_number || ' ' || (template ->> 'name') as about, status from messages`,
   )
   const about = new Set(messages.map(row => row.about))
-  const dueNow = [...processed].map(event =>
-    event.replace(/key_3$/, 'order_cancelled').replace(/key_2$/, 'order_created'),
-  )
+  const dueNow = [...processed].flatMap(event => {
+    const [waybill, statusKey = ''] = event.split(' ')
+    return templates[statusKey] ? `${waybill} ${templates[statusKey]}` : []
+  })
   broken.require(
     dueNow.every(due => about.has(due)),
     'an event has no message',

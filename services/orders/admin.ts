@@ -20,7 +20,7 @@ import { databaseSettings, notifierSettings, notifierUrl, webhookSettings } from
 import { migrateOrders } from './database/migrate.ts'
 import { takeTimelines } from './lists/archive.ts'
 import { rotateKeys } from './merchant-webhooks/rotate-keys.ts'
-import { checkLedger } from './money/check-ledger.ts'
+import { checkLedger, listFindings } from './money/check-ledger.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
 import {
@@ -54,6 +54,17 @@ program
     printApplied(path, result, { dryRun, json })
   })
 
+const ledgerErrors = {
+  unequal: 'journal %: its transfers differ from its lines',
+  doubled: '%: booked more than once',
+  unbooked: '%: delivered, but not booked',
+  wrong_invoices: 'invoice %: it differs from its lines',
+  wrong_handovers: 'handover %: its cash differs from its parcels',
+  wrong_deposits: 'deposit %: it differs from its parcels',
+  wrong_days: '%: its folded sums differ from its transfers',
+  broken_seals: '%: its seal does not hold',
+}
+
 program
   .command('ledger')
   .description('the money of a tenant')
@@ -63,19 +74,13 @@ program
   .option('--json', 'print JSON', false)
   .action(async ({ tenant, json }: { tenant: string; json: boolean }) => {
     const check = await withPool(pool => checkLedger(pool, tenant))
-    const { lines, transfers, unequal, doubled, wrong_invoices, wrong_handovers, wrong_days, broken_seals } = check
-    const errors = [unequal, doubled, wrong_invoices, wrong_handovers, wrong_days, broken_seals].flat().length
+    const found = listFindings(check)
     if (json) printJson(check)
     else {
-      for (const journal of unequal) print(`journal ${journal}: its transfers differ from its lines`)
-      for (const waybill of doubled) print(`${waybill}: booked more than once`)
-      for (const invoice of wrong_invoices) print(`invoice ${invoice}: its total differs from its lines`)
-      for (const handover of wrong_handovers) print(`handover ${handover}: its cash differs from its parcels`)
-      for (const day of wrong_days) print(`${day}: its folded sums differ from its transfers`)
-      for (const day of broken_seals) print(`${day}: its seal does not hold`)
-      print(`${lines} lines, ${transfers} transfers, ${errors} errors`)
+      for (const [rule, object] of found) print(ledgerErrors[rule].replace('%', object))
+      print(`${check.lines} lines, ${check.transfers} transfers, ${found.length} errors`)
     }
-    if (errors > 0) process.exitCode = 1
+    if (found.length > 0) process.exitCode = 1
   })
 
 const merchant = program.command('merchant').description('the merchants of a tenant, one by one')

@@ -1,4 +1,4 @@
-import { checkSql } from '../../services/orders/money/check-ledger.ts'
+import { checkSql, listFindings } from '../../services/orders/money/check-ledger.ts'
 import { readArrivals } from '../courier.ts'
 import type { Bed } from './bed.ts'
 import type { Effect, Evidence, GivenUp } from './evidence.ts'
@@ -59,10 +59,6 @@ const givenUpOf = ({ at, status, update }: GivenUpView): GivenUp => ({
   inbound: update.message?.id ?? null,
 })
 
-/** Words what the check of the ledger found. */
-const findings = (ledger: Record<string, unknown> = {}): string[] =>
-  Object.entries(ledger).flatMap(([kind, found]) => (Array.isArray(found) ? found.map(one => `${kind} ${one}`) : []))
-
 /** Reads everything stored, on the wire and received, after recovery. */
 export const readEvidence = async (
   { courier, endpoints, pauseSeconds }: Bed,
@@ -100,7 +96,7 @@ export const readEvidence = async (
     edits: edits as never,
     acted: orders.acted as never,
     money: orders.money as never,
-    brokenLedger: findings(ledger),
+    brokenLedger: listFindings(ledger as never).map(found => found.join(' ')),
     changes: items.map(toChange),
     received: endpoints.names.flatMap((endpoint, n) =>
       (endpoints.receivers[n]?.accepted ?? []).map(({ id, waybill, at, payload, headers }) => ({

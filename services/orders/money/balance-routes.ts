@@ -16,7 +16,7 @@ const Balance = Type.Object(
     with_riders: sum('Cash that riders hold, of parcels that no invoice has.'),
     at_office: sum('What lies at the office or with card and QR providers, of those parcels.'),
     banked: sum('What is in the bank, of those parcels.'),
-    waiting: sum('Totals of invoices that are not paid yet, drafts too.'),
+    waiting: sum('Totals of invoices that are not paid yet.'),
     held: sum('What is held for parcels in dispute.'),
     held_for: Type.Array(
       Type.Object({
@@ -27,7 +27,9 @@ const Balance = Type.Object(
       }),
       { description: 'The newest 1,000.' },
     ),
-    payable_now: sum('What an invoice made now would pay; below zero the next ones bring it forward.'),
+    payable_now: sum(
+      'What an invoice made now would pay, and drafts, which staff still check; below zero the next ones bring it forward.',
+    ),
     next_payment: Type.Union(
       [
         Type.Object({
@@ -116,7 +118,7 @@ const balanceSql = `
       min(payable_on) filter (where is_released and payable_on > today) as next_on, coalesce(sum(net), 0) as net
     from day left join line on true group by today
   ), ${held}, unpaid as (
-    select coalesce(sum(total), 0) as waiting,
+    select coalesce(sum(total) filter (where state <> 'draft'), 0) as waiting, coalesce(sum(total) filter (where state = 'draft'), 0) as drafted,
       coalesce(sum(total), 0) - coalesce(sum(charges_due) filter (where charges_journal_id is null), 0) as owed
     from invoices where tenant_id = $1 and merchant_id = $2 and state not in ('deposited', 'cancelled')
   ), unpaid_charges as (
@@ -127,8 +129,8 @@ const balanceSql = `
       'reason', reason, 'since', ${isoTime('at')}) order by at desc) filter (where nr <= 1000), '[]') as held_for
     from (select *, row_number() over (order by at desc) as nr from disputed) numbered
   )
-  select currency, with_riders::float8, at_office::float8, banked::float8, waiting::float8, held::float8, held_for, payable_now::float8,
+  select currency, with_riders::float8, at_office::float8, banked::float8, waiting::float8, held::float8, held_for, (payable_now + drafted)::float8 as payable_now,
     case when next_on is not null then json_build_object('on', next_on, 'amount',
-      (select sum(amount) from line where is_released and payable_on <= next_on)::float8) end as next_payment,
+      (select sum(amount) + drafted from line where is_released and payable_on <= next_on)::float8) end as next_payment,
     (net + owed + held - due)::float8 as balance
   from tenants cross join terms cross join sums cross join unpaid cross join unpaid_charges cross join holding where tenants.tenant_id = $1`

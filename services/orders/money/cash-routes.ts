@@ -9,7 +9,8 @@ import { isoTime } from '../database/iso-time.ts'
 import { addAction } from './action.ts'
 import { Handover, handOver, handoverColumns, settleHandover } from './cash.ts'
 import { Amount, CollectedBy, Reason, Waybills } from './collection.ts'
-import { Deposit, deposit, isUnbankedSql, otherAtOfficeSql } from './deposits.ts'
+import { Deposit, deposit, isUnbankedSql } from './deposits.ts'
+import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
 import { hasLaterSql } from './parcels.ts'
 
 const tag = 'staff' as const
@@ -191,28 +192,45 @@ const handoversSql = `
   select ${handoverColumns} from cash_handovers where tenant_id = $1 and ($2::text is null or state = $2)
   order by cash_handovers.handover_id desc limit 100`
 
-const lyingSql = (rest = '0'): string =>
-  `count(waybill_number)::int as parcels, (coalesce(sum(cod), 0) + ${rest})::float8 as amount, ${isoTime('min(at)')} as since`
+const lyingSql = (amount = 'coalesce(sum(cod), 0)'): string =>
+  `count(waybill_number)::int as parcels, (${amount})::float8 as amount, ${isoTime('min(at)')} as since`
 
+/** Reads lines whose money is not in the bank, balances of the last folded day and the transfers since: never what is done with. */
 const cashSql = `
-  with lying as (
+  with recursive lying as (
     select cash_account, waybill_number, cod, ${isUnbankedSql} as is_here, uuid_extract_timestamp(journal_id) as at
     from money_lines line
     where tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0 and not ${hasLaterSql('delivery_reversed')}
-  ), debts as (
-    select collected_by as name,
-      sum(case state when 'owed' then expected - counted else 0 end - case when journal_id is null then 0 else debt end)::float8 as debt
-    from cash_handovers where tenant_id = $1 group by 1
+  ), collector as (
+    (select collected_by as name from cash_handovers where tenant_id = $1 order by collected_by limit 1)
+    union all
+    select following.name from collector cross join lateral (
+      select collected_by as name from cash_handovers
+      where tenant_id = $1 and collected_by > collector.name order by collected_by limit 1
+    ) following
+  ), account as (
+    select 'rider:' || name as account from collector union all select 'office'
+  ), recent as (
+    select account, sum(amount) as amount from (
+      select debit as account, amount from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
+      union all
+      select credit, -amount from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
+    ) side where account = 'office' or account like 'rider:%' group by 1
+  ), balance as (
+    select account.account, ${foldedBalanceSql('account.account')} + coalesce(amount, 0) as amount
+    from account left join recent on recent.account = account.account
+  ), held as (
+    select cash_account, sum(cod) as cod, ${lyingSql()} from lying where cash_account <> 'clearing' and not is_here group by 1
   ), people as (
-    select coalesce(held.name, debts.name) as name, coalesce(parcels, 0) as parcels, coalesce(amount, 0) as amount, since,
-      coalesce(debt, 0) as debt, coalesce(amount, 0) > coalesce(cash_ceiling, 'infinity') as above_ceiling
-    from (
-      select substr(cash_account, 7) as name, ${lyingSql()} from lying where cash_account <> 'clearing' and not is_here group by 1
-    ) held full join debts on debts.name = held.name cross join tenants
-    where tenants.tenant_id = $1 and (parcels > 0 or debt <> 0)
+    select substr(coalesce(cash_account, account), 7) as name, coalesce(parcels, 0) as parcels, coalesce(held.amount, 0) as amount, since,
+      coalesce((balance.amount - coalesce(cod, 0))::float8, 0) as debt, coalesce(held.amount, 0) > coalesce(cash_ceiling, 'infinity') as above_ceiling
+    from held full join (select * from balance where account <> 'office') balance on account = cash_account cross join tenants
+    where tenants.tenant_id = $1 and (parcels > 0 or balance.amount <> 0)
   )
   select currency, cash_ceiling::float8 as ceiling,
     coalesce((select json_agg(people order by amount desc, name) from people), '[]') as people,
-    (select to_json(office) from (select ${lyingSql(`(${otherAtOfficeSql})`)} from lying where is_here and cash_account <> 'clearing') office) as office,
+    (select to_json(office) from (
+      select ${lyingSql(`select amount from balance where account = 'office'`)} from lying where is_here and cash_account <> 'clearing'
+    ) office) as office,
     (select to_json(clearing) from (select ${lyingSql()} from lying where cash_account = 'clearing') clearing) as clearing
   from tenants where tenant_id = $1`

@@ -45,7 +45,7 @@ const heldSql = `
   order by waybill_number`
 
 /** What a person owes: differences of handovers settled as owed, less the debts that later ones took in. */
-export const debtSql = `coalesce(sum(case state when 'owed' then expected - counted else 0 end
+const debtSql = `coalesce(sum(case state when 'owed' then expected - counted else 0 end
     - case when journal_id is null then 0 else debt end), 0)::float8`
 
 interface HandOver {

@@ -2,25 +2,37 @@ import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { deliveredKeys } from '../statuses/statuses.ts'
 import { daySumsSql, digestsSql, seal } from './fold.ts'
 import { chargesSql, netSql, transfersOfAllSql } from './ledger.ts'
+import { hasLaterSql } from './parcels.ts'
 
 /** What the check compared, and the journals and parcels that break a rule of docs/money.md. */
-interface LedgerCheck {
+export interface LedgerCheck {
   readonly lines: number
   readonly transfers: number
   /** Journals whose transfers differ from the sums of their lines. */
   readonly unequal: readonly string[]
   /** Waybills booked as delivered, returned or handed over more than once. */
   readonly doubled: readonly string[]
-  /** Invoices whose total is not the sum of their lines, or with lines of another merchant. */
+  /** Waybills with a COD that were delivered since the first line, and have none. */
+  readonly unbooked: readonly string[]
+  /** Invoices whose total or number of parcels is not that of their lines, or with lines of another merchant. */
   readonly wrong_invoices: readonly string[]
   /** Cleared handovers whose parcels are not what they expected. */
   readonly wrong_handovers: readonly string[]
-  /** Folded days whose sums differ from their transfers. */
+  /** Deposits whose amount or number of parcels is not that of their lines. */
+  readonly wrong_deposits: readonly string[]
+  /** Folded days whose sums or balances differ from their transfers. */
   readonly wrong_days: readonly string[]
   readonly broken_seals: readonly string[]
 }
+
+type Finding = Exclude<keyof LedgerCheck, 'lines' | 'transfers'>
+
+/** Lists what a check found: the rule that is broken, and by what. */
+export const listFindings = ({ lines, transfers, ...found }: LedgerCheck): [Finding, string][] =>
+  Object.entries(found).flatMap(([rule, objects]) => objects.map((one): [Finding, string] => [rule as Finding, one]))
 
 /** Compares transfers, invoices and folded days of a tenant with its lines. Throws UsageError for an unknown tenant. */
 export const checkLedger = (pool: pg.Pool, tenant: string): Promise<LedgerCheck> =>
@@ -53,6 +65,21 @@ const findBroken = (
 
 const countSql = (kind: string): string => `count(*) filter (where kind = '${kind}')`
 
+const unbookedSql = `
+      select orders.waybill_number from orders
+      where tenant_id = $1 and cod > 0 and status_key in (
+          select status_key from statuses where tenant_id = $1
+            and (books in ('delivery', 'partial_delivery') or books is null and status_key in (${deliveredKeys.map(key => `'${key}'`).join(', ')}))
+        )
+        and exists (
+          select from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
+            and event.status_key = orders.status_key
+            and happened_at > (select min(uuid_extract_timestamp(journal_id)) from money_lines where tenant_id = $1)
+        ) and not exists (
+          select from money_lines line where line.tenant_id = $1 and line.waybill_number = orders.waybill_number and kind = 'delivered'
+            and not ${hasLaterSql('delivery_reversed')}
+        ) order by 1`
+
 /** Selects a `LedgerCheck`; $1 is the tenant. */
 export const checkSql = `
   with wanted as (${transfersOfAllSql()}
@@ -61,8 +88,10 @@ export const checkSql = `
   ), sums as (${daySumsSql('booked_on in (select booked_on from ledger_seals where tenant_id = $1)')}
   ), folded as (
     select account, booked_on, counter_account, debit, credit from ledger_days where tenant_id = $1
+  ), balances as (
+    select *, sum(debit - credit) over (partition by account order by booked_on, counter_account) as found from ledger_days where tenant_id = $1
   ), invoiced as (
-    select invoice_id, sum(${netSql}) as net, sum(${chargesSql}) as charges, min(merchant_id) as first_merchant, max(merchant_id) as last_merchant
+    select invoice_id, sum(${netSql}) as net, sum(${chargesSql}) as charges, count(distinct waybill_number) as parcels, min(merchant_id) as first_merchant, max(merchant_id) as last_merchant
     from money_lines line where tenant_id = $1 and invoice_id is not null group by 1
   )
   select (select count(*)::int from money_lines where tenant_id = $1) as lines,
@@ -77,11 +106,14 @@ export const checkSql = `
         or ${countSql('handed_over')} > ${countSql('delivered')}
       order by 1
     ) as doubled,
+    array(${unbookedSql}
+    ) as unbooked,
     array(
       select coalesce(invoice_no, invoice_id::text) from invoiced full join (
-        select invoice_id, invoice_no, merchant_id, total, charges_due from invoices where tenant_id = $1 and state <> 'cancelled'
+        select invoice_id, invoice_no, merchant_id, total, charges_due, parcels from invoices where tenant_id = $1 and state <> 'cancelled'
       ) live using (invoice_id)
-      where (invoiced.first_merchant, invoiced.last_merchant, invoiced.net + charges_due) is distinct from (merchant_id, merchant_id, total)
+      where (invoiced.first_merchant, invoiced.last_merchant, invoiced.net + charges_due, invoiced.parcels)
+          is distinct from (merchant_id, merchant_id, total, live.parcels)
         or charges_due not in (0, charges)
       order by 1
     ) as wrong_invoices,
@@ -94,6 +126,17 @@ export const checkSql = `
       where cleared.cash <> coalesce(lines.cash, 0) order by handover_id
     ) as wrong_handovers,
     array(
-      select distinct booked_on::text from ((table sums except table folded) union all (table folded except table sums)) differing order by 1
+      select coalesce(deposit_id, banked_by)::text from (
+        select deposit_id, amount - other as cod, parcels from cash_deposits where tenant_id = $1
+      ) deposit full join (
+        select banked_by, sum(cod) as cod, count(*) as parcels from money_lines where tenant_id = $1 and banked_by is not null group by 1
+      ) lines on banked_by = deposit_id
+      where (deposit.cod, deposit.parcels) is distinct from (coalesce(lines.cod, 0), coalesce(lines.parcels, 0)) order by 1
+    ) as wrong_deposits,
+    array(
+      select distinct booked_on::text from (
+        (table sums except table folded) union all (table folded except table sums)
+        union all select account, booked_on, counter_account, debit, credit from balances where balance <> found
+      ) differing order by 1
     ) as wrong_days
   from tenants where tenant_id = $1`

@@ -30,7 +30,7 @@ const unbankedSql = `
   order by waybill_number`
 
 /** The rest of the office's balance beside parcels: debts that were paid, less what was missing and what was deposited. */
-export const otherAtOfficeSql = `(
+const otherAtOfficeSql = `(
     select coalesce(sum(debt - (expected - counted)), 0) from cash_handovers where tenant_id = $1 and journal_id is not null
   ) - (select coalesce(sum(other), 0) from cash_deposits where tenant_id = $1)`
 

@@ -13,6 +13,15 @@ export const daySumsSql = (condition: string): string => `
     select credit, booked_on, debit, 0, amount from ledger_transfers where tenant_id = $1 and ${condition}
   ) side group by 1, 2, 3`
 
+/** The balance of an account at the end of the newest folded day before one: debits less credits. */
+export const foldedBalanceSql = (account: string, before = `'infinity'`): string => `coalesce((
+      select balance from ledger_days day where day.tenant_id = $1 and day.account = ${account} and day.booked_on < ${before}
+      order by day.booked_on desc, day.counter_account desc limit 1
+    ), 0)`
+
+/** The last folded day. */
+export const lastFoldedSql = `(select coalesce(max(booked_on), '-infinity') from ledger_seals where tenant_id = $1)`
+
 /** The SHA-256 of each folded day's sums, in hexadecimal; the oldest day first. */
 export const digestsSql = `
   select booked_on::text, encode(sha256(convert_to(string_agg(
@@ -48,5 +57,9 @@ const oldestSql = `
   from tenants cross join (select max(booked_on) as last from ledger_seals where tenant_id = $1) latest where tenants.tenant_id = $1`
 
 const foldSql = `
-  insert into ledger_days (tenant_id, account, booked_on, counter_account, debit, credit)
-  select $1, account, booked_on, counter_account, debit, credit from (${daySumsSql('booked_on = $2::date')}) sums returning tenant_id`
+  insert into ledger_days (tenant_id, account, booked_on, counter_account, debit, credit, balance)
+  select $1, sums.account, sums.booked_on, sums.counter_account, sums.debit, sums.credit,
+    before.balance + sum(sums.debit - sums.credit) over (partition by sums.account order by sums.counter_account)
+  from (${daySumsSql('booked_on = $2::date')}) sums cross join lateral (
+    select ${foldedBalanceSql('sums.account')} as balance
+  ) before returning tenant_id`
