@@ -90,7 +90,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
   const paste = (request: string, ...options: string[]): { message: string; data: string[] } =>
     JSON.parse(execFileSync('bash', ['-c', [request, ...options].join(' ')], { cwd: root, encoding: 'utf8' }))
 
-  composed(['up', '--build', '-d'])
+  composed(['up', '-d'])
   t.ok(await poll(() => printed().length === 1), 'the demo tenant is loaded')
   const request = findRequest(printed()[0])
 

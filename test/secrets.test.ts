@@ -101,11 +101,12 @@ for (const name of ['orders', 'notifier'] as const) {
     `the process of ${name} does not start with refused ones, and warns once of those that are allowed`,
     async t => {
       const run = (variables: Variables) => {
-        // Nothing listens there, so a process with accepted settings ends too.
-        const unreachable = [`${name.toUpperCase()}_DATABASE_URL`, `${name.toUpperCase()}_MIGRATE_DATABASE_URL`].map(
-          setting => [setting, `postgres://${name}:courier@127.0.0.1:1/none`],
+        // That Postgres refuses the role, so a process with accepted settings ends at once too.
+        const { host } = new URL(process.env.TEST_POSTGRES_URL ?? '')
+        const refusing = [`${name.toUpperCase()}_DATABASE_URL`, `${name.toUpperCase()}_MIGRATE_DATABASE_URL`].map(
+          setting => [setting, `postgres://${name}:courier@${host}/none`],
         )
-        const env = { ...process.env, ...environmentOf(name, variables), ...Object.fromEntries(unreachable) }
+        const env = { ...process.env, ...environmentOf(name, variables), ...Object.fromEntries(refusing) }
         return spawnSync(process.execPath, [`services/${name}/main.ts`], { cwd: root, env, encoding: 'utf8' })
       }
       const refused = run({ DEMO: 'false' })
