@@ -6,7 +6,7 @@ import type { Side } from './versions.ts'
 
 export interface BenchOptions {
   rounds: number
-  /** How long one measurement takes. */
+  /** The length of one measurement. */
   seconds: number
   /** Batch sizes and numbers of connections; undefined for the defaults of the bench. */
   batches: number[] | undefined

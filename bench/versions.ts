@@ -73,7 +73,7 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
 /** A service of one version as it runs in production, on a Postgres of its own. */
 export interface Side {
   url: string
-  /** Of a merchant of orders. */
+  /** The token of a merchant. */
   headers: Record<string, string>
   /** Connects as the role of the service. */
   databaseUrl: string

@@ -47,7 +47,7 @@ const inDatabase = async (name: string, text: string): Promise<void> => {
   await client.end()
 }
 
-/** Spreads the orders over the last month. Of those older than a day it delivers most and returns the others. */
+/** Spreads the orders over the last month. It delivers most of those older than a day and returns the others. */
 const giveMonth = (): Promise<void> =>
   inDatabase(
     'orders',

@@ -46,7 +46,7 @@ const citus = process.env.TEST_CITUS_URL
 /** The value that marks a test file whose database of orders is on Citus. */
 export const onCitus = 'on-citus'
 
-/** Where a helper registers its clean-up: a test, or a promise of trust/. */
+/** A place to register clean-up: a test, or a promise of trust/. */
 export interface Teardown {
   teardown: (cleanUp: () => unknown) => unknown
 }

@@ -9,7 +9,7 @@ export interface ServiceClientOptions {
   readonly callMilliseconds?: number
   /** The circuit opens after so many consecutive requests without a response. */
   readonly failuresToOpen?: number
-  /** How long an open circuit refuses requests before it lets one through. */
+  /** An open circuit refuses requests for this long before it lets one through. */
   readonly openMilliseconds?: number
 }
 

@@ -1,5 +1,5 @@
-// Books an upload in chunks, each with a key. What is sent is stored in the browser first: after a closed tab or a lost connection
-// the same chunks go with the same keys, and orders books none twice.
+// Books an upload in chunks, each with a key. The browser stores them before it sends them: after a closed tab or a
+// lost connection the same chunks go with the same keys, and orders books none twice.
 import { ApiError } from '../kit/api.js'
 import { getSession } from '../kit/session.js'
 import { ordersAtOnce, toGeneral, toOrder } from './check-rows.js'

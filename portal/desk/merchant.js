@@ -45,7 +45,7 @@ export const findCities = async ({ id, name = '' }, signal) => {
 export const readBusinesses = async signal =>
   (await merchant('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({ id: String(id), label: name }))
 
-/** What this browser remembers for the merchant: the fields of headings, the business, the origin, the usual weight. */
+/** Names what this browser remembers for the merchant: fields of headings, business, origin, usual weight. */
 const remembered = () => `courier.desk ${getSession().tenant} ${getSession().me?.email}`
 export const recall = () => JSON.parse(localStorage.getItem(remembered()) ?? '{}')
 export const remember = (/** @type {object} */ values) =>

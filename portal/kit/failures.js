@@ -7,7 +7,7 @@ import { Badge, Button, column, Panel, Time } from './ui.js'
 const actions = ['reattempt', 'reschedule', 'change_address', 'return']
 const options = () => actions.map(id => ({ id, label: t(`failures.${id}`) }))
 
-/** What was said about a failed delivery, by whom. */
+/** Shows what was said about a failed delivery, and by whom. */
 const Said = ({ of: { action, date: day, note, given_as, given_by } }) =>
   html`<div><strong>${t(`failures.${action}`)}</strong>${day && html` ${showDay(day, 'UTC')}`}
     <span class="soft"> ${given_by ?? t(`failures.by.${given_as}`)}</span>${note && html`<p>${note}</p>`}</div>`
@@ -31,7 +31,7 @@ export const Decide = ({ path, onDone }) => {
   return html`<${Form} id="instruction" fields=${fields} start=${start} submit=${t('failures.save')} send=${send} />`
 }
 
-/** What was said about the failed deliveries of a parcel, with the form where `path` is given. */
+/** Lists what was said about the failed deliveries of a parcel, with the form if `path` is given. */
 export const Instructions = ({ order, path = '', onDone }) => {
   const { failed_attempts: count, instructions, status } = order
   if (!count) return null

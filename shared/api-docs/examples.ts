@@ -16,7 +16,9 @@ export interface Schema {
 
 const city = { id: 2100, name: 'Galle', state: 'Galle', postal_code: '80000' }
 
-/** What examples have in fields of these names, so that all show the same parcel. A schema's own `examples` come first. */
+/**
+ * Values of examples for fields of these names, so that all show the same parcel. A schema's own `examples` come first.
+ */
 const values: Readonly<Record<string, unknown>> = {
   alternatives: [],
   business_name: 'Lanka Shoes Online',
@@ -92,8 +94,8 @@ const values: Readonly<Record<string, unknown>> = {
 export const isTime = /(^|_)(at|time|since|until)$|^(timestamp|now|in_doubt_before)$/
 
 /**
- * Makes an example of those that fields have, by their schemas or by their names. What else may be null is null, and an
- * optional field without an example is left out.
+ * Makes an example of those that fields have, by their schemas or by their names. Any other field that may be null is
+ * null; an optional field without an example is left out.
  */
 export const makeExample = (schema: Schema, name = '', known: unknown = values[name]): unknown => {
   const { anyOf, properties = {}, items, type = 'object', required = [], minimum = 1 } = schema

@@ -12,7 +12,7 @@ export const handleConnections = (app: FastifyInstance): void => {
   drainConnectionsOnClose(app)
 }
 
-/** How long an idle connection may still deliver a request that was on its way when closing began. */
+/** The time in which an idle connection may still deliver a request that was on its way when closing began. */
 const lastRequestMilliseconds = 1_000
 
 /**
@@ -61,7 +61,7 @@ const waitForHandlers = (app: FastifyInstance): void => {
   })
 }
 
-/** How long, and how much of, what a client still writes is discarded. */
+/** The time for which, and the bytes up to which, it discards what a client still writes. */
 const discardMilliseconds = 5_000
 const discardBytes = 16_777_216
 
@@ -104,9 +104,9 @@ const brokenRequests: Record<string, [status: string, code: ErrorCode]> = {
 type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /**
- * Responds in JSON to what is not HTTP, comes too slowly or has too large a head, and closes the connection. What arrives on it later is
- * discarded: the client was told that nothing was done. While an earlier request on it is being handled this writes nothing, because the
- * client would take it for the response to that one.
+ * Responds in JSON to what is not HTTP, comes too slowly or has too large a head, and closes the connection. It
+ * discards what arrives later: the response says that nothing was done. While an earlier request on it is being handled
+ * this writes nothing, because the client would take it for the response to that one.
  */
 export const refuseBrokenRequest = (error: Error & { code?: string }, socket: Connection): void => {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()

@@ -12,7 +12,7 @@ const exposedHeaders = [
   'ETag',
 ].join(', ')
 
-/** How long a browser need not ask again; each caps it at its own maximum. */
+/** The time for which a browser need not ask again; each caps it at its own maximum. */
 const maxAge = 86_400
 
 /** The requests of merchants and their customers. */

@@ -55,7 +55,10 @@ const nextSlice = createSlices()
 
 type Done = (error: Error | null, body?: unknown) => void
 
-/** Makes the routes of `app` accept JSON bodies and no other. Of those above `smallBytes` one is read and checked in each round of the event loop. */
+/**
+ * Makes the routes of `app` accept JSON bodies and no other. Each round of the event loop reads and checks one of those
+ * above `smallBytes`.
+ */
 export const acceptJson = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {

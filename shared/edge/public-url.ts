@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where callers reach the service, without a trailing slash; '' where that is unknown. */
+    /** The address at which callers reach the service, without a trailing slash; '' if it is unknown. */
     publicUrl: string
   }
 }

@@ -91,7 +91,7 @@ export const whenReachable = async <Result>(
 /** After this long a stop waits for nobody else: what remains of the ten seconds is for storing how that ended. */
 const giveUpMilliseconds = 5_000
 
-/** Stops everything, in phases. What fails is logged and keeps nothing else from stopping; then it rejects. */
+/** Stops everything, in phases. Logs each failure and goes on with the rest; then it rejects. */
 export const stopService = async ({ app, pool, logger, workers, clients }: Service): Promise<void> => {
   const errors: unknown[] = []
   const inParallel = async (actions: readonly (() => unknown)[]): Promise<void> => {

@@ -27,13 +27,15 @@ import { namePublicUrl } from './public-url.ts'
 import { serializer } from './serializer.ts'
 import { validator } from './validator.ts'
 
-/** How a service faces the network. */
+/** Settings of a service that faces the network. */
 export interface Edge {
   /** Addresses of proxies, comma-separated, whose X-Forwarded headers are trusted. */
   trustedProxies?: string | undefined
   /** Without them requests are not limited by address. */
   addressLimits?: AddressLimits | undefined
-  /** Where callers reach the service; by default taken from a trusted proxy, else from the connection. */
+  /**
+   * The address at which callers reach the service; by default taken from a trusted proxy, else from the connection.
+   */
   publicUrl?: string | undefined
   bytesInFlight?: BytesInFlight | undefined
   /** The origins whose scripts may send requests; see `allowOrigins`. */
@@ -54,7 +56,7 @@ interface ServerOptions extends Edge {
   isReady: () => Promise<unknown>
 }
 
-/** Those of helmet, without the headers for pages and old browsers: they are of no use to JSON. */
+/** Settings of helmet, without the headers for pages and old browsers, which JSON does not need. */
 const securityHeaders = {
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',

@@ -108,7 +108,7 @@ export type FieldErrors = Record<string, string[]>
 interface InvalidDetails {
   message?: string
   suggestions?: ErrorBody['suggestions']
-  /** How many sentences were found beside `errors`. */
+  /** The number of sentences beyond those in `errors`. */
   more?: number
 }
 
@@ -144,7 +144,7 @@ const takeFirst = (errors: FieldErrors): FieldErrors => {
 export const bodyTooLarge = () => httpError('payload_too_large', bodyTooLargeMessage)
 const bodyTooLargeMessage = 'The body is too large. Send it in smaller parts.'
 
-/** What each error status means, and the message of an example, for the documentation. */
+/** The meaning of each error status, and the message of an example, for the documentation. */
 const documented: Record<number, readonly [meaning: string, message: string]> = {
   400: ['The X-tenant header is missing, or the body is not JSON.', 'The body is not valid JSON.'],
   401: [

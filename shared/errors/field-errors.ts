@@ -79,7 +79,7 @@ export class ErrorList {
     return this.#kept ? Object.fromEntries(this.#kept) : {}
   }
 
-  /** How many were not kept. */
+  /** The number that was not kept. */
   get more(): number {
     return Math.max(0, Math.min(this.count, maxCounted) - this.#maxKept)
   }

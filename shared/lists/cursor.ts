@@ -1,7 +1,7 @@
 import { type ArrayOptions, type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { invalid } from '../errors/errors.ts'
 
-/** How many entries a page has. */
+/** The number of entries on a page. */
 export const pageLimit = Type.Optional(
   Type.String({
     maxLength: 3,

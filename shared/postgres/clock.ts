@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** How long a reading lasts: two clocks drift less than a millisecond meanwhile. */
+/** A reading lasts this long: two clocks drift less than a millisecond meanwhile. */
 const knownMilliseconds = 30_000
 
 /** Resolves to the time. */

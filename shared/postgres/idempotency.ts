@@ -32,7 +32,7 @@ export type Claim =
   | { kind: 'other_body' }
   | { kind: 'finished'; result: string[] }
 
-/** How long the response to a key is kept. */
+/** The response to a key is kept for this long. */
 const keptHours = 24
 const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.lit(keptHours)})`
 

@@ -1,4 +1,4 @@
-/** How requests of one key share batches. */
+/** Settings of how requests of one key share batches. */
 interface Batching<Item, Result> {
   /**
    * Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails.

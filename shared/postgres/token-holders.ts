@@ -13,7 +13,7 @@ export interface FindTokenHolder<Caller> {
   forget(tenant: string, token: string): void
 }
 
-/** How long a caller is cached, from before its look-up. */
+/** A caller is cached for this long, from before its look-up. */
 const cachedMilliseconds = 3_000
 
 /** After this time no process admits a token that has ended. */

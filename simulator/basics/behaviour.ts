@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { closed } from './schemas.ts'
 
-/** How the simulator behaves: the settings define it, and PUT /control/behaviour changes it at run time. */
+/** The behaviour of the simulator: settings define it, and PUT /control/behaviour changes it at run time. */
 export const Behaviour = closed(
   {
     webhook_url: Type.Union([Type.String({ maxLength: 2048, pattern: '^https?://.+' }), Type.Null()], {

@@ -93,7 +93,7 @@ export const createScripts = () => {
   }
 }
 
-/** How every request fails during an outage, before its body is read. Control and the page keep working. */
+/** Lists how every request fails during an outage, before its body is read. Control and the page keep working. */
 const outageModes = ['reset', 'hang', 'unavailable'] as const
 
 export const Outage = Type.Union(

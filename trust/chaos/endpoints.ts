@@ -2,7 +2,7 @@ import { type Reaction, startWebhookReceiver } from '../../services/orders/test/
 import { chanceOf } from '../../test/chance.ts'
 import type { TrustOptions } from '../promise.ts'
 
-/** How an endpoint reacts to a request while it is disturbed. */
+/** Lists the reactions of an endpoint to a request while it is disturbed. */
 export type Reactions = (chance: () => number) => Reaction
 
 /** Fails at times, responds late, and loses its responses. */

@@ -11,7 +11,7 @@ export interface Evidence {
   readonly edits: { waybill: string }[]
   /** The lines of delivered parcels. */
   readonly money: { waybill: string; cod: number }[]
-  /** What the check of the ledger found, such as journals whose transfers differ from their lines. */
+  /** The findings of the check of the ledger, such as journals whose transfers differ from their lines. */
   readonly brokenLedger: string[]
   /** Changes as the follower of the feed read them. */
   readonly changes: Change[]
@@ -128,7 +128,7 @@ export interface GivenUp {
 export interface Exit {
   process: string
   lastedSeconds: number
-  /** How long SIGTERM took; 0 for another end. */
+  /** The time that SIGTERM took; 0 for another end. */
   stoppedSeconds: number
   /** The signal, if one ended it. */
   status: number | string | null

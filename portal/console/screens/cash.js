@@ -77,7 +77,7 @@ const DepositCash = ({ office, onDone }) => {
   return html`<${Form} id="deposit" fields=${fields} start=${start} submit=${t('cash.deposit')} send=${send} />`
 }
 
-/** Who holds how much cash, and its way to the bank. */
+/** Shows who holds how much cash, and its way to the bank. */
 export const Cash = () => {
   const cash = useLive(signal => orders('/api/staff/cash', { signal }), 30)
   const open = useLive(signal => orders('/api/staff/cash/handover?state=open', { signal }), 30)

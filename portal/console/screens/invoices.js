@@ -78,7 +78,7 @@ const List = ({ query }) => {
 const saveCsv = async (/** @type {string} */ path, /** @type {string} */ name) =>
   saveFile(await orders(`${path}?format=csv`, { as: 'blob' }), `${name}.csv`)
 
-/** What the bank is to pay, and why it leaves some out. */
+/** Lists what the bank is to pay, and why some invoices are left out. */
 const PayRun = ({ onPaid }) => {
   const run = useLive(signal => orders('/api/staff/payout', { signal }))
   const post = usePost()

@@ -23,7 +23,7 @@ export const lineColumns = () => [
 
 const reason = () => ({ name: 'reason', label: t('edit.reason'), required: true, maxlength: 500 })
 
-/** Where the money of a parcel is, each line of it, and what corrects it. */
+/** Shows where the money of a parcel is, each line of it, and what corrects it. */
 export const ParcelMoney = ({ order, onTakenBack }) => {
   const waybill = order.waybill_number
   const path = `/api/staff/order/${encodeURIComponent(waybill)}`
@@ -57,7 +57,7 @@ export const ParcelMoney = ({ order, onTakenBack }) => {
 
 const places = ['balance', 'payable_now', 'with_riders', 'at_office', 'banked', 'waiting', 'held']
 
-/** What a merchant is owed, and where it is paid. */
+/** Shows what a merchant is owed, and where it is paid. */
 export const MerchantMoney = ({ id }) => {
   const path = `/api/staff/merchant/${encodeURIComponent(id)}`
   const balance = useLive(signal => orders(`${path}/balance`, { signal }), 0, [id])

@@ -14,7 +14,7 @@ const Balance = ({ data }) =>
   )}
     ${data.next_payment && html`<div><dt>${t('money.next_payment')}</dt><dd>${data.next_payment.on}: ${money(data.next_payment.amount, data.currency)}</dd></div>`}</dl>`
 
-/** What the merchant is owed, and its invoices. */
+/** Shows what the merchant is owed, and its invoices. */
 export const Money = () => {
   const balance = useLive(signal => merchant('/balance', { signal }), 60)
   const list = usePages((cursor, signal) => merchant(withQuery('/invoice', { cursor }), { signal }), [])

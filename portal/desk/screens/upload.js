@@ -45,7 +45,7 @@ const Paste = ({ onRows }) => {
   <//>`
 }
 
-/** Which field each column has: guessed, or as it was corrected for the same headings before. */
+/** Lets the merchant choose the field of each column: guessed, or as corrected for the same headings before. */
 const Columns = ({ sheet, onDone }) => {
   const guess = guessColumns(sheet)
   const known = recall()
@@ -129,7 +129,7 @@ const saveBad = (/** @type {Row[]} */ rows) =>
     'rows-to-correct.csv',
   )
 
-/** What was found, before anything is made. */
+/** Shows what was found, before anything is booked. */
 const Checked = ({ rows, general, onBook }) => {
   const [, redraw] = useState(0)
   const [done, setDone] = useState(0)

@@ -51,8 +51,8 @@ const isAllowed = (time: number, { between, timeZone }: Hours): boolean => {
 const quarterMilliseconds = 15 * minuteMilliseconds
 
 /**
- * Returns `now` within the hours, else the time when they begin next. Where clocks skip the beginning, hours begin as
- * soon as clocks have changed; where clocks repeat it, hours begin twice.
+ * Returns `now` within the hours, else the time when they begin next. If clocks skip the beginning, hours begin as
+ * soon as clocks have changed; if clocks repeat it, hours begin twice.
  */
 export const nextAllowed = (now: Date, hours: Hours): Date => {
   const time = now.getTime()

@@ -60,8 +60,8 @@ const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
 /**
- * From earlier sends, accepts only delivered and read: their failure does not concern the new one. Where the response
- * of an earlier send was lost, its id is not among the former ones, but differs from that of the send accepted since.
+ * From earlier sends, accepts only delivered and read: their failure does not concern the new one. If the response of
+ * an earlier send was lost, its id is not among the former ones, but differs from that of the send accepted since.
  */
 const currentReports = <Histories extends Report>(
   { formerIds, providerMessageId, status }: LockedMessage,

@@ -20,7 +20,7 @@ export const isPassword = async (password: string, stored: string): Promise<bool
   return timingSafeEqual(derived, Buffer.from(hash, 'base64url'))
 }
 
-/** How long a correct password is not hashed again. */
+/** A correct password is not hashed again for this long. */
 const cacheMilliseconds = 600_000
 
 /**

@@ -2,7 +2,7 @@ import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { failedAttemptKeys } from '../statuses/statuses.ts'
 
-/** What may be done with a parcel whose delivery failed, and who may say so (docs/staff/failed-deliveries.md). */
+/** Lists what may be done with a parcel whose delivery failed, and who may say so (docs/staff/failed-deliveries.md). */
 export const instructionActions = ['reattempt', 'reschedule', 'return', 'change_address'] as const
 export type InstructionAction = (typeof instructionActions)[number]
 /** Lowest first: the word of a higher party holds. */

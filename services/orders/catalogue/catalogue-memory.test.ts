@@ -125,7 +125,7 @@ const catalogues = (t: Test, fitting: number) => {
   const registry = new Registry()
   const { current } = createCatalogues(pool, bytes, registry)
   const read = async (metric: string) => (await registry.getSingleMetric(metric)?.get())?.values[0]?.value ?? 0
-  /** How many of these are read from the database. */
+  /** Counts how many of these are read from the database. */
   const loadsOf = async (...wanted: (typeof ids)[number][]): Promise<number> => {
     const before = await read('catalogue_loads_total')
     for (const id of wanted) t.equal((await current(id))?.tenant, id)

@@ -9,7 +9,7 @@ import { limitLockWait } from '../moves/move.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
 import type { OrderRow } from '../tracking/read-orders.ts'
 
-/** What is to happen with a parcel whose delivery failed. */
+/** An instruction for a parcel whose delivery failed. */
 export interface Instruction {
   readonly tenant: string
   readonly waybill: string
@@ -122,7 +122,7 @@ const writeInstructionSql = `
     jsonb_strip_nulls(jsonb_build_object('action', $3::text, 'date', $4::text, 'given_as', $6::text))
   from orders, held, clock where orders.tenant_id = $1 and orders.waybill_number = $2 returning log.tenant_id`
 
-/** How many late failures one transaction of housekeeping decides. */
+/** The most late failures that one transaction of housekeeping decides. */
 const decidedAtOnce = 100
 
 const lateSql = `

@@ -12,7 +12,7 @@ type Line = PrintedInvoice['invoice']['lines'][number]
 const left = mm(12)
 const width = mm(186)
 const rowHeight = mm(6)
-/** Where the lines begin on the first page and on later ones, and how many fit. */
+/** Places the lines on the first page and on later ones; `rows` is how many fit. */
 const firstPage = { top: mm(128), rows: 24 }
 const laterPage = { top: mm(26), rows: 41 }
 

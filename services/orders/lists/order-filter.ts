@@ -55,6 +55,6 @@ export const staffFilters = {
 export type OrderFilter = Wanted<typeof staffFilters> & {
   /** The keys of `status_class`. */
   readonly status_keys?: readonly string[] | undefined
-  /** What `search` may mean in phone numbers. */
+  /** Lists what `search` may mean in phone numbers. */
   readonly phone_parts?: readonly string[] | undefined
 }

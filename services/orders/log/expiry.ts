@@ -1,7 +1,7 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import { numberChanges } from './feed.ts'
 
-/** How long changes are kept. */
+/** Changes are kept for this long. */
 export const keptDays = 30
 
 const deleteExpiredSql = `

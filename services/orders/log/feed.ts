@@ -3,7 +3,7 @@ import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 
-/** How far a merchant's feed goes. */
+/** The state of a merchant's feed. */
 export interface FeedState {
   /** Positions of another epoch mean nothing. */
   readonly epoch: string

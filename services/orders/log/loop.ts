@@ -20,7 +20,7 @@ interface LoopOptions<Key> {
   /** Names the key in the log. */
   readonly describe: (key: Key) => object
   readonly idOf: (key: Key) => string
-  /** How many keys are drained at once. */
+  /** The number of keys drained at once. */
   readonly concurrency: number
   /** A drain that lasts longer leaves its slot to others, and takes one of these the next time. */
   readonly slow?: { readonly milliseconds: number; readonly concurrency: number }

@@ -16,7 +16,7 @@ export interface Change {
   readonly by: ChangeActor
   /** The names of the fields that an edit changed. */
   readonly fields: readonly string[] | null
-  /** What there is beyond the type: a reason_code, an instruction, an invoice. */
+  /** Details beyond the type: a reason_code, an instruction, an invoice. */
   readonly details: Readonly<Record<string, string>> | null
 }
 

@@ -106,7 +106,7 @@ export interface Event {
   readonly happenedAt: string
 }
 
-/** How far the events of the feed have been added: of a replay, or of what is new. */
+/** The position up to which events of the feed have been added, of a replay or of new ones. */
 export interface Progress {
   readonly reached: number
   /** The last position of the replay while it goes on; null: it ends. undefined: there is none. */

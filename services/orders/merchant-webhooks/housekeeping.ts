@@ -2,7 +2,7 @@ import { type DeleteExpired, deleteWhere } from '@courier/shared/postgres/housek
 import { keptDays } from '../log/expiry.ts'
 import { activate } from './delivery-queries.ts'
 
-/** How long what was delivered or given up is listed. */
+/** Delivered and failed events are listed for this long. */
 export const listedDays = 7
 
 const deleteFinished = deleteWhere(

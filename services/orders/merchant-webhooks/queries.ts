@@ -45,8 +45,8 @@ export const addEndpoint = async (
 }
 
 /**
- * Changes an endpoint and, unless it is disabled then, sends what waits; undefined: the owner has none of that id. What
- * comes of requests in flight to another url, or from before it was enabled, no longer counts.
+ * Changes an endpoint and, unless it is disabled then, sends what waits; undefined: the owner has none of that id.
+ * Responses to requests to another url, or from before it was enabled, no longer count.
  */
 export const changeEndpoint = async (
   tx: Tx,
@@ -109,7 +109,7 @@ export const rotateSecret = async (
   return findEndpoint(tx, owner, id)
 }
 
-/** Where an endpoint is and what signs for it. */
+/** Reads the address of an endpoint and the secrets that sign for it. */
 export const findTarget = async (
   tx: Tx,
   { tenant, merchantId }: FeedOwner,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { netSql } from './ledger.ts'
 
-/** What lines add up to, as merchants read it. `sumsSql` selects them. */
+/** The sums of lines, as merchants read them. `sumsSql` selects them. */
 export const amountFields = {
   collected: Type.Number({ description: 'What recipients paid.' }),
   delivery: Type.Number({ description: 'Delivery charges.' }),

@@ -5,7 +5,7 @@ import type { Tx } from '../database/tables.ts'
 import { type Acted, refuse } from './action.ts'
 import { lockName, readClock } from './parcels.ts'
 
-// Where merchants are paid (docs/money.md#the-pay-run). What names an account is sealed; the last four digits are shown.
+// Keeps the accounts to which merchants are paid (docs/money.md#the-pay-run), sealed; shows their last four digits.
 
 /** A new account is paid this long after the change, so that whoever was deceived can object. */
 export const waitHours = 48

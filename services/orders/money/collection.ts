@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Booking } from '../statuses/statuses.ts'
 import { isInHundredths } from './ledger.ts'
 
-/** How recipients pay. Only cash stays with the person who collected it. */
+/** Lists the ways to pay. Only cash stays with the person who collected it. */
 const methods = ['cash', 'card', 'qr', 'transfer'] as const
 
 const someText = (maxLength: number, must: string) =>
@@ -57,7 +57,7 @@ export const Collected = Type.Record(
   { description: 'What recipients paid, by waybill number, for statuses that book a delivery.' },
 )
 
-/** Who collected the cash of a delivery, and what recipients paid other than the COD in cash. */
+/** Names who collected the cash of a delivery, and what recipients paid other than the COD in cash. */
 export interface Collection {
   /** null: the mover. */
   readonly collectedBy: string | null

@@ -5,7 +5,7 @@ import { type Acted, refuse } from './action.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockName, lockParcels, readClock } from './parcels.ts'
 
-// What goes from the office, or from card and QR providers, to the bank (docs/money.md#cash).
+// Books what goes from the office, or from card and QR providers, to the bank (docs/money.md#cash).
 
 export const Deposit = Type.Object(
   { deposit_id: Type.String(), amount: Type.Number(), parcels: Type.Integer(), bank_reference: Type.String() },

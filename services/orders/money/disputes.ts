@@ -48,7 +48,7 @@ export const disputeParcels = async (tx: Tx, tenant: string, dispute: Dispute): 
   return { kind: 'done', data: waybills, objects: waybills }
 }
 
-/** What each parcel adds to the total of the invoice $2. */
+/** Selects what each parcel adds to the total of the invoice $2. */
 const disputableSql = `
   select waybill_number, sum(${netSql} + case when charges_apart then ${chargesSql} else 0 end)::float8 as amount,
     max(line_no) filter (where kind <> 'disputed') as refers_to, bool_or(kind = 'disputed') as is_disputed, min(line.merchant_id) as merchant_id

@@ -15,7 +15,7 @@ const maxNumbers = 500
 const maxLength = maxNumbers * 51
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
-/** Where the money of a parcel is. */
+/** The place of a parcel's money. */
 const places = ['none', 'with_rider', 'at_office', 'clearing', 'banked', 'invoiced', 'held', 'paid'] as const
 
 const FinanceStatus = Type.Object(

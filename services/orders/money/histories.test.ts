@@ -36,7 +36,7 @@ interface Parcel {
   /** The newest move was taken back. */
   isTaken: boolean
   place: 'none' | 'rider' | 'office' | 'bank'
-  /** What the live line leaves for the shop, and further lines: each until an invoice has it. */
+  /** The amount that the live line leaves for the shop, and further lines: each until an invoice has it. */
   owed: number
   more: number
   invoice: string | null
@@ -82,7 +82,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const cashOf = (place: Parcel['place']): number =>
     parcels.reduce((sum, parcel) => sum + (parcel.place === place && parcel.state === 'delivered' ? parcel.cod : 0), 0)
   const isReleased = ({ state, cod, place }: Parcel): boolean => state !== 'delivered' || cod === 0 || place !== 'rider'
-  /** What an invoice made now would take of each parcel. */
+  /** Returns what an invoice made now would take of each parcel. */
   const payable = (): [Parcel, number][] =>
     parcels.flatMap(parcel => {
       const line = parcel.invoice === null && isReleased(parcel) ? parcel.owed : 0

@@ -30,7 +30,7 @@ import {
 } from './invoices.ts'
 import { Made, makeInvoices } from './make-invoices.ts'
 
-/** What is printed of an invoice. */
+/** Holds what is printed of an invoice. */
 export interface PrintedInvoice {
   readonly company: string
   readonly currency: string

@@ -62,7 +62,7 @@ export const fromInvoicesSql = `from invoices join tenants on tenants.tenant_id 
   join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
   where invoices.tenant_id = $1`
 
-/** What the service needs beside what it shows. */
+/** Fields that the service needs and does not show. */
 export interface InvoiceRow extends Invoice {
   readonly invoice_id: string
   readonly submitted_by: string | null

@@ -85,11 +85,11 @@ const bookJournalSql = `
 export const bookJournal = (tx: Tx, tenant: string, journalId: string, waybills: readonly string[]) =>
   tx.client.query({ name: 'book_journal', text: bookJournalSql, values: [tenant, journalId, waybills] })
 
-/** What the merchant is owed for a line, `line`. */
+/** Selects what the merchant is owed for a line, `line`. */
 export const netSql =
   'line.cod + line.compensation + line.adjustment - line.held - delivery - cod_fee - return_fee - tax - withholding'
 
-/** What a line, `line`, costs the merchant, with its tax. */
+/** Selects what a line, `line`, costs the merchant, with its tax. */
 export const chargesSql = '(line.delivery + line.cod_fee + line.return_fee + line.tax)'
 
 /** An amount is booked in hundredths: returns false for one with more than two decimals. */

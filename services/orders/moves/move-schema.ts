@@ -19,7 +19,7 @@ const maxWaybills = 1000
 export const maxMoveBytes = bytesOfWaybills(maxWaybills)
 const WaybillNumbers = waybillNumbers(maxWaybills, 'All of them are moved, or none.')
 
-/** What staff write about a change. */
+/** The fields that staff add to a move. */
 export const Note = Type.String({
   maxLength: 1000,
   pattern: textPattern,

@@ -43,7 +43,7 @@ const InvoiceMask = Type.String({
   must: 'be letters, digits, / . _ - with one group of #; YYYY, YY, MM and DD are parts of the day',
 })
 
-/** How merchants are paid (docs/money.md#settings). */
+/** Settings of how merchants are paid (docs/money.md#settings). */
 const Money = Type.Object(
   {
     ...payable,
@@ -64,13 +64,13 @@ const Reason = Type.Object(
   strict,
 )
 
-/** What follows a failed delivery (docs/staff/failed-deliveries.md#settings). */
+/** Settings of what follows a failed delivery (docs/staff/failed-deliveries.md#settings). */
 const FailedDeliveries = Type.Object(
   {
     reasons: Type.Optional(Type.Array(Reason, { minItems: 1, maxItems: 50 })),
-    /** How long the customer and the merchant may say what happens. */
+    /** The time in which the customer and the merchant may say what happens. */
     instruction_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 720, must: 'be 1 to 720 hours' })),
-    /** What happens when they say nothing. */
+    /** The instruction when they say nothing. */
     instruction_default: Type.Optional(
       Type.Union([Type.Literal('reattempt'), Type.Literal('return')], { must: 'be reattempt or return' }),
     ),
@@ -185,7 +185,7 @@ const StatusEntry = Type.Object(
     ),
     description: Type.Optional(Type.String({ maxLength: 255 })),
     moves: Type.Optional(Type.Array(Key)),
-    /** What a move to it books; without it what its key says. */
+    /** A move to it books this; without it, what its key says. */
     books: Type.Optional(
       Type.Union(
         bookings.map(booking => Type.Literal(booking)),

@@ -6,7 +6,7 @@ import { type DrainOptions, drainTenant } from './drain-tenant.ts'
 import { findWaiting } from './queries.ts'
 
 export interface RelayOptions extends Omit<DrainOptions, 'holder' | 'isStopping'> {
-  /** How many tenants are drained at once. */
+  /** The number of tenants drained at once. */
   readonly concurrency?: number
 }
 

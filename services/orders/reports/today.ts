@@ -52,7 +52,7 @@ export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
   )
 }
 
-/** How long days that are over stay cached. Yesterday may at first lack rows written at midnight. */
+/** Days that are over stay cached for this long. Yesterday may at first lack rows written at midnight. */
 const earlierMilliseconds = 86_400_000
 const yesterdayMilliseconds = 3_600_000
 

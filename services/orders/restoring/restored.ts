@@ -111,7 +111,7 @@ const without = <Event extends KnownEvent>(events: readonly Event[], others: rea
   return events.filter(event => !keys.has(toKey(event)))
 }
 
-/** How many processes of orders may have started since the backup: each leaves the rest of a block. */
+/** The number of processes of orders that may have started since the backup: each leaves the rest of a block. */
 const startsSince = 100
 
 const skipNumbers = async (tx: Tx, tenant: string, { skip, since }: RestoreOptions) => {

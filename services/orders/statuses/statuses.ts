@@ -23,11 +23,11 @@ export const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'k
 /** An order that was in one of these is not delivered at the first attempt. */
 export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
 
-/** What a move to a status books (docs/money.md). */
+/** Lists what a move to a status can book (docs/money.md). */
 export const bookings = ['delivery', 'partial_delivery', 'return', 'nothing'] as const
 export type Booking = (typeof bookings)[number]
 
-/** What the statuses with these keys book where the company's file says nothing. */
+/** The statuses with these keys book this where the company's file says nothing. */
 const usualBookings: Readonly<Record<string, Booking>> = {
   key_7: 'delivery',
   key_13: 'delivery',

@@ -23,12 +23,12 @@ export interface Receiver {
   readonly posts: OrderEvents[]
   /** The acknowledged events, each once, in the order of first delivery. */
   readonly events: Map<string, OrderEvent>
-  /** How many requests arrived. */
+  /** The number of requests that arrived. */
   requests: number
-  /** How many arrived while another one of the same tenant was in progress. */
+  /** The number that arrived while another one of the same tenant was in progress. */
   overlaps: number
   react: (post: OrderEvents) => Reaction
-  /** How long a request takes. */
+  /** The length of a request. */
   milliseconds: number
   readonly close: () => Promise<void>
 }

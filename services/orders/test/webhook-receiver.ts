@@ -24,7 +24,7 @@ export interface Reaction {
   readonly status?: number
   readonly headers?: Record<string, string>
   readonly body?: string | Buffer
-  /** How long the request takes; Infinity for no response. */
+  /** The length of the request; Infinity for no response. */
   readonly milliseconds?: number
   /** The connection ends instead of a response. */
   readonly isLost?: boolean

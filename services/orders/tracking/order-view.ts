@@ -189,7 +189,7 @@ const findMerchantName = ({ merchant_id }: OrderRow, { names }: Catalogue): stri
 
 type User = TrackingEvent['user']
 
-/** Who moved or changed the order. */
+/** Returns the party that moved or changed the order. */
 export const findActor = ({ actor, staff_name }: Pick<EventRow, 'actor' | 'staff_name'>): ChangeActor =>
   actor ?? (staff_name === null ? 'merchant' : 'staff')
 

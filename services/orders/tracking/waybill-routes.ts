@@ -79,7 +79,7 @@ export const addWaybillReads = (
   app.post(path, { bodyLimit, schema: { ...schema, operationId: `${operationId}ByPost`, body: WaybillBody } }, read)
 }
 
-/** Where an order of the merchant has been. */
+/** Serves the timeline of an order to its merchant. */
 export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   const about = {
     summary: 'Where an order has been',

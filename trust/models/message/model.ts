@@ -87,7 +87,7 @@ const queueAgain = (message: Message): void => {
   Object.assign(message, { status: 'queued', waits: false, isGivenUp: false })
 }
 
-/** Applies a webhook's report on one of its sends. Of a former one only an arrival counts. */
+/** Applies a webhook's report on one of its sends. From a former send, only an arrival counts. */
 export const report = (message: Message, sent: Send, to: Reported): void => {
   const counts = !sent.isFormer || to === 'delivered' || to === 'read'
   if (counts && isForward(message.status, to)) Object.assign(message, { status: to, waits: false })
