@@ -32,7 +32,6 @@ import { credentialSettings, databaseSettings, orderSettings, ordersUrl } from '
 import { migrateNotifier } from './database/migrate.ts'
 import { takeMessages } from './messages/archive.ts'
 import { type SendRequest, sendMessage } from './messages/send-command.ts'
-import type { createOrdersClient } from './orders-client/http-client.ts'
 import { addChannel, type ChannelRequest } from './provisioning/add-channel.ts'
 import { applyFile } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
@@ -57,18 +56,6 @@ const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => 
   } catch (error) {
     throw error instanceof VaultError ? new UsageError(error.message) : error
   }
-}
-
-/** Does as `withPool`, for a command that reads from orders. */
-const withOrders = async (
-  action: (pool: pg.Pool, orders: ReturnType<typeof createOrdersClient>) => Promise<void>,
-): Promise<void> => {
-  const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
-  const logger = createLogger('notifier admin', 'silent')
-  // Imports undici only here: it would take a sixth of the start of every command.
-  const { createOrdersClient } = await import('./orders-client/http-client.ts')
-  const orders = createOrdersClient({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
-  return withPool(pool => action(pool, orders)).finally(() => orders.close())
 }
 
 const program = new Command('notifier').description("The operator's commands of the notifier service.")
@@ -149,16 +136,17 @@ program
   .option('--body <text>', 'a parameter of the body; once for each, in their order', append)
   .option('--json', 'print JSON', false)
   .action(async ({ json, ...request }: SendRequest & { json?: boolean }) => {
-    await withOrders(async (pool, orders) => {
-      const result = await sendMessage({ pool, orders }, request)
-      if (result.kind === 'queued') {
-        if (json) printJson(result.message)
-        else print(`${result.message.id} is ${result.message.status}.`)
-        return
-      }
+    const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
+    const logger = createLogger('notifier admin', 'silent')
+    // Imports undici only here: it would take a sixth of the start of every command.
+    const { createOrdersClient } = await import('./orders-client/http-client.ts')
+    const orders = createOrdersClient({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
+    const result = await withPool(pool => sendMessage({ pool, orders }, request)).finally(() => orders.close())
+    if (result.kind === 'refused') {
       printFieldErrors('The message', result.errors, json ?? false, 'queued')
       process.exitCode = 1
-    })
+    } else if (json) printJson(result.message)
+    else print(`${result.message.id} is ${result.message.status}.`)
   })
 
 program

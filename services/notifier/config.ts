@@ -30,16 +30,11 @@ export const orderSettings = {
   ORDERS_PORT: Port(3000, 'the port of orders on this machine'),
 }
 
-export const ordersUrl = ({ ORDERS_URL, ORDERS_PORT }: { ORDERS_URL?: string; ORDERS_PORT: number }): string =>
+export const ordersUrl = ({ ORDERS_URL, ORDERS_PORT }: Pick<Settings, 'ORDERS_URL' | 'ORDERS_PORT'>): string =>
   ORDERS_URL ?? `http://127.0.0.1:${ORDERS_PORT}`
 
-export const ordersPublicUrl = ({
-  ORDERS_PUBLIC_URL,
-  ORDERS_PORT,
-}: {
-  ORDERS_PUBLIC_URL?: string
-  ORDERS_PORT: number
-}) => ORDERS_PUBLIC_URL?.replace(/\/$/, '') ?? `http://127.0.0.1:${ORDERS_PORT}`
+export const ordersPublicUrl = ({ ORDERS_PUBLIC_URL, ORDERS_PORT }: Settings): string =>
+  ORDERS_PUBLIC_URL?.replace(/\/$/, '') ?? `http://127.0.0.1:${ORDERS_PORT}`
 
 export const credentialSettings = {
   CREDENTIALS_KEYS: Type.String({

@@ -4,34 +4,25 @@ import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
 import type { Tx } from './database/tables.ts'
 
-/** Registers a counter with one label; returns the function that increments it. */
-const createCounter = (registry: Registry, name: string, label: string, help: string) => {
-  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
-  return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
+export const createCounters = (registry: Registry) => {
+  /** Returns the function that increments a counter with one label. */
+  const create = (name: string, label: string, help: string) => {
+    const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
+    return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
+  }
+  return {
+    countSend: create(
+      'sends_total',
+      'status',
+      'Messages that this process sent, by status; queued: to be tried again.',
+    ),
+    countActions: create('customer_actions_total', 'outcome', actionsHelp),
+    countEvents: create('events_total', 'outcome', 'Events of orders by outcome.'),
+    countFacts: create('webhook_facts_total', 'kind', 'Facts that webhooks reported, by kind.'),
+    countFailure: create('worker_failures_total', 'worker', 'Runs of the workers beside the queue that failed.'),
+  }
 }
-
-export const createCounters = (registry: Registry) => ({
-  countSend: createCounter(
-    registry,
-    'sends_total',
-    'status',
-    'Messages that this process sent: accepted, failed, unknown, or queued to be tried again.',
-  ),
-  countActions: createCounter(
-    registry,
-    'customer_actions_total',
-    'outcome',
-    'Actions of customers by outcome: done, refused, asked, requested, or expired when orders did not respond for three days.',
-  ),
-  countEvents: createCounter(registry, 'events_total', 'outcome', 'Events of orders by outcome.'),
-  countFacts: createCounter(registry, 'webhook_facts_total', 'kind', 'Facts that webhooks reported, by kind.'),
-  countFailure: createCounter(
-    registry,
-    'worker_failures_total',
-    'worker',
-    'Runs of the workers beside the queue that failed.',
-  ),
-})
+const actionsHelp = 'Actions of customers by outcome; expired: orders did not respond for three days.'
 export type Counters = ReturnType<typeof createCounters>
 
 /** Counting stops here: measuring costs the same however many there are. */

@@ -35,10 +35,7 @@ interface WorkerOptions {
 /** The time is longer than the API client's own deadline for a request. */
 const sendSeconds = 16
 
-/**
- * Creates everything that runs beside the HTTP application, once it is started. Any number of processes may run all of
- * it.
- */
+/** Creates everything that runs beside the HTTP application. Any number of processes may run all of it. */
 export const createWorkers = (options: WorkerOptions) => {
   const { pool, logger, orders, counters, syncDue } = options
   const queue = createQueue(options)

@@ -14,9 +14,7 @@ const utility = (id: string, name: string, components: TemplateComponent[]): Tem
   quality_score: { score: 'GREEN' },
 })
 
-/**
- * The templates of every account: four for the stages of a parcel, and one for each unusual feature of a template.
- */
+/** Templates of every account: four for the stages of a parcel, and one for each unusual feature. */
 const templates: Template[] = [
   utility('1387372356726601', 'order_created', [
     { type: 'HEADER', format: 'TEXT', text: 'Parcel {{1}}', example: { header_text: ['DM00000001'] } },

@@ -33,10 +33,7 @@ export const findTokenError = ({ revoked, expires_at }: AccessToken): GraphError
   })
 }
 
-/**
- * Returns the number `id` when the request's token may use it; throws 100/33 otherwise, 10 when the token lacks the
- * scope.
- */
+/** Finds the number if the request's token may use it; throws 100/33, or 10 when the token lacks the scope. */
 export const findNumber = (world: World, request: FastifyRequest, id: string, scope: Scope): PhoneNumber => {
   const token = findToken(world, request)
   const number = world.accounts.numbers.get(id)
@@ -45,9 +42,7 @@ export const findNumber = (world: World, request: FastifyRequest, id: string, sc
   return number
 }
 
-/**
- * Throws unless the request's token may manage the messaging account: 100/33 for an unknown account, 200 for another's.
- */
+/** Throws unless the token may manage the account: 100/33 for an unknown account, 200 for another's. */
 export const checkAccount = (world: World, request: FastifyRequest, wabaId: string): void => {
   // A GET of an account without a token gets this error (docs/contributors/messaging-api.md#error-table).
   if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })

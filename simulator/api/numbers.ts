@@ -65,10 +65,7 @@ const viewHealth = ({ registered, phone_number_id, waba_id }: PhoneNumber) => {
 
 const demoAppId = '670843887433847'
 
-/**
- * Checks the fields of docs/merchants/contract.md#register and returns the PIN. Throws 100 for the first that is missing
- * or malformed, 131045 for a wrong certificate, 133005 for a wrong PIN.
- */
+/** Checks a registration and returns the PIN. Throws 100, 131045 for a wrong certificate, 133005 for a wrong PIN. */
 const checkRegistration = (number: PhoneNumber, body: unknown): string => {
   const { messaging_product, pin, certificate } = (body ?? {}) as Record<string, unknown>
   if (messaging_product === undefined) throw parameterRequired('messaging_product')

@@ -20,10 +20,7 @@ export const meetBeforeReading = (
   return reply.hijack()
 }
 
-/**
- * Responds to a request that has passed its checks: with the result of `act`, or with the trouble of a script. `act`
- * makes the request take effect; it may still throw a GraphError.
- */
+/** Responds with the result of `act`, which may throw a GraphError, or with the trouble of a script. */
 export const respond = (
   world: World,
   request: FastifyRequest,

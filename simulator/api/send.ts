@@ -74,16 +74,10 @@ const sendableTemplate = (name: string, language: string): Template => {
   })
 }
 
-/**
- * The window is a little shorter than a second, so that network jitter causes no refusal of a client that sends at
- * exactly the rate.
- */
+/** A little less than a second: network jitter refuses no client that sends at exactly the rate. */
 const windowMs = 900
 
-/**
- * Counts an accepted message; throws 130429 beyond the number's rate
- * (docs/contributors/messaging-api.md#rate-limits).
- */
+/** Counts a message; throws 130429 beyond the number's rate (docs/contributors/messaging-api.md#rate-limits). */
 const takeThroughput = ({ sentAt, behaviour }: World, phoneNumberId: string): void => {
   const perSecond = behaviour.throughput_per_second
   if (perSecond === 0) return

@@ -25,10 +25,7 @@ export const templateRoutes: FastifyPluginAsync<{ world: World }> = async (app, 
 const defaultFields = ['name', 'parameter_format', 'components', 'language', 'status', 'category', 'id']
 const knownFields = [...defaultFields, 'quality_score', 'rejected_reason']
 
-/**
- * Returns a page of the catalogue (docs/contributors/messaging-api.md#templates); `address`, without its query, is for
- * the next link. A cursor names the last template of its page.
- */
+/** Returns a page of the catalogue; `address` begins the next link, and a cursor names the last template. */
 const readPage = (query: OfAccount['Querystring'], address: string): object => {
   const templates = [...catalogue.values()]
   const fields = query.fields?.split(',').map(name => name.trim()) ?? defaultFields

@@ -7,10 +7,7 @@ interface ErrorFacts {
   bare?: true
 }
 
-/**
- * Errors by code (docs/contributors/messaging-api.md#error-table). The HTTP status is 400 unless that page states
- * another.
- */
+/** Errors by code (docs/contributors/messaging-api.md#error-table), with HTTP status 400 unless stated. */
 export const errorTable: Record<number, ErrorFacts> = {
   0: { status: 401, title: 'We were unable to authenticate the app user.', bare: true },
   1: { status: 400, title: 'An unknown error occurred' },

@@ -50,10 +50,7 @@ export const errorBody = ({ message, code, options }: GraphError) => {
 export const findDetails = (code: number): string =>
   findFacts(code).details ?? `${findFacts(code).title.replace(/\.$/, '')}.`
 
-/**
- * Returns the error for a wrong or inaccessible object (docs/contributors/messaging-api.md#error-table): one error for
- * both.
- */
+/** Returns the one error for a wrong and an inaccessible object (docs/contributors/messaging-api.md#error-table). */
 export const objectMissing = (method: string, id: string): GraphError =>
   new GraphError(100, {
     subcode: 33,

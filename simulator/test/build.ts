@@ -31,10 +31,7 @@ interface Post {
   body: any
 }
 
-/**
- * Starts a callback that keeps the webhooks it receives and responds as `responses` says, or with 200 when that is
- * empty.
- */
+/** Starts a callback that keeps webhooks and responds as `responses` says, then with 200. */
 export const receiveWebhooks = async (t: Test) => {
   const posts: Post[] = []
   const responses: number[] = []
@@ -63,9 +60,7 @@ export const receiveWebhooks = async (t: Test) => {
   }
 }
 
-/**
- * Starts a simulator on a port of its own: without delays, and without webhooks unless the behaviour names an address.
- */
+/** Starts a simulator on a port of its own, without delays, and without webhooks unless given an address. */
 export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions = {}) => {
   const { app, control } = await createSimulator({
     behaviour: { webhook_url: null, delay_factor: 0, throughput_per_second: 0, ...behaviour },

@@ -6,16 +6,11 @@ import type { Clock } from '../basics/clock.ts'
 import { createRing } from '../basics/ring.ts'
 import { envelope, type Update } from './payloads.ts'
 
-/**
- * Posts of one number at a time. The real one posts concurrently, in no order
- * (docs/contributors/messaging-api.md#delivery).
- */
+/** Posts of one number at a time; the real API posts concurrently (docs/contributors/messaging-api.md#delivery). */
 const mostAtOnce = 4
 const mostInPost = 100
 const timeoutMs = 10_000
-/**
- * Seconds before each further attempt at delay factor 1; then the updates are lost. The real API goes on for 7 days.
- */
+/** Seconds before each further attempt at delay factor 1; the real API goes on for 7 days. */
 const retrySeconds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
 /** A factor of 0 must not use up all attempts before a callback has restarted. */
 const leastRetryFactor = 0.1
@@ -41,10 +36,7 @@ interface GivenUp {
 
 const nothing = { under_way: 0, to_retry: 0, delivered: 0, lost: 0 }
 
-/**
- * Sends the owners of numbers signed webhooks (docs/contributors/messaging-api.md#webhooks), repeated until they
- * respond with 200.
- */
+/** Sends owners signed webhooks, until they respond with 200 (docs/contributors/messaging-api.md#webhooks). */
 export const createCallback = ({ behaviour, clock, logger, findNumber }: CallbackOptions) => {
   let cut = new AbortController()
   let queues = new Map<string, Queue>()

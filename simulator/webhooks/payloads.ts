@@ -6,10 +6,7 @@ import type { Message } from '../messages/message.ts'
 /** An update: a status, or an inbound message with its sender. */
 export type Update = { status: object } | { contact: object; message: object }
 
-/**
- * Builds a status event (docs/contributors/messaging-api.md#status-events). A window is open within 24 hours of an
- * inbound message.
- */
+/** Builds a status event (docs/contributors/messaging-api.md#status-events). */
 export const writeStatus = (
   message: Message,
   { status, at, code }: Message['statuses'][number],
@@ -33,9 +30,7 @@ const toError = (code: number): object => ({
   href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
 })
 
-/**
- * `sent` carries a price, and so does the first of `delivered` and `read` (docs/contributors/messaging-api.md#pricing).
- */
+/** Prices `sent` and the first of `delivered` and `read` (docs/contributors/messaging-api.md#pricing). */
 const writePrice = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
   if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
   const category = message.template?.category.toLowerCase() ?? 'service'
@@ -49,10 +44,7 @@ const writePrice = (message: Message, status: string, at: number, isWindowOpen: 
   return { conversation, pricing: { billable: !isFree, pricing_model: 'PMP', type, category } }
 }
 
-/**
- * Builds the envelope of one number's updates (docs/contributors/messaging-api.md#status-events). Adjacent statuses
- * share a change.
- */
+/** Builds the envelope of one number's updates. Adjacent statuses share a change. */
 export const envelope = (number: PhoneNumber, updates: Update[]): object => {
   const changes: object[] = []
   let statuses: object[] | undefined

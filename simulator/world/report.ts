@@ -42,10 +42,7 @@ export interface Inbound {
   to?: Message | undefined
 }
 
-/**
- * Stores a person's message and sends it to the callback of the number, `copies` times
- * (docs/contributors/messaging-api.md#inbound-messages).
- */
+/** Stores a person's message and sends it, `copies` times (docs/contributors/messaging-api.md#inbound-messages). */
 export const receive = (world: World, number: PhoneNumber, inbound: Inbound, copies = 1): InboundView => {
   const { name, text, button, location } = inbound
   const phone_number_id = number.phone_number_id

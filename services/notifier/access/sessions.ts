@@ -49,9 +49,7 @@ type Found = StaffToken | undefined | 'unconfirmed'
 
 const toKey = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 
-/**
- * Caches the staff tokens of orders, with a grace period while it is away (docs/staff/staff.md#when-orders-is-away).
- */
+/** Caches the staff tokens of orders, with a grace period (docs/staff/staff.md#when-orders-is-away). */
 export const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })
@@ -111,9 +109,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
     lanes: () => 1,
   })
 
-  /**
-   * Shares one request at a time between the look-ups of one tenant, or during a flood between those of all tenants.
-   */
+  /** Shares a request between the look-ups of one tenant, or during a flood between those of all tenants. */
   const askOnce = (token: WantedToken, flood: boolean): Promise<Found> => {
     const key = toKey(token)
     const running = looking.get(key) ?? ask(flood ? '' : token.tenant, token).finally(() => looking.delete(key))

@@ -63,10 +63,7 @@ const repeatMilliseconds = 5_000
 
 export type KeyCheck = ReturnType<typeof createKeyCheck>
 
-/**
- * Checks that the keys open the stored secrets: before the first message, and repeatedly while they do not; logs a
- * change.
- */
+/** Checks that the keys open the stored secrets, before the first message and while they do not; logs a change. */
 export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
   let known: UnopenedKey[] | undefined
   let checkedAt = 0

@@ -46,9 +46,7 @@ const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phone
   return verdict
 }
 
-/**
- * Returns true if the API denies a token the number. It refuses a send-only token the read as well, which is no denial.
- */
+/** Returns true if the API denies a token the number; a send-only token that may not read it is not denied. */
 const isDenied = async (api: MessagingApi, accessToken: string, refused: Refused): Promise<boolean> => {
   const { class: what, pauseSeconds } = classify(refused)
   if (what !== 'pause_channel' || pauseSeconds !== null) return false

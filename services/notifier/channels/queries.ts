@@ -2,22 +2,6 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { type Selectable, sql, type UpdateObject } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
-export interface SendingChannel {
-  readonly phoneNumberId: string
-  readonly name: string
-  readonly plan: 'free' | 'paid'
-  readonly isDefault: boolean
-  readonly wabaId: string | null
-}
-
-export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChannel[]> =>
-  tx
-    .selectFrom('channels')
-    .select(['phone_number_id as phoneNumberId', 'name', 'plan', 'is_default as isDefault', 'waba_id as wabaId'])
-    .where('tenant_id', '=', tenant)
-    .orderBy('phone_number_id')
-    .execute()
-
 export type ChannelRow = Selectable<Tables['channels']>
 
 /** Finds the tenant's channel with that id, which may be any text. */

@@ -18,15 +18,10 @@ const windowHours = 72
 type RegistrationResult =
   | { kind: 'registered'; channel: Channel }
   | { kind: 'unknown_channel' }
-  /**
-   * `unavailable`: the API was not reached; `unknown`: it may have registered, or `error` prevented us from storing it.
-   */
+  /** `unavailable`: the API was not reached; `unknown`: it may have registered the number, or we failed to store it. */
   | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string; error?: unknown }
 
-/**
- * Registers a number (docs/merchants/contract.md#register) in one counted request, never repeated; the eleventh within
- * 72 hours is refused without one.
- */
+/** Registers a number in one counted request, never repeated (docs/merchants/contract.md#register). */
 export const registerNumber = async (
   { pool, keyring, api, tokens }: ChannelDependencies,
   channel: ChannelRef,

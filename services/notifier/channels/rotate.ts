@@ -11,10 +11,7 @@ interface Unopened extends Pick<SecretRow, 'phone_number_id' | 'kind' | 'slot'> 
   readonly reason: string
 }
 
-/**
- * Seals every secret of an older key with the newest, in one transaction per tenant: an interrupted run continues where
- * it stopped.
- */
+/** Seals every secret of an older key with the newest, one transaction per tenant: a later run continues it. */
 export const rotateKeys = async (
   pool: pg.Pool,
   keyring: Keyring,

@@ -60,10 +60,7 @@ export const storeChannels = async (
   return changes
 }
 
-/**
- * Stores a channel. A new one needs an access token; without app secret and verify token it sends, but gets no
- * webhooks.
- */
+/** Stores a channel. A new one needs an access token; it gets webhooks with app secret and verify token only. */
 const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {
   const { phone_number_id: id } = wanted
   const current = await findChannel(tx, tenant, id)

@@ -71,10 +71,7 @@ export const createCatalogueSyncs = (
       }
       await Promise.all(syncs)
     },
-    /**
-     * Syncs the accounts whose catalogue lacks one of these or does not show it as approved: each once in ten seconds
-     * at most.
-     */
+    /** Syncs accounts whose catalogue does not show one of these as approved: each once in ten seconds at most. */
     syncLacking: async (tenant: string, named: readonly NamedTemplate[]): Promise<void> => {
       const values = [tenant, JSON.stringify(named)]
       await sync(tenant, await inTenant(pool, tenant, (tx: Tx) => claim(tx, lackingSql, values)))

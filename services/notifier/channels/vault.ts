@@ -22,8 +22,5 @@ export const seal = (keyring: Keyring, ref: SecretRef, text: string): Sealed => 
 export const open = (keyring: Keyring, ref: SecretRef, keyId: string, sealed: Buffer): string =>
   openAs(keyring, reference(ref), { keyId, sealed })
 
-/**
- * Returns the end of a secret, by which people recognise it; empty for a short one, such as a PIN, whose end would
- * reveal too much.
- */
+/** Returns the end of a secret, by which people recognise it; empty for a short one, such as a PIN. */
 export const last4 = (text: string): string => (text.length < 16 ? '' : text.slice(-4))

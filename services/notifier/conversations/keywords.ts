@@ -24,10 +24,7 @@ const defaultStopWords = [
 const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
 
-/**
- * Reads stored keywords. STOP or START alone, as tenants without words of their own have them, stands for the default
- * ones.
- */
+/** Reads stored keywords. STOP or START alone, which tenants have by default, stands for the default ones. */
 export const readKeywords = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
   stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(readPhrase),
   noThanks: stopWords.join() === 'STOP' ? noThanksWords.map(readPhrase) : [],
@@ -72,10 +69,7 @@ const isKeyword = ({ words, exact }: Phrase, keyword: Phrase): boolean =>
     ? words.join(' ') === keyword.words.join(' ')
     : keyword.exact !== '' && exact === keyword.exact
 
-/**
- * Returns true for a short sentence of the keyword and polite words: "Please stop sending messages", not "Stop at the
- * gate".
- */
+/** Returns true for a short sentence: "Please stop sending messages", not "Stop at the gate". */
 const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
   if (keyword.words.length === 0 || words.length > maxWords) return false
   const at = words.findIndex((_, start) => keyword.words.every((word, place) => words[start + place] === word))
@@ -84,10 +78,7 @@ const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
   return at >= 0 && words.slice(0, at).every(word => anywhere.has(word)) && words.slice(at).every(mayFollow)
 }
 
-/**
- * Returns the keyword that an inbound message or button contains; undefined for anything else. A sentence may opt out;
- * to opt in the keyword must stand alone.
- */
+/** Returns the keyword that texts contain. A sentence may opt out; to opt in the keyword must stand alone. */
 export const keywordIn = (
   texts: readonly (string | undefined)[],
   { stop, noThanks, start }: Keywords,

@@ -128,33 +128,50 @@ export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<
   return new Map(rows.map(row => [row.tenant_id, readKeywords(row.stop_words, row.start_words)]))
 }
 
-export const findSettings = (tx: Tx, tenant: string) =>
-  tx
-    .selectFrom('tenants')
-    .select(['country', 'opt_out_exempt', 'send_between', 'time_zone', sql<Date>`now()`.as('now')])
-    .where('tenant_id', '=', tenant)
-    .executeTakeFirstOrThrow()
+const selectTenant = (tx: Tx, tenant: string) =>
+  tx.selectFrom('tenants').selectAll().select(sql<Date>`now()`.as('now')).where('tenant_id', '=', tenant)
+
+/** Finds the tenant; undefined if the notifier does not know it. */
+export const findTenant = (tx: Tx, tenant: string) => selectTenant(tx, tenant).executeTakeFirst()
+
+export const findSettings = (tx: Tx, tenant: string) => selectTenant(tx, tenant).executeTakeFirstOrThrow()
 
 export const findCountry = async (tx: Tx, tenant: string): Promise<string> => (await findSettings(tx, tenant)).country
 
-/** Finds the tenant's number with that id, or all of its numbers. */
-export const findNumbers = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string[]> => {
-  const rows = await tx.selectFrom('channels').select('phone_number_id').where('tenant_id', '=', tenant).execute()
-  return rows.map(row => row.phone_number_id).filter(id => wanted === undefined || id === wanted)
+export interface SendingChannel {
+  readonly phoneNumberId: string
+  readonly name: string
+  readonly plan: 'free' | 'paid'
+  readonly isDefault: boolean
+  readonly wabaId: string | null
 }
 
-/** Finds the tenant's number with that id; without an id its default one, or its only one. */
-export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string | undefined> => {
-  const rows = await tx
+export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChannel[]> =>
+  tx
     .selectFrom('channels')
-    .select(['phone_number_id', 'is_default'])
+    .select(['phone_number_id as phoneNumberId', 'name', 'plan', 'is_default as isDefault', 'waba_id as wabaId'])
     .where('tenant_id', '=', tenant)
+    .orderBy('phone_number_id')
     .execute()
-  const chosen = wanted
-    ? rows.find(row => row.phone_number_id === wanted)
-    : (rows.find(row => row.is_default) ?? (rows.length === 1 ? rows[0] : undefined))
-  return chosen?.phone_number_id
+
+/** Chooses the named channel; without a name the default one, or the only one. */
+export const chooseChannel = (
+  wanted: string | null | undefined,
+  channels: readonly SendingChannel[],
+): SendingChannel | undefined =>
+  wanted
+    ? channels.find(({ phoneNumberId }) => phoneNumberId === wanted)
+    : (channels.find(({ isDefault }) => isDefault) ?? (channels.length === 1 ? channels[0] : undefined))
+
+/** Finds the tenant's number with that id, or all of its numbers. */
+export const findNumbers = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string[]> => {
+  const numbers = (await findSendingChannels(tx, tenant)).map(({ phoneNumberId }) => phoneNumberId)
+  return numbers.filter(id => wanted === undefined || id === wanted)
 }
+
+/** Finds the number that `chooseChannel` chooses. */
+export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string | undefined> =>
+  chooseChannel(wanted, await findSendingChannels(tx, tenant))?.phoneNumberId
 
 /** Queues the messages held for these people; returns how many. Locks them in their keys' order. */
 export const releaseHeld = async (tx: Tx, people: readonly Person[]): Promise<number> => {

@@ -54,10 +54,7 @@ interface Checked {
   readonly resumes: boolean
 }
 
-/**
- * Sums the month and stores how much of the budget is spent. undefined: there is none, or another process has checked
- * it within the last minute.
- */
+/** Sums the month. undefined: there is no budget, or another process has checked it within the last minute. */
 const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined> => {
   const { rows: due } = await sql<{ time_zone: string; today: string }>`
     update budgets b set checked_at = now() from tenants t
@@ -85,10 +82,7 @@ const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined>
   return rows[0]
 }
 
-/**
- * Makes due changes of categories, and checks the budgets of all tenants that no process has checked within the last
- * minute.
- */
+/** Makes due changes of categories, and checks the budgets that no process has checked within the last minute. */
 export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void> => {
   for (const tenant of await findTenantIds(pool)) {
     const changes = await inTenant(pool, tenant, (tx: Tx) => applyAnnounced(tx, tenant)).catch(err =>

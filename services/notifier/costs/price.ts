@@ -65,10 +65,7 @@ export const findPrice = (
 
 export const normaliseCategory = (category: string): string => category.toLowerCase().replaceAll('-', '_')
 
-/**
- * Chooses the tariff of that day: the country's own before that of any country, then the latest. Pure. `tariffJoin` of
- * queries.ts chooses alike.
- */
+/** Chooses the country's own tariff before that of any country, then the latest; `tariffJoin` chooses alike. */
 export const chooseTariff = (
   tariffs: readonly Tariff[],
   category: string,

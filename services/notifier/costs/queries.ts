@@ -1,14 +1,11 @@
 import { mayCall, type Staff } from '@courier/shared/access/staff.ts'
 import { type RawBuilder, sql } from 'kysely'
+import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Tariff, TenantTariffs } from './price.ts'
 
 export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs> => {
-  const settings = await tx
-    .selectFrom('tenants')
-    .select(['currency', 'time_zone'])
-    .where('tenant_id', '=', tenant)
-    .executeTakeFirst()
+  const settings = await findTenant(tx, tenant)
   const { rows } = await sql<Tariff>`
     select category, country, valid_from::text as "from", price::text as price from tariffs
     where tenant_id = ${tenant} order by category, country, valid_from`.execute(tx)
@@ -43,10 +40,7 @@ export interface Cost {
   readonly is_free: boolean
 }
 
-/**
- * Finds the costs of messages that the platform priced, by their ids. A message that was sent again may have cost
- * twice.
- */
+/** Finds the costs of messages that the platform priced, by id. A message sent again may have cost twice. */
 export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Cost>> => {
   if (ids.length === 0) return new Map()
   const day = sql`(p.priced_at at time zone coalesce(own.time_zone, 'UTC'))::date`

@@ -25,11 +25,10 @@ export interface EventError {
   readonly detail: string
 }
 
-/** pg returns bigint as text. */
-type Bigint = ColumnType<string, number | string, number | string>
 /** jsonb is written as its text. */
 type Json<T> = ColumnType<T, string, string>
 
+/** The tables and columns that Kysely's queries name. */
 export interface Tables {
   audit: AuditTable
   tenants: {
@@ -44,17 +43,8 @@ export interface Tables {
     time_zone: string | null
     currency: string | null
   }
-  tariffs: { tenant_id: string; category: string; country: string; valid_from: string; price: string }
-  budgets: {
-    tenant_id: string
-    monthly: string
-    warn_at_percent: number
-    checked_at: Date | null
-    month: string | null
-    spent: string | null
-    warned_at: Date | null
-    paused_at: Date | null
-  }
+  tariffs: { tenant_id: string }
+  budgets: { tenant_id: string }
   channels: {
     tenant_id: string
     phone_number_id: string
@@ -77,10 +67,7 @@ export interface Tables {
     slowed_rate: number | null
     slowed_at: Date | null
     not_before: Date | null
-    served_at: Generated<Date>
-    created_at: Generated<Date>
     catalogue_due_at: Generated<Date>
-    catalogue_tried_at: Date | null
   }
   secrets: {
     tenant_id: string
@@ -90,14 +77,8 @@ export interface Tables {
     key_id: string
     sealed: Buffer
     last4: string
-    created_at: Generated<Date>
   }
-  registrations: {
-    tenant_id: string
-    registration_id: Generated<string>
-    phone_number_id: string
-    called_at: Generated<Date>
-  }
+  registrations: { tenant_id: string; phone_number_id: string; called_at: Generated<Date> }
   templates: {
     tenant_id: string
     waba_id: string
@@ -143,16 +124,6 @@ export interface Tables {
     happened_at: Generated<Date>
     detail: string | null
   }
-  conversations: {
-    tenant_id: string
-    phone_number_id: string
-    recipient: string
-    last_inbound_at: Date | null
-    opted_out_at: Date | null
-    opted_in_at: Date | null
-    marketing_out_at: Date | null
-    marketing_in_at: Date | null
-  }
   opt_outs: {
     tenant_id: string
     phone_number_id: string
@@ -196,20 +167,12 @@ export interface Tables {
   customer_actions: {
     tenant_id: string
     action_id: string
-    position: Generated<Bigint>
+    position: string
     message_id: string
-    phone_number_id: string
-    recipient: string
     waybill_number: string
     action: string
-    inbound_id: string
-    address: string | null
     happened_at: Date
-    created_at: Generated<Date>
-    due_at: Generated<Date>
-    attempts: Generated<number>
     outcome: ActionOutcome | 'unconfirmed' | 'expired' | null
-    asked_at: Date | null
     detail: string | null
   }
   events: {
@@ -218,9 +181,8 @@ export interface Tables {
     type: string
     waybill_number: string
     status_key: string
-    happened_at: Date
-    taken_at: Generated<Date>
-    faults: ColumnType<EventError[] | null, string | null, string | null>
+    taken_at: Date
+    faults: EventError[] | null
   }
   tokens: {
     tenant_id: string
@@ -234,7 +196,5 @@ export interface Tables {
   }
 }
 
-/**
- * A query that takes one must run inside a transaction of its tenant, or of all tenants for the queue and the webhooks.
- */
+/** A transaction of a tenant, or of all tenants for the queue and the webhooks. */
 export type Tx = TenantTransaction<Tables>

@@ -23,20 +23,14 @@ interface ActionDeliveryOptions {
   readonly onOutcome: (outcome: string, count: number) => void
 }
 
-/**
- * A request may carry 100 (shared/contract/customer-actions.ts); 50 leave room for their orders in the response,
- * however long their texts are.
- */
+/** A request may carry 100; 50 leave room for their orders in the response, however long their texts are. */
 const claimedAtOnce = 50
 /** Another process claims a dead one's actions after that; orders applies each once. */
 const claimSeconds = 10
 /** Webhooks lock conversations and actions too. */
 const deadlockDetected = '40P01'
 
-/**
- * Claims actions of customers that are due and delivers them to orders. Returns true if there may be more to deliver at
- * once.
- */
+/** Delivers due actions of customers to orders. Returns true if there may be more to deliver at once. */
 export const deliverActions = async (options: ActionDeliveryOptions): Promise<boolean> => {
   const claimed = await inAllTenants(options.pool, (tx: Tx) => claimActions(tx, claimedAtOnce, claimSeconds))
   let isAvailable = false

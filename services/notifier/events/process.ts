@@ -7,6 +7,7 @@ import {
 } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
+import { findTenant } from '../conversations/queries.ts'
 import { findPressedNumbers } from '../customer-actions/queries.ts'
 import type { EventError, Tx } from '../database/tables.ts'
 import { readContext } from '../messages/accept.ts'
@@ -15,13 +16,10 @@ import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { cancelUntrue, remakeMessages, type Superseding, supersedeMessages } from './change-waiting.ts'
-import { findRules, findTenant, insertEvents, learnTimeZone, type Rule, storeEventErrors } from './queries.ts'
+import { findRules, insertEvents, learnTimeZone, type Rule, storeEventErrors } from './queries.ts'
 import { fires, makeMessage, type TenantHours } from './rules.ts'
 
-/**
- * The outcome of one event. `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come
- * too late.
- */
+/** `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */
 export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired', 'repeated'] as const
 export type EventOutcome = (typeof eventOutcomes)[number]
 
@@ -36,10 +34,7 @@ type Processed = Readonly<Record<EventOutcome, number>>
 export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Processed | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))
 
-/**
- * Does the same within a transaction of the tenant. `numbers` gives the number to reply from, by the event's id, where
- * it is known.
- */
+/** Does the same within a transaction. `numbers` gives the number to reply from by event id, where it is known. */
 export const processIn = async (
   tx: Tx,
   tenant: string,
@@ -147,10 +142,7 @@ const queue = async (
   return failed
 }
 
-/**
- * Lets the platform decide about a template that the catalogue lacks or does not show as approved: the catalogue may be
- * out of date.
- */
+/** Lets the platform decide about a template that is not approved here: the catalogue may be out of date. */
 const trustPlatform = (context: SendingContext): SendingContext => ({
   ...context,
   templateErrors: (channel, template) => {
@@ -169,10 +161,7 @@ const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[
 
 type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
-/**
- * Judges a message: with a known recipient and number, an unsendable one is stored as failed; else it is an error of
- * the event. Pure.
- */
+/** Stores an unsendable message as failed if its recipient and number are known; else it is an event's error. */
 const judge = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Judged => {
   const result = checkMessage(request, context)
   if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }

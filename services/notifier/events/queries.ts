@@ -3,17 +3,7 @@ import { sql } from 'kysely'
 import type { EventError, Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
 
-export const findTenant = (tx: Tx, tenant: string) =>
-  tx
-    .selectFrom('tenants')
-    .select(['in_doubt_before', 'send_between', 'time_zone', sql<Date>`now()`.as('now')])
-    .where('tenant_id', '=', tenant)
-    .executeTakeFirst()
-
-/**
- * Stores the time zone of the tenant, which orders sends with each event. One that Node or Postgres does not know
- * changes nothing.
- */
+/** Stores the time zone that orders sends with each event, if Node and Postgres know it. */
 export const learnTimeZone = async (
   tx: Tx,
   tenant: string,

@@ -15,9 +15,10 @@ import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
-import { findKnownEvents, findTenant } from './queries.ts'
+import { findKnownEvents } from './queries.ts'
 
 interface EventsOptions {
   readonly pool: pg.Pool
@@ -125,10 +126,7 @@ const readKnownEvents = async (
   }
 }
 
-/**
- * Refuses texts that pass the schema but that Postgres cannot store: U+0000 and lone surrogates. Other fields only fill
- * in message texts.
- */
+/** Refuses texts that Postgres cannot store. Fields other than these only fill in message texts. */
 const refuseBadTexts = ({ tenant, events }: OrderEvents): void => {
   const errors: FieldErrors = {}
   const refuse = (path: string, text: string): void => {

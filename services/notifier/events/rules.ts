@@ -11,10 +11,7 @@ import { fillFrom, toSource } from '../messages/source.ts'
 import type { Content, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { Rule } from './queries.ts'
 
-/**
- * Returns true if the event fires the rule. A status key fires when an order reaches that status, by creation or by a
- * move.
- */
+/** Returns true if the event fires the rule. A status key fires when an order reaches it, by creation or a move. */
 export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
   rule.event === type || (isStatusEvent(type) && rule.event === order.status_key)
 

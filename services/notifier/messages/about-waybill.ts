@@ -65,10 +65,7 @@ const asksOrders = (body: MessageBody): boolean => needsOrder(body) || isTyped(b
 /** Returns true for a number with a digit and with blanks or lower-case letters, which orders may spell otherwise. */
 const isTyped = (waybill: string): boolean => /\d/.test(waybill) && /[a-z\s]/.test(waybill)
 
-/**
- * Returns a waybill number as its order spells it, or as given if there is none; undefined while orders is needed and
- * unavailable.
- */
+/** Returns a waybill number as its order spells it, else as given; undefined while orders is unavailable. */
 export const findTyped = async (orders: OrdersClient, tenant: string, waybill: string): Promise<string | undefined> => {
   if (!isTyped(waybill) || isBadText(waybill)) return waybill
   const found = await findOrders(orders, tenant, [waybill])

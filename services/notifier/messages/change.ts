@@ -66,10 +66,7 @@ const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, w
   return (await findMessage(tx, tenant, id))?.status
 }
 
-/**
- * Fills a message that is sent again from its current order; undefined leaves it as it is. Refuses one whose order has
- * another phone since.
- */
+/** Fills a message from its current order; undefined leaves it as it is. Refuses one whose order has another phone. */
 export const fillAgain = async (
   { pool, orders }: { readonly pool: pg.Pool; readonly orders: OrdersClient },
   tenant: string,
@@ -109,10 +106,7 @@ const findAboutOrder = (tx: Tx, tenant: string, id: string) =>
     .where('waybill_number', 'is not', null)
     .executeTakeFirst() as Promise<AboutOrder | undefined>
 
-/**
- * Returns true if the order's phone has changed. A number that staff gave may be any, except one that was corrected
- * since.
- */
+/** Returns true if the order's phone has changed. A number that staff gave may be any but a corrected one. */
 const hasOtherPhone = (
   { recipient, source, rule_event }: AboutOrder,
   { customer_phone, customer_secondary_phone, edits }: KnownOrder,

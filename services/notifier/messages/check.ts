@@ -1,7 +1,7 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/errors/field-errors.ts'
-import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, expiresAt, isOpen } from '../conversations/conversation.ts'
+import { chooseChannel, type SendingChannel } from '../conversations/queries.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'
 import {
   type Content,
@@ -109,10 +109,7 @@ export const exempts = (
   { isUnderWay }: Pick<MessageRequest, 'isUnderWay'>,
 ): boolean => exemptsParcels && category === 'UTILITY' && isUnderWay === true
 
-/**
- * Checks beyond the schema: text that Postgres cannot store, a parameter without the value of its type, a component
- * given twice.
- */
+/** Checks what the schema cannot: unstorable text, a parameter without its value, a component given twice. */
 const checkTexts = ({ waybill_number, template }: MessageRequest, errors: FieldErrors): void => {
   if (isBadText(waybill_number ?? '')) errors.waybill_number = [badText('waybill_number')]
   if (isPlain(template)) return
@@ -137,15 +134,6 @@ const checkValue = (parameter: Parameter, path: string, errors: FieldErrors): vo
     if (other !== type && parameter[other] !== undefined)
       errors[`${path}.${other}`] = [`A parameter of type ${type} has no ${other}.`]
 }
-
-/** Chooses the named channel; without a name the default one, or the only one. */
-export const chooseChannel = (
-  wanted: string | null | undefined,
-  channels: readonly SendingChannel[],
-): SendingChannel | undefined =>
-  wanted
-    ? channels.find(({ phoneNumberId }) => phoneNumberId === wanted)
-    : (channels.find(({ isDefault }) => isDefault) ?? (channels.length === 1 ? channels[0] : undefined))
 
 const optOutSentence = (
   { optedOutAt, marketingOutAt }: Conversation,

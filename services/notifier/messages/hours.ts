@@ -1,6 +1,4 @@
-/**
- * The hours in which messages may be sent, by the clocks of a time zone. An end before the start is on the next day.
- */
+/** The hours in which messages are sent, by the clocks of a zone. An end before the start is on the next day. */
 export interface Hours {
   /** Such as 08:00; the end may be 24:00. */
   readonly between: readonly [from: string, to: string]
@@ -22,10 +20,7 @@ const offsetAt = (time: number, timeZone: string): number => {
   return sign === '-' ? -amount : amount
 }
 
-/**
- * Returns true for a name, not an offset or an abbreviation, which Postgres reads in its own way: +05:30 is west of
- * Greenwich there.
- */
+/** Returns true for a name, not for an offset such as +05:30, which Postgres reads as west of Greenwich. */
 export const isTimeZone = (name: string): boolean => {
   if (name !== 'UTC' && !/^[A-Za-z_]+(\/[A-Za-z0-9_+-]+)+$/.test(name)) return false
   try {

@@ -18,10 +18,7 @@ export const placeholderError = (text: string): string | undefined => {
   return `An order has no field ${named}. It has ${orderFields.join(', ')}.`
 }
 
-/**
- * Returns the reason why the order's values cannot fill these texts; undefined when they can. A null in an order is no
- * reason.
- */
+/** Returns the reason why the order's values cannot fill these texts. A null in an order is no reason. */
 export const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined => {
   const isNamed = (text: string) =>
     [...text.matchAll(placeholder)].some(([, name = '']) => name.trim() === 'tracking_url')

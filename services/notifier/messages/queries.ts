@@ -21,10 +21,7 @@ const columns = [
   'send_at',
 ] as const
 
-/**
- * The statuses that the index of recipients omits, since each step of the queue would add to it. Each has an index of
- * its own.
- */
+/** The statuses that the index of recipients omits, since the queue changes them often. Each has its own index. */
 const inQueue = ['queued', 'held', 'sending'] as const satisfies MessageStatus[]
 const outOfQueue = messageStatuses.filter(status => !(inQueue as readonly string[]).includes(status))
 

@@ -17,10 +17,7 @@ export interface SendRequest {
   body?: string[]
 }
 
-/**
- * Queues a message as `POST /api/messages` does. Throws UsageError for an unknown tenant, and when orders is needed and
- * unavailable.
- */
+/** Queues a message as `POST /api/messages` does. Throws UsageError for an unknown tenant, and while orders is away. */
 export const sendMessage = async (
   dependencies: WaybillDependencies,
   request: SendRequest,

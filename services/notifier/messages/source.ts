@@ -2,9 +2,7 @@ import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Content, isPlain, listTexts } from '../messaging-api/message-template.ts'
 import { fillComponent, fillLines, missingField, plain } from './placeholders.ts'
 
-/**
- * The parts of a message that come from its order, kept so that the message can be made again from the current order.
- */
+/** The parts of a message that come from its order, from which the message can be made again. */
 export interface Source {
   /** The texts with fields of the order as `{{customer_name}}`. */
   readonly content: Content

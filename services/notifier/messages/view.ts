@@ -85,10 +85,7 @@ export const messageView = (
   })),
 })
 
-/**
- * Returns the statuses of one message in the order in which they were stored. Webhooks give times in whole seconds:
- * none shows a time before the one that it followed.
- */
+/** Orders the statuses of a message as stored: webhooks give whole seconds, so none shows a time before the last. */
 export const inOrder = <Update extends { readonly happened_at: Date }>(updates: readonly Update[]): Update[] => {
   let reached = new Date(0)
   return updates.map(update => {

@@ -86,9 +86,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 const exchanges = new WeakMap<object, Exchange>()
 let dispatched: Exchange | undefined
 
-/**
- * A connection that knows for which exchange undici makes its request object: undici does so before `dispatch` returns.
- */
+/** A connection that knows the exchange of a request: undici makes its request object before `dispatch` returns. */
 export class TracedClient extends Client {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     dispatched = handler instanceof Exchange ? handler : undefined

@@ -3,10 +3,7 @@ import type { KnownOrder, OrdersClient } from './orders-client.ts'
 const atOnce = 8
 const deadlineMilliseconds = 15_000
 
-/**
- * Finds the existing orders of these waybills, requesting each once; undefined when orders is unavailable or too slow
- * for all of them within 15 seconds.
- */
+/** Finds the orders of these waybills, requesting each once; undefined if orders is unavailable or too slow. */
 export const findOrders = async (
   orders: OrdersClient,
   tenant: string,

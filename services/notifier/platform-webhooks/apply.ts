@@ -134,10 +134,7 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   })
 }
 
-/**
- * Returns the message for staff to read: opt-outs, opt-ins and presses of buttons that act need no reader; "no thanks"
- * may be about the parcel.
- */
+/** Returns the message for staff. Opt-outs, opt-ins and presses that act need no reader; "no thanks" may. */
 const toReadable = ({ keyword, text, label, ...said }: Said): InboundMessage => ({
   ...said,
   text: (text ?? label)?.trim(),

@@ -6,10 +6,7 @@ import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateF
 
 type StatusFact = NonNullable<ReturnType<typeof readStatus>>
 export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
-/**
- * A person's stop or resumption of marketing messages, which an error may report. `source` names the place in the
- * webhook.
- */
+/** A person's wish about marketing messages, which an error may report. `source` names the place in the webhook. */
 type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 
 export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact

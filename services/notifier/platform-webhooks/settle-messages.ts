@@ -14,10 +14,7 @@ import {
 } from './message-queries.ts'
 import { type Report, settle } from './settle.ts'
 
-/**
- * Moves locked messages on as far as the reports lead, each with its timeline events. Counts the reports that changed a
- * message and those on messages that are not ours.
- */
+/** Moves locked messages on as the reports say. Counts reports that changed a message, and those of others. */
 export const settleMessages = async (
   tx: Tx,
   locked: readonly LockedMessage[],

@@ -55,10 +55,7 @@ export const readCategoryEvent = (
 
 const dayMilliseconds = 86_400_000
 
-/**
- * Reads Unix seconds from then on, at most a month ahead; anything else counts as a day ahead, as the API announces
- * changes.
- */
+/** Reads Unix seconds, at most a month ahead; anything else counts as a day ahead, as the API announces changes. */
 const soon = (value: unknown, from: Date): Date => {
   const at = (integer(value) ?? 0) * 1000
   const isSoon = at >= from.getTime() && at < from.getTime() + 31 * dayMilliseconds

@@ -84,10 +84,7 @@ export const signedWith = (rawBytes: Uint8Array, signature: string | undefined):
   }
 }
 
-/**
- * Finds who claims the ids. A number that one tenant has proven belongs to no other, and an account only to its proven
- * numbers.
- */
+/** Finds who claims the ids. A number that one tenant has proven belongs to no other, nor does its account. */
 const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: AppSecretsOf): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
     const { rows } = await sql<Channel>`

@@ -45,10 +45,7 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = asyn
   )
 }
 
-/**
- * Predicts what a send would do with each message; writes nothing. Refuses a batch whose shape is wrong, or with more
- * errors than are counted, as a send does.
- */
+/** Predicts what a send would do with each message; refuses a batch that a send would refuse as malformed. */
 const preflight = async (
   dependencies: WaybillDependencies,
   tenant: string,

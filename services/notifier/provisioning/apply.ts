@@ -5,6 +5,7 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { storeChannels } from '../channels/store.ts'
+import { findTenant } from '../conversations/queries.ts'
 import { findTariffs } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { applyBudget, applyTariffs } from './apply-costs.ts'
@@ -64,7 +65,7 @@ const once = (changes: Change[]): Change[] => [
 ]
 
 const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Change[]> => {
-  const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).executeTakeFirst()
+  const current = await findTenant(tx, tenant.id)
   const wanted = {
     country: tenant.country,
     stop_words: tenant.stop_words ?? ['STOP'],

@@ -47,10 +47,7 @@ const markTenant = async (tx: Tx, tenant: string, until: Date): Promise<Restored
   }
 }
 
-/**
- * Marks messages as unknown without a due time: neither the sweep nor a setting of the tenant resends them. Returns the
- * status that each had.
- */
+/** Makes messages unknown without a due time, so that nothing resends them. Returns the status each had. */
 const doubtMessages = async (tx: Tx, tenant: string, until: Date): Promise<MessageStatus[]> => {
   const { rows } = await sql<{ status: MessageStatus }>`
     with before as (

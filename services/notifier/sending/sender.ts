@@ -60,9 +60,7 @@ const createProofBySending = (options: SenderOptions) => {
 
 const restSeconds = 30
 
-/**
- * Leaves a message without its key as it was; the number rests, so that its messages are not claimed again and again.
- */
+/** Leaves a message without its key as it was; the number rests, so that its messages are not claimed at once. */
 const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
   const { effects, logger, onUnopened } = options
   onUnopened?.()
@@ -84,10 +82,7 @@ const withoutToken: Refused = {
   servedVersion: null,
 }
 
-/**
- * Writes a message. A refusal that would pause the channel counts only with the tokens stored by then: another process
- * may have new ones.
- */
+/** Writes a message. Before a refusal pauses the channel, tries tokens that another process may have stored. */
 const write = async (options: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed | 'unopened'> => {
   const { tenant, phoneNumberId } = message
   const { tokens, logger } = options

@@ -32,9 +32,7 @@ export const availableTokens = (bucket: TokenBucket, now: Date): number => {
   return Math.min(capacity, bucket.tokens + seconds * refillRate)
 }
 
-/**
- * Lowers the rate after error 130429: to half, at least one a second, and to nothing at all for one to five seconds.
- */
+/** Halves the rate after error 130429, to one a second at least, and pauses it for one to five seconds. */
 export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
   slowedRate: Math.max(1, rateNow(bucket, now) / 2),
   restSeconds: 1 + random() * 4,

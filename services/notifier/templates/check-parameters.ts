@@ -14,10 +14,7 @@ const extensionsOf: Partial<Record<HeaderKind, readonly string[]>> = {
   document: ['.pdf'],
 }
 
-/**
- * Returns the errors of a message by its account's catalogue: `known` holds the templates of its name, in any language.
- * Paths begin with `prefix`.
- */
+/** Returns the errors of a message by the catalogue; `known` holds the templates of its name in any language. */
 export const checkTemplate = (
   known: readonly CatalogueTemplate[],
   message: MessageTemplate,

@@ -87,10 +87,7 @@ export const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, af
   return query.orderBy('waba_id').orderBy('name').orderBy('language').limit(limit).execute()
 }
 
-/**
- * Holds messages with the template until the catalogue shows it approved again. Returns false if there is no such
- * template.
- */
+/** Holds messages with the template until a sync finds it approved. Returns false for an unknown template. */
 export const holdTemplate = async (
   tx: Tx,
   tenant: string,

@@ -13,9 +13,7 @@ import { serviceToken } from './portal.ts'
 
 const { time_zone: _, ...withoutTimeZone } = exampleSnapshot
 
-/**
- * Builds an order as orders returns it, with some fields replaced. Tests set the time zone of their tenant themselves.
- */
+/** Builds an order as orders returns it. Tests set the time zone of their tenant themselves. */
 export const orderFacts = (more: Partial<OrderSnapshot> = {}): OrderSnapshot => ({
   ...withoutTimeZone,
   ...{ order_no: null, weight: 1.5, description: null, status_key: 'key_1', status_name: 'DRAFT' },

@@ -1,7 +1,4 @@
-/**
- * Runs a sending queue in a process of its own, for tests that kill it. Prints `ready`; on SIGTERM stores its sends and
- * ends.
- */
+/** Runs a queue in a process of its own, for tests that kill it. Prints `ready`; SIGTERM ends it cleanly. */
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { readKeyring } from '../channels/vault.ts'
 import { buildQueue } from './fixture.ts'

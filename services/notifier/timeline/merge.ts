@@ -30,35 +30,29 @@ export interface Histories {
 /** Merges all into one timeline, newest first. Pure. */
 export const mergeTimelines = ({ tracking, edits = [], messages, events, actions = [], inbound = [] }: Histories) =>
   [
-    ...tracking
-      .toReversed()
-      .map(({ at, status_key, status_name, staff_name, note, by }) =>
-        place(new Date(at), { kind: 'tracking', status_key, status_name, staff_name, note, ...(by && { by }) }),
-      ),
-    ...edits
-      .toReversed()
-      .map(({ at, fields, staff_name, reason, by, previous = null }) =>
-        place(new Date(at), { kind: 'edit', fields, staff_name, reason, previous, ...(by && { by }) }),
-      ),
-    ...events.flatMap(({ taken_at, faults, ...event }) =>
-      (faults ?? []).map(({ template, detail }) => place(taken_at, { kind: 'event', ...event, template, detail })),
-    ),
-    ...actions
-      .toReversed()
-      .map(({ happened_at, message_id, action, outcome, detail }) =>
-        place(happened_at, { kind: 'action', actor: 'customer', message_id, action, outcome, detail }),
-      ),
-    ...inbound
-      .toReversed()
-      .map(({ id, number: channel, recipient: phone, type, text, media_id, at }) =>
-        place(at, { kind: 'inbound', id, channel, phone, type, text, media_id }),
-      ),
     ...[...Map.groupBy(messages, update => update.message_id).values()]
       .flatMap(inOrder)
-      .map(({ happened_at, cost = null, ...update }) => place(happened_at, { kind: 'message', ...update, cost })),
+      .map(({ happened_at, cost = null, ...update }) => place(happened_at, { kind: 'message', ...update, cost }))
+      .toReversed(),
+    ...inbound.map(({ id, number: channel, recipient: phone, type, text, media_id, at }) =>
+      place(at, { kind: 'inbound', id, channel, phone, type, text, media_id }),
+    ),
+    ...actions.map(({ happened_at, message_id, action, outcome, detail }) =>
+      place(happened_at, { kind: 'action', actor: 'customer', message_id, action, outcome, detail }),
+    ),
+    ...events
+      .flatMap(({ taken_at, faults, ...event }) =>
+        (faults ?? []).map(({ template, detail }) => place(taken_at, { kind: 'event', ...event, template, detail })),
+      )
+      .toReversed(),
+    ...edits.map(({ at, fields, staff_name, reason, by, previous = null }) =>
+      place(new Date(at), { kind: 'edit', fields, staff_name, reason, previous, ...(by && { by }) }),
+    ),
+    ...tracking.map(({ at, status_key, status_name, staff_name, note, by }) =>
+      place(new Date(at), { kind: 'tracking', status_key, status_name, staff_name, note, ...(by && { by }) }),
+    ),
   ]
-    .sort((a, b) => a.time - b.time)
-    .toReversed()
+    .sort((a, b) => b.time - a.time)
     .map(({ entry }) => entry)
 
 const place = <const Entry extends object>(at: Date, entry: Entry) => ({
