@@ -47,17 +47,7 @@ export const ChannelBody = Type.Object(
     description:
       'A new channel needs access_token: it is on plan paid, has its number as name, and receives no webhooks until it has app_secret and verify_token.',
     additionalProperties: false,
-    examples: [
-      {
-        name: 'Demo Couriers',
-        plan: 'paid',
-        default: true,
-        access_token: 'demo-access-token',
-        app_secret: 'demo-app-secret',
-        verify_token: 'demo-verify-token',
-        waba_id: '102290129340398',
-      },
-    ],
+    examples: [{ name: 'Demo Couriers', access_token: 'demo-access-token', waba_id: '102290129340398' }],
   },
 )
 

@@ -10,8 +10,7 @@ export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string)
     ? tx
         .selectFrom('channels')
         .selectAll()
-        .where('tenant_id', '=', tenant)
-        .where('phone_number_id', '=', phoneNumberId)
+        .where(eb => eb.and({ tenant_id: tenant, phone_number_id: phoneNumberId }))
         .executeTakeFirst()
     : undefined
 
@@ -25,8 +24,7 @@ const changeOne = (tx: Tx, tenant: string, phoneNumberId: string, changes: Chang
   tx
     .updateTable('channels')
     .set(changes)
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
+    .where(eb => eb.and({ tenant_id: tenant, phone_number_id: phoneNumberId }))
     .returning('phone_number_id')
 
 export const updateChannel = async (

@@ -32,7 +32,7 @@ export const registerNumber = async (
   const started = await inTenant(pool, tenant, (tx: Tx) => start(tx, keyring, channel, by)).catch(unlessInDoubt)
   if (started.kind !== 'started') return started
   const result = await api.register(started, phoneNumberId, registration)
-  if (result.kind !== 'registered') return failure(result)
+  if (result.kind !== 'received') return failure(result)
   return inTenant(pool, tenant, async (tx: Tx): Promise<RegistrationResult> => {
     await lockTenant(tx, tenant)
     await updateChannel(tx, tenant, phoneNumberId, { registered_at: sql<Date>`now()` })
@@ -81,8 +81,7 @@ const countRequest = async (tx: Tx, tenant: string, phoneNumberId: string): Prom
   const counted = await tx
     .selectFrom('registrations')
     .select('called_at')
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
+    .where(eb => eb.and({ tenant_id: tenant, phone_number_id: phoneNumberId }))
     .where('called_at', '>', sql<Date>`now() - make_interval(hours => ${windowHours})`)
     .orderBy('called_at', 'desc')
     .limit(maxRequests)

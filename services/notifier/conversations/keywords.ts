@@ -15,11 +15,8 @@ export type Keyword = 'stop' | 'start'
 export type Wish = Keyword | 'no thanks'
 
 /** Not CANCEL, END or QUIT: to a courier they are about the parcel. */
-const defaultStopWords = [
-  ...['STOP', 'STOPALL', 'UNSUBSCRIBE', 'OPT OUT', 'OPTOUT'],
-  ...['නවත්වන්න', 'නවතන්න', 'නවත්තන්න', 'ස්ටොප්'],
-  ...['நிறுத்து', 'நிறுத்தவும்', 'நிறுத்துங்கள்', 'ஸ்டாப்'],
-]
+const defaultStopWords = `STOP,STOPALL,UNSUBSCRIBE,OPT OUT,OPTOUT,නවත්වන්න,නවතන්න,නවත්තන්න,ස්ටොප්,
+  நிறுத்து,நிறுத்தவும்,நிறுத்துங்கள்,ஸ்டாப்`.split(/,\s*/)
 /** These words may answer anything, most often an offer: they refuse all messages only beside a word for messages. */
 const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']

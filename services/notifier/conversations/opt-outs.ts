@@ -43,9 +43,7 @@ export const findOptOuts = (tx: Tx, tenant: string, phoneNumberId: string, recip
   tx
     .selectFrom('opt_outs')
     .select(['opt_out_id', 'scope', 'change', 'at', 'actor_kind', 'actor', 'reason'])
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
-    .where('recipient', '=', recipient)
+    .where(eb => eb.and({ tenant_id: tenant, phone_number_id: phoneNumberId, recipient }))
     .orderBy('at', 'desc')
     .orderBy('opt_out_id', 'desc')
     .limit(20)

@@ -242,8 +242,7 @@ export const findActions = (tx: Tx, tenant: string, waybill: string, limit: numb
   tx
     .selectFrom('customer_actions')
     .select(['action_id', 'message_id', 'action', 'outcome', 'detail', 'happened_at'])
-    .where('tenant_id', '=', tenant)
-    .where('waybill_number', '=', waybill)
+    .where(eb => eb.and({ tenant_id: tenant, waybill_number: waybill }))
     .orderBy('position', 'desc')
     .limit(limit)
     .execute()

@@ -77,8 +77,7 @@ export const findFailedEvents = (tx: Tx, tenant: string, waybill: string) =>
   tx
     .selectFrom('events')
     .select(['event_id', 'type', 'status_key', 'taken_at', 'faults'])
-    .where('tenant_id', '=', tenant)
-    .where('waybill_number', '=', waybill)
+    .where(eb => eb.and({ tenant_id: tenant, waybill_number: waybill }))
     .where('faults', 'is not', null)
     .orderBy('taken_at')
     .orderBy('event_id')

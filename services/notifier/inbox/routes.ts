@@ -147,7 +147,8 @@ const readThread = async (
   let [lastSent, lastWritten] = after.map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)
   const conversation = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
-  const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, lastSent, limit + 1)
+  const page = { after: lastSent, limit: limit + 1 }
+  const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, page)
   const written = await findInbound(tx, person, lastWritten, limit + 1)
   const data: Static<typeof view.Thread>['data'] = []
   while (data.length < limit) {

@@ -100,8 +100,7 @@ const findAboutOrder = (tx: Tx, tenant: string, id: string) =>
   tx
     .selectFrom('messages')
     .select(['waybill_number', 'recipient', 'source', 'rule_event'])
-    .where('tenant_id', '=', tenant)
-    .where('message_id', '=', id)
+    .where(eb => eb.and({ tenant_id: tenant, message_id: id }))
     .where('status', 'in', ['failed', 'unknown'])
     .where('waybill_number', 'is not', null)
     .executeTakeFirst() as Promise<AboutOrder | undefined>

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { messageTo, phoneNumberId, until } from '../test/fixture.ts'
 import { build } from '../test/portal.ts'
-import type { MessageFilter } from './filters.ts'
+import type { MessageFilter } from './queries.ts'
 import { listMessages } from './queries.ts'
 
 const { call, pool, rows } = await build(t)
@@ -24,7 +24,7 @@ t.test('a page of a filter without an index ends after its maximum of messages',
   const ids = (await rows('select message_id as id from messages order by message_id desc')).map(({ id }) => id)
   const read = (wanted: MessageFilter, after?: string, limit = 50) =>
     inTenant(pool, 'demo', async (tx: Tx) => {
-      const page = await listMessages(tx, 'demo', wanted, after, limit, 1)
+      const page = await listMessages(tx, 'demo', wanted, { after, limit, lookedAt: 1 })
       return [page.rows.map(row => row.message_id), page.next]
     })
   t.strictSame(await read({ template: 'order_created' }), [[second], second])

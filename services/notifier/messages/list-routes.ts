@@ -9,8 +9,16 @@ import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { findCostsFor } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { MessagesQuery, messageCursor, messageId } from './filters.ts'
-import { findMessage, findTimelines, hasNoIndex, listMessages, type MessageRow } from './queries.ts'
+import {
+  findMessage,
+  findTimelines,
+  hasNoIndex,
+  listMessages,
+  type MessageRow,
+  MessagesQuery,
+  messageCursor,
+  messageId,
+} from './queries.ts'
 import { createMessageSummary, MessageSummary } from './summary.ts'
 import { Message, messageView, Page } from './view.ts'
 
@@ -84,7 +92,7 @@ const readPage = async (
   if (wanted.to && !to)
     throw invalid({ [MessagesQuery.fieldOf(query, 'to')]: ['The to field must be a phone number.'] })
   const { after, limit } = messageCursor.read(query)
-  const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, after[0], limit)
+  const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, { after: after[0], limit })
   return { data: await readViews(tx, staff, rows), next_cursor: next && messageCursor.write([next]) }
 }
 

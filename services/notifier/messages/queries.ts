@@ -1,10 +1,35 @@
 import { spellWaybill } from '@courier/shared/contract/waybills.ts'
+import { goodText } from '@courier/shared/errors/field-errors.ts'
+import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { findSpan } from '@courier/shared/lists/dates.ts'
+import { dateOrTime, listQuery, matching, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { listSpellings } from '../conversations/phone-number.ts'
 import { type MessageStatus, messageStatuses, type Tables, type Tx } from '../database/tables.ts'
-import type { MessageFilter } from './filters.ts'
-import { idsFrom } from './insert.ts'
+import { idsFrom, messageIdPattern } from './insert.ts'
+
+export const messageId = { maxLength: 29, pattern: messageIdPattern }
+
+const filters = {
+  id: matching({ maxLength: 29, pattern: `^$|${messageIdPattern}`, must: 'be the id of a message' }),
+  status: oneOf(messageStatuses, 'The status.'),
+  to: matching({
+    maxLength: 40,
+    pattern: goodText,
+    must: 'be a phone number',
+    description: 'Phone number, in any usual spelling.',
+  }),
+  waybill_number: matching({ maxLength: 50, pattern: goodText, must: 'be a waybill number' }),
+  channel: text('Phone number id.'),
+  template: text('The name of a template.'),
+  created_from: dateOrTime('A date, in UTC, or a time such as 2026-02-19T08:00:00Z; it is included.'),
+  created_to: dateOrTime('The same.'),
+}
+
+export type MessageFilter = Wanted<typeof filters>
+
+export const MessagesQuery = listQuery(cursorFields, filters)
+export const messageCursor = listCursor(new RegExp(messageIdPattern))
 
 const columns = [
   'message_id',
@@ -40,9 +65,7 @@ export const listMessages = async (
   tx: Tx,
   tenant: string,
   wanted: MessageFilter,
-  after: string | undefined,
-  limit: number,
-  lookedAt = maxLookedAt,
+  { after, limit, lookedAt = maxLookedAt }: { after?: string | undefined; limit: number; lookedAt?: number },
 ): Promise<{ rows: MessageRow[]; next: string | null }> => {
   let all = tx.selectFrom('messages').where('tenant_id', '=', tenant).orderBy('message_id', 'desc')
   const first = wanted.created_from && new Date(findSpan(wanted.created_from).first)
@@ -105,8 +128,7 @@ export const findMessage = (tx: Tx, tenant: string, id: string) =>
   tx
     .selectFrom('messages')
     .select(columns)
-    .where('tenant_id', '=', tenant)
-    .where('message_id', '=', id)
+    .where(eb => eb.and({ tenant_id: tenant, message_id: id }))
     .executeTakeFirst()
 
 export type MessageRow = NonNullable<Awaited<ReturnType<typeof findMessage>>>

@@ -10,6 +10,12 @@ const Phone = Type.String({
   description: "Phone number, in any usual spelling; with a waybill_number it may be left out: the customer's.",
 })
 
+const toTexts = (type: string, ...texts: string[]) => ({
+  type,
+  parameters: texts.map(text => ({ type: 'text', text })),
+})
+const fill = (name: string, ...components: object[]) => ({ name, language: { code: 'en_US' }, components })
+
 /** One message as the staff portal requests it (docs/merchants/contract.md#send, with what our service adds). */
 export const MessageBody = Type.Object(
   {
@@ -41,37 +47,15 @@ export const MessageBody = Type.Object(
     examples: [
       {
         waybill_number: 'DM00000001',
-        template: {
-          name: 'order_delivered',
-          language: { code: 'en_US' },
-          components: [
-            {
-              type: 'body',
-              parameters: [
-                { type: 'text', text: '{{customer_name}}' },
-                { type: 'text', text: '{{waybill_number}}' },
-              ],
-            },
-          ],
-        },
+        template: fill('order_delivered', toTexts('body', '{{customer_name}}', '{{waybill_number}}')),
       },
       {
         to: '0770000101',
-        template: {
-          name: 'order_created',
-          language: { code: 'en_US' },
-          components: [
-            { type: 'header', parameters: [{ type: 'text', text: 'DM00000001' }] },
-            {
-              type: 'body',
-              parameters: [
-                { type: 'text', text: 'Nimali' },
-                { type: 'text', text: 'Lanka Shoes' },
-                { type: 'text', text: '4500' },
-              ],
-            },
-          ],
-        },
+        template: fill(
+          'order_created',
+          toTexts('header', 'DM00000001'),
+          toTexts('body', 'Nimali', 'Lanka Shoes', '4500'),
+        ),
       },
     ],
   },

@@ -1,12 +1,9 @@
 import { type Delay, type ErrorClass, type ErrorEntry, findError } from './error-table.ts'
+import type { Refused } from './responses.ts'
 
 /** A failure as the API reports it, in a response or in a webhook (which has no HTTP status: null). */
-export interface Failure {
+export type Failure = Pick<Refused, 'code' | 'subcode' | 'isTransient' | 'retryAfterSeconds'> & {
   readonly status: number | null
-  readonly code: number | null
-  readonly subcode: number | null
-  readonly isTransient: boolean
-  readonly retryAfterSeconds: number | null
 }
 
 export interface Classification {

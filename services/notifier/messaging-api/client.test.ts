@@ -169,8 +169,8 @@ t.test('a registration is the request of docs/merchants/contract.md#register, by
   t.equal(arrived[0]?.body, '{"messaging_product":"whatsapp","pin":"123456","certificate":"CmMKHwjo"}')
   t.equal(arrived.length, bodies.length)
   t.match(got, [
-    { kind: 'registered', servedVersion: null },
-    { kind: 'registered' },
+    { kind: 'received', servedVersion: null },
+    { kind: 'received' },
     { kind: 'no_response' },
     { kind: 'refused', status: 400, code: 133005 },
   ])

@@ -2,15 +2,7 @@ import { type Client, Pool } from 'undici'
 import { collectTemplates, phoneNumberFields, readPhoneNumber, readTokenInfo } from './account-responses.ts'
 import { Exchange, TracedClient } from './exchange.ts'
 import { type Content, isPlain, listTexts } from './message-template.ts'
-import {
-  type Accepted,
-  type Failed,
-  type Received,
-  type Registered,
-  readAcceptance,
-  readResponse,
-  readSuccess,
-} from './responses.ts'
+import { type Accepted, type Failed, type Received, readAcceptance, readResponse, readSuccess } from './responses.ts'
 
 export interface MessagingApiOptions {
   readonly baseUrl: string
@@ -75,14 +67,9 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
       return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
     },
     /** Sends docs/merchants/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
-    register: async (
-      credentials: Credentials,
-      phoneNumberId: string,
-      { pin, certificate }: Registration,
-    ): Promise<Registered | Failed> => {
+    register: (credentials: Credentials, phoneNumberId: string, { pin, certificate }: Registration) => {
       const more = { body: { messaging_product: product, pin, certificate }, carried: [pin, certificate] }
-      const response = await call(credentials, `${pathTo(phoneNumberId)}/register`, readSuccess, more)
-      return response.kind === 'received' ? { kind: 'registered', servedVersion: response.servedVersion } : response
+      return call(credentials, `${pathTo(phoneNumberId)}/register`, readSuccess, more)
     },
     phoneNumber: (credentials: Credentials, phoneNumberId: string) =>
       call(credentials, `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, readPhoneNumber),

@@ -12,11 +12,6 @@ export interface Accepted {
   readonly servedVersion: string | null
 }
 
-export interface Registered {
-  readonly kind: 'registered'
-  readonly servedVersion: string | null
-}
-
 export interface Received<Value> {
   readonly kind: 'received'
   readonly value: Value
@@ -37,19 +32,8 @@ export interface Refused {
   readonly servedVersion: string | null
 }
 
-/** Not a byte was sent, and none will be: the request may be repeated. */
-interface NotWritten {
-  readonly kind: 'not_written'
-  readonly reason: string
-}
-
-/** The request was written and its outcome is unknown. */
-interface NoResponse {
-  readonly kind: 'no_response'
-  readonly reason: string
-}
-
-export type Failed = Refused | NotWritten | NoResponse
+/** `not_written`: not a byte was sent, and none will be. `no_response`: it was written, its outcome is unknown. */
+export type Failed = Refused | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
  * Reads any response: `read` takes the value from a body, or returns undefined when it is missing. A success without

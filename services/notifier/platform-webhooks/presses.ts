@@ -39,8 +39,8 @@ export const recordPresses = async (
     counts[opened.kind]++
     if (opened.kind === 'opened') presses.push({ ...person, ...opened.button, at, inboundId })
   }
-  const [confirmations = [], others = []] = [true, false].map(is =>
-    presses.filter(({ action }) => (action === confirmAddress) === is),
+  const { confirmations = [], others = [] } = Object.groupBy(presses, ({ action }) =>
+    action === confirmAddress ? 'confirmations' : 'others',
   )
   await renewPresses(tx, others)
   const pressed = (await insertPresses(tx, others)) + (await confirmAddresses(tx, confirmations))
@@ -101,8 +101,16 @@ const toMessage = (address: Address, text: string): NewMessage => {
   const { before, after, button } =
     questions[language?.slice(0, 2) ?? 'en'] ?? (questions.en as (typeof questions)['en'])
   const message = {
-    ...{ phoneNumberId, recipient, waybillNumber: waybill, sendAt: null, isHeld: false, holdsUntilOpen: false },
-    ...{ isExempt: false, hours: null, waitsFor: null, source: null },
+    phoneNumberId,
+    recipient,
+    waybillNumber: waybill,
+    sendAt: null,
+    isHeld: false,
+    holdsUntilOpen: false,
+    isExempt: false,
+    hours: null,
+    waitsFor: null,
+    source: null,
     template: {
       text: `${before} ${waybill}\n${text}\n\n${after}`,
       button: { title: button, action: confirmAddress },

@@ -39,31 +39,10 @@ const Challenge = {
   description: 'The challenge.',
   content: { 'text/plain': { schema: Type.String(), example: '1158201444' } },
 }
-const exampleWebhook = {
-  object: 'whatsapp_business_account',
-  entry: [
-    {
-      id: '102290129340398',
-      changes: [
-        {
-          field: 'messages',
-          value: {
-            messaging_product: 'whatsapp',
-            metadata: { display_phone_number: '94112000000', phone_number_id: '106540352242922' },
-            statuses: [
-              {
-                id: 'wamid.HBgLOTQ3NzAwMDAxMDE',
-                status: 'delivered',
-                timestamp: '1771527983',
-                recipient_id: '94770000101',
-              },
-            ],
-          },
-        },
-      ],
-    },
-  ],
-}
+const exampleStatus = { id: 'wamid.HBgLOTQ3NzAwMDAxMDE', status: 'delivered', timestamp: '1771527983' }
+const exampleValue = { metadata: { phone_number_id: '106540352242922' }, statuses: [exampleStatus] }
+const exampleEntry = { id: '102290129340398', changes: [{ field: 'messages', value: exampleValue }] }
+const exampleWebhook = { object: 'whatsapp_business_account', entry: [exampleEntry] }
 
 const Processed = Type.Object({}, { description: 'Committed.' })
 

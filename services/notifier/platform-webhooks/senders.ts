@@ -3,7 +3,7 @@ import { readAddress, refusal } from '@courier/shared/edge/addresses.ts'
 import { Limit, rateLimited } from '@courier/shared/edge/limits.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { readSignature } from './signature.ts'
+import { readSignature } from './verify.ts'
 
 /** The API's own maximum, and the limit for any sender. */
 export const maxBodyBytes = 3 * 1024 * 1024

@@ -1,11 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { AppSecretsOf } from '../channels/secrets.ts'
 import type { Tx } from '../database/tables.ts'
-import { verifySignature } from './signature.ts'
 
 export interface Channel {
   readonly tenant: string
@@ -104,4 +103,28 @@ export const isVerifyToken = async (pool: pg.Pool, token: string): Promise<boole
   const hash = createHash('sha256').update(token).digest()
   const matches = rows.map(row => row.verify_token_hash.length === 32 && timingSafeEqual(row.verify_token_hash, hash))
   return matches.includes(true)
+}
+
+/**
+ * Returns true if `header` is `sha256=` and the HMAC-SHA256 of the body's bytes under one of the app secrets, in
+ * lower-case hex (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
+ */
+export const verifySignature = (
+  rawBytes: Uint8Array,
+  header: string | undefined,
+  secrets: readonly string[],
+): boolean => {
+  const given = readSignature(header)
+  if (!given) return false
+  // An empty key would let anyone sign.
+  const fits = secrets
+    .filter(secret => secret !== '')
+    .map(secret => timingSafeEqual(createHmac('sha256', secret).update(rawBytes).digest(), given))
+  return fits.includes(true)
+}
+
+/** Returns the 32 bytes of a well-formed signature header. */
+export const readSignature = (header: string | undefined): Buffer | undefined => {
+  const hex = /^sha256=([0-9a-f]{64})$/.exec(header ?? '')?.[1]
+  return hex === undefined ? undefined : Buffer.from(hex, 'hex')
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { verifySignature } from './signature.ts'
+import { verifySignature } from './verify.ts'
 
 const sign = (bytes: Uint8Array, secret: string): string =>
   `sha256=${createHmac('sha256', secret).update(bytes).digest('hex')}`

@@ -30,17 +30,15 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   }
 }
 
-const partsOfTemplate = [
-  ...(['language', 'header', 'body', 'named_body', 'buttons'] as const),
-  ...(['header_image', 'header_video', 'header_document', 'header_location'] as const),
-]
+const mediaFields = ['header_image', 'header_video', 'header_document', 'header_location'] as const
+const templateFields = ['template', 'language', 'header', 'body', 'named_body', 'buttons', ...mediaFields] as const
 
 const checkContent = (rule: GivenRule, path: string, add: Add): void => {
   if (rule.text === undefined) {
     if (rule.template === undefined) add(`${path}.template`, 'A rule has a template and its language, or a text.')
     else if (rule.language === undefined) add(`${path}.language`, 'The language field is required.')
   } else
-    for (const field of ['template', ...partsOfTemplate] as const)
+    for (const field of templateFields)
       if (rule[field] !== undefined) add(`${path}.${field}`, 'A rule with a text has no template.')
 }
 

@@ -33,8 +33,7 @@ const markTenant = async (tx: Tx, tenant: string, until: Date): Promise<Restored
   const [left] = await tx
     .selectFrom('messages')
     .select(({ fn }) => fn.countAll<string>().as('scheduled'))
-    .where('tenant_id', '=', tenant)
-    .where('status', '=', 'queued')
+    .where(eb => eb.and({ tenant_id: tenant, status: 'queued' }))
     .execute()
   await audit(tx, tenant, operator(), 'database.restored', tenant)
   const count = (status: MessageStatus): number => statuses.filter(one => one === status).length

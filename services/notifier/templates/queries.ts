@@ -92,9 +92,7 @@ export const holdTemplate = async (
   tx: Tx,
   tenant: string,
   phoneNumberId: string,
-  name: string,
-  language: string,
-  code: number,
+  { name, language, code }: { readonly name: string; readonly language: string; readonly code: number },
 ): Promise<boolean> => {
   const { numUpdatedRows } = await tx
     .updateTable('templates')
@@ -107,8 +105,7 @@ export const holdTemplate = async (
         .where('tenant_id', '=', tenant)
         .where('phone_number_id', '=', phoneNumberId),
     )
-    .where('name', '=', name)
-    .where('language', '=', language)
+    .where(eb => eb.and({ name, language }))
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }

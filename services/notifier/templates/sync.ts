@@ -83,8 +83,7 @@ const replaceCatalogue = async (
   `.execute(tx)
   const { numDeletedRows } = await tx
     .deleteFrom('templates')
-    .where('tenant_id', '=', tenant)
-    .where('waba_id', '=', wabaId)
+    .where(eb => eb.and({ tenant_id: tenant, waba_id: wabaId }))
     .where('synced_at', '<>', sql<Date>`now()`)
     .where(sql<boolean>`status_at <= ${readAt}`)
     .executeTakeFirst()
@@ -100,8 +99,7 @@ const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<vo
   await tx
     .selectFrom('templates')
     .select('name')
-    .where('tenant_id', '=', tenant)
-    .where('waba_id', '=', wabaId)
+    .where(eb => eb.and({ tenant_id: tenant, waba_id: wabaId }))
     .orderBy('name')
     .orderBy('language')
     .forUpdate()

@@ -3,6 +3,7 @@ import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { pino } from 'pino'
 import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
@@ -82,7 +83,8 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
     behaviour: { delay_factor: 0, webhook_url: null, throughput_per_second: options.apiRate ?? 0 },
   })
   const baseUrl = await simulator.listen({ host: '127.0.0.1', port: 0 })
-  const { api, tokens, send, createQueue } = buildQueue(pool, keyring, baseUrl, options)
+  const built = buildQueue(pool, keyring, baseUrl, options)
+  const { api } = built
   await api.register({ accessToken: 'demo-access-token' }, phoneNumberId, {
     pin: '123456',
     certificate: 'demo-certificate',
@@ -91,7 +93,7 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
   await inTenant(pool, 'demo', (tx: Tx) =>
     storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'access_token' }, 'demo-access-token'),
   )
-  const queue = createQueue()
+  const queue = built.createQueue()
   if (options.isRunning !== false) queue.start()
   t.teardown(async () => {
     await queue.stop()
@@ -111,23 +113,9 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
   }
   const rows = async (text: string, values: unknown[] = []) =>
     inAllTenants(pool, async (tx: Tx) => (await tx.client.query(text, values)).rows)
-  return {
-    url,
-    ownerUrl,
-    baseUrl,
-    keys,
-    pool,
-    queue,
-    send,
-    createQueue,
-    control,
-    simulator,
-    api,
-    keyring,
-    tokens,
-    accept,
-    rows,
-  }
+  const { send, createQueue, tokens } = built
+  const stack = { url, ownerUrl, baseUrl, keys, pool, queue, send, createQueue }
+  return { ...stack, control, simulator, api, keyring, tokens, accept, rows }
 }
 
 /** Builds a queue over real HTTP, wired as in main.ts. */
@@ -142,37 +130,16 @@ export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, opt
   return { api, tokens, send, createQueue }
 }
 
-export const addTenant = (
-  pool: Parameters<typeof inTenant>[0],
-  tenant: string,
-  number: string,
-  options: FixtureOptions,
-) =>
+export const addTenant = (pool: pg.Pool, tenant: string, number: string, options: FixtureOptions) =>
   inTenant(pool, tenant, async (tx: Tx) => {
-    await tx
-      .insertInto('tenants')
-      .values({
-        tenant_id: tenant,
-        country: 'LK',
-        stop_words: ['STOP'],
-        start_words: ['START'],
-        resends_unknown: options.resendsUnknown ?? false,
-      })
-      .execute()
-    await tx
-      .insertInto('channels')
-      .values({
-        tenant_id: tenant,
-        phone_number_id: number,
-        name: 'Demo Couriers',
-        plan: options.plan ?? 'paid',
-        is_default: true,
-        waba_id: options.wabaId ?? null,
-        verify_token_hash: Buffer.alloc(32),
-        proven_at: new Date(),
-        rate: options.rate ?? 10_000,
-      })
-      .execute()
+    const { resendsUnknown = false, plan = 'paid', wabaId = null, rate = 10_000 } = options
+    await sql`insert into tenants (tenant_id, country, stop_words, start_words, resends_unknown)
+      values (${tenant}, 'LK', '{STOP}', '{START}', ${resendsUnknown})`.execute(tx)
+    await sql`insert into channels (tenant_id, phone_number_id, name, plan, is_default, waba_id, verify_token_hash,
+        proven_at, rate)
+      values (${tenant}, ${number}, 'Demo Couriers', ${plan}, true, ${wabaId}, ${Buffer.alloc(32)}, now(), ${rate})`.execute(
+      tx,
+    )
   })
 
 /** Waits until `isSo`, at most `seconds`. */

@@ -16,7 +16,11 @@ const { time_zone: _, ...withoutTimeZone } = exampleSnapshot
 /** Builds an order as orders returns it. Tests set the time zone of their tenant themselves. */
 export const orderFacts = (more: Partial<OrderSnapshot> = {}): OrderSnapshot => ({
   ...withoutTimeZone,
-  ...{ order_no: null, weight: 1.5, description: null, status_key: 'key_1', status_name: 'DRAFT' },
+  order_no: null,
+  weight: 1.5,
+  description: null,
+  status_key: 'key_1',
+  status_name: 'DRAFT',
   ...more,
 })
 
@@ -54,10 +58,11 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
     statusOf: (_actions: readonly CustomerAction[]) => 200,
   }
   const server = createServer(async (request, response) => {
+    const send = (status: number, body: object) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (request.url === '/internal/staff-tokens') {
       const { tokens } = (await json(request)) as StaffTokens
-      response.writeHead(200, { 'content-type': 'application/json' })
-      return response.end(JSON.stringify({ now: new Date().toISOString(), data: tokens.map(() => null) }))
+      return send(200, { now: new Date().toISOString(), data: tokens.map(() => null) })
     }
     if (request.method === 'POST') {
       const { actions } = (await json(request)) as CustomerActions
@@ -69,8 +74,7 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
         detail: decide.outcomeOf(action) === 'refused' ? 'Not any more.' : null,
         order: known.get(action.waybill_number) ?? null,
       }))
-      response.writeHead(state.isBroken ? 500 : decide.statusOf(actions), { 'content-type': 'application/json' })
-      return response.end(JSON.stringify({ data }))
+      return send(state.isBroken ? 500 : decide.statusOf(actions), { data })
     }
     const [, , , tenant, waybill] = (request.url ?? '').split('/').map(decodeURIComponent)
     const isAllowed = request.headers.authorization === `Bearer ${serviceToken}` && tenant === 'demo'
@@ -80,10 +84,7 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
     state.atOnce--
     const order = spellWaybill(waybill ?? '').flatMap(spelling => known.get(spelling) ?? [])[0]
     const status = state.isBroken ? 500 : !isAllowed ? 401 : order ? 200 : 404
-    response.writeHead(status, { 'content-type': 'application/json' })
-    response.end(
-      JSON.stringify(status === 200 ? { data: { edits: [], ...order, timeline: tracking } } : { message: 'No.' }),
-    )
+    send(status, status === 200 ? { data: { edits: [], ...order, timeline: tracking } } : { message: 'No.' })
   }).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -57,18 +57,10 @@ export const build = async (
     body?: unknown,
     headers: Record<string, string> = {},
   ) => {
+    const known = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', ...headers }
     const payload = typeof body === 'string' ? body : JSON.stringify(body ?? {})
-    const response = await app.inject({
-      method,
-      url,
-      headers: {
-        authorization: `Bearer ${token}`,
-        'x-tenant': 'demo',
-        ...(method !== 'GET' && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(method !== 'GET' && { payload }),
-    })
+    const written = { payload, headers: { 'content-type': 'application/json', ...known } }
+    const response = await app.inject({ method, url, headers: known, ...(method !== 'GET' && written) })
     return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
   return { ...fixture, app, ...workers, call, token }

@@ -99,13 +99,8 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
       return waiting + under_way + to_retry === 0
     })
   const counted = async (name: string): Promise<number> => {
-    const { payload } = await app.inject({ url: '/metrics' })
-    return Number(
-      payload
-        .split('\n')
-        .find(line => line.startsWith(`${name} `))
-        ?.split(' ')[1] ?? 0,
-    )
+    const lines = (await app.inject({ url: '/metrics' })).payload.split('\n')
+    return Number(lines.find(line => line.startsWith(`${name} `))?.split(' ')[1] ?? 0)
   }
   return { ...built, url, log, deliver, offer, texts, question, giveAddress, stored, settled, texted, heard, counted }
 }
