@@ -24,10 +24,7 @@ export interface ChannelAccount {
 }
 
 /** Returns the numbers in the tenants' notifier files. Throws an Error that names the file and its error. */
-export const readAccounts = async (
-  paths: readonly string[],
-  environment: Record<string, string | undefined>,
-): Promise<ChannelAccount[]> => {
+export const readAccounts = async (paths: readonly string[], environment: Record<string, string | undefined>) => {
   const accounts = await Promise.all(paths.map(path => readAccountFile(path, environment)))
   return accounts.flat()
 }

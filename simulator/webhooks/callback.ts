@@ -104,12 +104,7 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
 }
 
 /** Returns the status of the callback's response, or why there was none. */
-const post = async (
-  url: string,
-  number: PhoneNumber,
-  updates: Update[],
-  signal: AbortSignal,
-): Promise<number | string> => {
+const post = async (url: string, number: PhoneNumber, updates: Update[], signal: AbortSignal) => {
   try {
     const body = serialize(envelope(number, updates))
     const signature = `sha256=${createHmac('sha256', number.app_secret).update(body).digest('hex')}`

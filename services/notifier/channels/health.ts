@@ -51,13 +51,7 @@ const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]
   if (quality_rating === 'RED') warnings.push('The quality of the number is RED: send less, and only what is wanted.')
 }
 
-const judgeToken = (
-  token: TokenInfo,
-  wabaId: string | null,
-  now: Date,
-  problems: string[],
-  warnings: string[],
-): void => {
+const judgeToken = (token: TokenInfo, wabaId: string | null, now: Date, problems: string[], warnings: string[]) => {
   const { is_valid: isValid, expires_at: end, accounts } = token
   if (!isValid) problems.push('The access token is expired, invalid or revoked: store a new one.')
   if (end && end <= now.toISOString()) problems.push(`The access token expired at ${end}.`)

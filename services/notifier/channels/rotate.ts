@@ -12,11 +12,7 @@ interface Unopened extends Pick<SecretRow, 'phone_number_id' | 'kind' | 'slot'> 
 }
 
 /** Seals every secret of an older key with the newest, one transaction per tenant: a later run continues it. */
-export const rotateKeys = async (
-  pool: pg.Pool,
-  keyring: Keyring,
-  by: Actor = operator(),
-): Promise<{ rotated: number; unopened: Unopened[] }> => {
+export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
   const result = { rotated: 0, unopened: [] as Unopened[] }
   for (const tenant of await findTenantIds(pool)) {
     const { rotated, unopened } = await inTenant(pool, tenant, (tx: Tx) => rotateTenant(tx, keyring, tenant, by))

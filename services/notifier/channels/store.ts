@@ -46,12 +46,7 @@ export const putChannel = async (
  * Creates unproven channels, or changes existing ones; returns the changes. Hold `lockTenant`. Messages are locked
  * before numbers, and all of the tenant's numbers in their order: docs/contributors/decisions.md#order-of-locks.
  */
-export const storeChannels = async (
-  tx: Tx,
-  keyring: Keyring,
-  tenant: string,
-  wanted: readonly ChannelChange[],
-): Promise<Change[]> => {
+export const storeChannels = async (tx: Tx, keyring: Keyring, tenant: string, wanted: readonly ChannelChange[]) => {
   const paid = wanted.filter(({ plan }) => plan === 'paid').map(({ phone_number_id }) => phone_number_id)
   if (paid.length > 0) await releaseAllHeld(tx, tenant, paid)
   await sql`select from channels where tenant_id = ${tenant} order by phone_number_id for no key update`.execute(tx)

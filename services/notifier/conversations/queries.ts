@@ -110,10 +110,7 @@ export const lockConversations = async (
   return byRecipient(rows, recipients)
 }
 
-const byRecipient = (
-  rows: readonly (Conversation & { recipient: string })[],
-  recipients: readonly string[],
-): Map<string, Conversation> => {
+const byRecipient = (rows: readonly (Conversation & { recipient: string })[], recipients: readonly string[]) => {
   const known = new Map(rows.map(({ recipient, ...conversation }) => [recipient, conversation]))
   const given = recipients.map(recipient => [recipient, known.get(identifyPerson(recipient))] as const)
   return new Map(given.flatMap(([recipient, conversation]) => (conversation ? [[recipient, conversation]] : [])))
@@ -155,10 +152,7 @@ export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChan
     .execute()
 
 /** Chooses the named channel; without a name the default one, or the only one. */
-export const chooseChannel = (
-  wanted: string | null | undefined,
-  channels: readonly SendingChannel[],
-): SendingChannel | undefined =>
+export const chooseChannel = (wanted: string | null | undefined, channels: readonly SendingChannel[]) =>
   wanted
     ? channels.find(({ phoneNumberId }) => phoneNumberId === wanted)
     : (channels.find(({ isDefault }) => isDefault) ?? (channels.length === 1 ? channels[0] : undefined))

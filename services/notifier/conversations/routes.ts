@@ -3,7 +3,7 @@ import { invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findPerson } from './find-person.ts'
@@ -71,10 +71,7 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   record('opt-in', 'optIn', 'Record that a person opted in again', 'start')
 }
 
-const readConversation = async (
-  tx: Tx,
-  { tenant, phoneNumberId, recipient }: Person,
-): Promise<Static<typeof Conversation>> => {
+const readConversation = async (tx: Tx, { tenant, phoneNumberId, recipient }: Person) => {
   const { now } = await findSettings(tx, tenant)
   const known = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
   return conversationView(known, await findOptOuts(tx, tenant, phoneNumberId, recipient), now)

@@ -49,11 +49,7 @@ export const costRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   )
 }
 
-const readCosts = async (
-  tx: Tx,
-  tenant: string,
-  { group = 'day', ...query }: Static<typeof CostsQuery>,
-): Promise<Static<typeof Costs>> => {
+const readCosts = async (tx: Tx, tenant: string, { group = 'day', ...query }: Static<typeof CostsQuery>) => {
   const { currency, timeZone } = await findTariffs(tx, tenant)
   const period = readPeriod(query, await findToday(tx, timeZone), timeZone)
   const report = await reportCosts(tx, tenant, period, group)

@@ -4,12 +4,7 @@ import type { EventError, Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
 
 /** Stores the time zone that orders sends with each event, if Node and Postgres know it. */
-export const learnTimeZone = async (
-  tx: Tx,
-  tenant: string,
-  known: string | null,
-  events: readonly OrderEvent[],
-): Promise<string> => {
+export const learnTimeZone = async (tx: Tx, tenant: string, known: string | null, events: readonly OrderEvent[]) => {
   const stated = events.at(-1)?.order.time_zone
   if (stated === undefined || stated === known || !isTimeZone(stated)) return known ?? 'UTC'
   const { rows } = await sql`
@@ -60,11 +55,7 @@ export const insertEvents = async (tx: Tx, tenant: string, events: readonly Orde
   return new Set(rows.map(row => row.event_id))
 }
 
-export const storeEventErrors = async (
-  tx: Tx,
-  tenant: string,
-  errors: ReadonlyMap<string, readonly EventError[]>,
-): Promise<void> => {
+export const storeEventErrors = async (tx: Tx, tenant: string, errors: ReadonlyMap<string, readonly EventError[]>) => {
   if (errors.size === 0) return
   const texts = [...errors.values()].map(list => JSON.stringify(list))
   await sql`

@@ -100,12 +100,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
   )
 }
 
-const readKnownEvents = async (
-  pool: pg.Pool,
-  tenant: string,
-  since: Date,
-  after?: string,
-): Promise<KnownEvents | undefined> => {
+const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after?: string) => {
   if (after !== undefined && isBadText(after)) throw invalid({ after: [badText('after')] })
   const known = isTenantId.test(tenant)
     ? await inTenant(pool, tenant, async (tx: Tx) => ({

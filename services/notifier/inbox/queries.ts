@@ -55,12 +55,7 @@ const isBefore = (place: string | undefined) => {
 const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
   and m.recipient = ${identifyPerson(recipient)} and m.phone_number_id = ${phoneNumberId}`
 
-export const findInbound = async (
-  tx: Tx,
-  person: Person,
-  before: string | undefined,
-  limit: number,
-): Promise<InboundRow[]> => {
+export const findInbound = async (tx: Tx, person: Person, before: string | undefined, limit: number) => {
   const { rows } = await sql<InboundRow>`
     select ${columns} from inbound_messages m
     where ${isWrittenBy(person)} and ${isBefore(before)}
@@ -140,12 +135,7 @@ export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<nu
 }
 
 /** Finds the number of these to which a person wrote last; else the one that `findNumber` chooses. */
-export const findWrittenNumber = async (
-  tx: Tx,
-  tenant: string,
-  wanted: string | undefined,
-  recipient: string,
-): Promise<string | undefined> => {
+export const findWrittenNumber = async (tx: Tx, tenant: string, wanted: string | undefined, recipient: string) => {
   if (wanted !== undefined) return findNumber(tx, tenant, wanted)
   const { rows } = await sql<{ number: string }>`
     select phone_number_id as number from conversations join channels using (tenant_id, phone_number_id)

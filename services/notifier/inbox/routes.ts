@@ -138,11 +138,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
 const findWriter = (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> =>
   findPerson(tx, tenant, phone, channel, findWrittenNumber)
 
-const readThread = async (
-  tx: Tx,
-  person: Person,
-  { after, limit }: ReturnType<typeof view.threadCursor.read>,
-): Promise<Static<typeof view.Thread>> => {
+const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<typeof view.threadCursor.read>) => {
   const { tenant, phoneNumberId, recipient } = person
   let [lastSent, lastWritten] = after.map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)

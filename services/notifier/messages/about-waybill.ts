@@ -102,10 +102,7 @@ const checkBodies = ({ messages, errors, pathOf }: Batch<MessageBody>, product: 
 
 const unknownWaybill = 'The requested waybill does not exist in the system.'
 
-const fillBodies = (
-  { messages, errors, pathOf }: Batch<MessageBody>,
-  found: ReadonlyMap<string, OrderSnapshot>,
-): (MessageRequest | undefined)[] =>
+const fillBodies = ({ messages, errors, pathOf }: Batch<MessageBody>, found: ReadonlyMap<string, OrderSnapshot>) =>
   messages.map((body, index) => {
     if (!body) return undefined
     const order = found.get(body.waybill_number ?? '')

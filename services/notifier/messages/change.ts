@@ -21,13 +21,7 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
     action: 'message.cancelled',
   })
 
-export const resendMessage = (
-  tx: Tx,
-  tenant: string,
-  id: string,
-  by?: Actor,
-  content?: Content,
-): Promise<MessageStatus | undefined> => {
+export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor, content?: Content) => {
   const template = sql`coalesce(${content ? JSON.stringify(content) : null}::jsonb, template)`
   return move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],

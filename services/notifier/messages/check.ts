@@ -135,11 +135,7 @@ const checkValue = (parameter: Parameter, path: string, errors: FieldErrors): vo
       errors[`${path}.${other}`] = [`A parameter of type ${type} has no ${other}.`]
 }
 
-const optOutSentence = (
-  { optedOutAt, marketingOutAt }: Conversation,
-  isExempt: boolean,
-  isMarketing: boolean,
-): string | undefined => {
+const optOutSentence = ({ optedOutAt, marketingOutAt }: Conversation, isExempt: boolean, isMarketing: boolean) => {
   if (optedOutAt && !isExempt) return `This person asked for no more messages on ${optedOutAt.toISOString()}.`
   if (!marketingOutAt || !isMarketing) return undefined
   return `This person asked for no marketing messages on ${marketingOutAt.toISOString()}.`

@@ -104,11 +104,7 @@ const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
   order by array_position(${spellings}::text[], waybill_number) limit 1)`
 
 /** Lists the messages of a recipient, whose index omits the queue. */
-const ofAll = async (
-  tx: Tx,
-  query: SelectQueryBuilder<Tables, 'messages', MessageRow>,
-  limit: number,
-): Promise<MessageRow[]> => {
+const ofAll = async (tx: Tx, query: SelectQueryBuilder<Tables, 'messages', MessageRow>, limit: number) => {
   const parts = [outOfQueue, ...inQueue.map(status => [status])].map(statuses => query.where('status', 'in', statuses))
   const page = sql<MessageRow>`${sql.join(parts, sql` union all `)} order by message_id desc limit ${limit}`
   return (await page.execute(tx)).rows

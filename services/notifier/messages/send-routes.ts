@@ -136,10 +136,7 @@ const whyNotResent = (status: MessageStatus): string => {
 }
 
 /** Returns the messages of an accepted request. Throws the response to any other. */
-export const readAccepted = (
-  acceptance: Acceptance | { kind: 'orders_away' },
-  reply: FastifyReply,
-): AcceptedMessage[] => {
+export const readAccepted = (acceptance: Acceptance | { kind: 'orders_away' }, reply: FastifyReply) => {
   if (acceptance.kind === 'running' || acceptance.kind === 'other_body') throw keyRefused(acceptance.kind, 'message')
   if (acceptance.kind !== 'accepted') throw refusal(acceptance)
   markReplayed(reply, acceptance.replayed)

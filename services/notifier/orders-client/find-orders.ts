@@ -4,11 +4,7 @@ const atOnce = 8
 const deadlineMilliseconds = 15_000
 
 /** Finds the orders of these waybills, requesting each once; undefined if orders is unavailable or too slow. */
-export const findOrders = async (
-  orders: OrdersClient,
-  tenant: string,
-  waybills: readonly string[],
-): Promise<Map<string, KnownOrder> | undefined> => {
+export const findOrders = async (orders: OrdersClient, tenant: string, waybills: readonly string[]) => {
   const end = performance.now() + deadlineMilliseconds
   const found = new Map<string, KnownOrder>()
   const left = [...new Set(waybills)]

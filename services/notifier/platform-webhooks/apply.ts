@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { isOpen } from '../conversations/conversation.ts'
 import { keywordIn } from '../conversations/keywords.ts'
-import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
+import { findKeywords, type Inbound, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'
 import type { Tx } from '../database/tables.ts'
 import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
@@ -75,11 +75,7 @@ const applyGroup = async (
   return results
 }
 
-const applyTogether = async (
-  pool: pg.Pool,
-  webhooks: readonly SignedWebhook[],
-  options: ApplyOptions,
-): Promise<Applied> => {
+const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: ApplyOptions) => {
   const facts = sortFacts(webhooks)
   const action = (tx: Tx): Promise<Applied> => apply(tx, facts, options)
   for (let attempt = 1; ; attempt++) {
@@ -142,11 +138,7 @@ const toReadable = ({ keyword, text, label, ...said }: Said): InboundMessage => 
 })
 
 /** Stores inbound messages, opt-outs and opt-ins. Returns who may be written to, and Postgres' time. */
-const openConversations = async (
-  tx: Tx,
-  said: readonly Said[],
-  { preferences }: SignedFacts,
-): Promise<{ writers: Person[]; now: Date | undefined }> => {
+const openConversations = async (tx: Tx, said: readonly Said[], { preferences }: SignedFacts) => {
   const messages = said.map(({ keyword, ...fact }): Inbound => {
     const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
     const wish = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }

@@ -44,11 +44,7 @@ const findRank = ({ status }: Report): number => reportedStatuses.indexOf(status
  * Returns the reports that move a message on from `from`, one after the other. `known` holds the reports that its
  * timeline already has (`updateKey`): a repetition changes nothing, even when the message was sent again since.
  */
-export const settle = (
-  from: MessageStatus,
-  reports: readonly Report[],
-  known: ReadonlySet<string> = new Set(),
-): Report[] => {
+export const settle = (from: MessageStatus, reports: readonly Report[], known: ReadonlySet<string> = new Set()) => {
   const steps: Report[] = []
   const sorted = reports
     .filter(({ status, at }) => !known.has(updateKey(status, at)))

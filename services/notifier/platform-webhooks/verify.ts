@@ -109,11 +109,7 @@ export const isVerifyToken = async (pool: pg.Pool, token: string): Promise<boole
  * Returns true if `header` is `sha256=` and the HMAC-SHA256 of the body's bytes under one of the app secrets, in
  * lower-case hex (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
  */
-export const verifySignature = (
-  rawBytes: Uint8Array,
-  header: string | undefined,
-  secrets: readonly string[],
-): boolean => {
+export const verifySignature = (rawBytes: Uint8Array, header: string | undefined, secrets: readonly string[]) => {
   const given = readSignature(header)
   if (!given) return false
   // An empty key would let anyone sign.

@@ -14,7 +14,7 @@ import { MessageBodies, MessageBody } from '../messages/schema.ts'
 import { refusal } from '../messages/send-routes.ts'
 import { maxMessageBytes } from '../messaging-api/message-template.ts'
 import { runPreflight } from './check.ts'
-import { type Preflight, Preflights } from './view.ts'
+import { Preflights } from './view.ts'
 
 interface PreflightOptions extends WaybillDependencies {
   maxMessages?: number | undefined
@@ -46,11 +46,7 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = asyn
 }
 
 /** Predicts what a send would do with each message; refuses a batch that a send would refuse as malformed. */
-const preflight = async (
-  dependencies: WaybillDependencies,
-  tenant: string,
-  given: Batch<MessageBody>,
-): Promise<Preflight[]> => {
+const preflight = async (dependencies: WaybillDependencies, tenant: string, given: Batch<MessageBody>) => {
   const isMalformed = given.errors.count > 0
   const batch = isMalformed ? given : { ...given, errors: new ErrorList(maxCounted) }
   const { errors, pathOf } = batch

@@ -47,12 +47,7 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
 }
 
 /** Warns of legal settings in rules that prevent their messages from being sent, by the templates of the last sync. */
-const warnOfRules = async (
-  tx: Tx,
-  tenant: string,
-  rules: readonly Rule[],
-  channels: readonly SendingChannel[],
-): Promise<string[]> => {
+const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], channels: readonly SendingChannel[]) => {
   const warnings: string[] = []
   for (const [index, rule] of rules.entries()) {
     const path = `rules.${index}`

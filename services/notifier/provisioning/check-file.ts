@@ -84,12 +84,7 @@ const secretSchemas = { access_token: Secret, app_secret: Secret, verify_token: 
 const compiled = new Map(Object.values(secretSchemas).map(schema => [schema, TypeCompiler.Compile(schema)]))
 
 /** Returns the channel with its secrets in the clear; omitted fields get their defaults. */
-const readSecrets = (
-  channel: NotifierFile['channels'][number],
-  path: string,
-  environment: Environment,
-  add: Add,
-): ChannelChange => {
+const readSecrets = (channel: NotifierFile['channels'][number], path: string, environment: Environment, add: Add) => {
   const { access_token, app_secret, verify_token, pin, ...others } = channel
   const secrets: Record<string, string> = {}
   for (const [field, given] of Object.entries({ access_token, app_secret, verify_token, pin })) {

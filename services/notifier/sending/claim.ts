@@ -145,11 +145,7 @@ const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly nu
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-const addConversations = async (
-  tx: Tx,
-  channels: readonly Channel[],
-  messages: readonly DueMessage[],
-): Promise<Map<DueMessage, ClaimedMessage>> => {
+const addConversations = async (tx: Tx, channels: readonly Channel[], messages: readonly DueMessage[]) => {
   const ofNumber = Map.groupBy(messages, message => message.phoneNumberId)
   const known = channels.map(async ({ tenant, phoneNumberId, plan, now: claimedAt }) => {
     const due = ofNumber.get(phoneNumberId) ?? []

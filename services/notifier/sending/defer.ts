@@ -68,11 +68,7 @@ const recipientSeconds = 0.25
  * Limits the rate of recipients: returns one message for each recipient to whom no message is being sent or was sent
  * lately; postpones the others, which does not count as an attempt. `markSending` ensures it.
  */
-export const limitRecipientRate = async (
-  tx: Tx,
-  due: readonly DueMessage[],
-  recipientPauseSeconds: number,
-): Promise<DueMessage[]> => {
+export const limitRecipientRate = async (tx: Tx, due: readonly DueMessage[], recipientPauseSeconds: number) => {
   if (due.length === 0) return []
   const groups = Map.groupBy(due, toKey)
   const waits = await findWaits(tx, due)

@@ -26,11 +26,7 @@ export interface SendOutcome {
  * acceptance or a failure settles the message, and an unsent message is queued again, unless a later message about its
  * parcel has left (docs/contributors/decisions.md#messages).
  */
-export const storeOutcomes = (
-  pool: pg.Pool,
-  outcomes: readonly SendOutcome[],
-  recipientPauseSeconds: number,
-): Promise<void> =>
+export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], recipientPauseSeconds: number) =>
   inAllTenants(pool, async (tx: Tx) => {
     const isApart = recipientPauseSeconds > 0
     const messages = outcomes.map(({ message }) => message)

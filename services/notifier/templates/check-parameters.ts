@@ -93,24 +93,14 @@ const checkMedia = (kind: HeaderKind, { path, parameters, title }: Part, add: Ad
     add(`${path}.0.${kind}.link`, `The ${kind} link must end in ${extensions.join(' or ')}.`)
 }
 
-const checkCount = (
-  { path, parameters, title }: Part,
-  variables: readonly string[],
-  template: string,
-  add: Add,
-): void => {
+const checkCount = ({ path, parameters, title }: Part, variables: readonly string[], template: string, add: Add) => {
   if (parameters.length !== variables.length)
     add(path, `${title} ${takes(variables.length)}, ${wereGiven(parameters.length)}.`)
   const named = parameters.findIndex(({ parameter_name }) => parameter_name !== undefined)
   if (named >= 0) add(`${path}.${named}.parameter_name`, `The parameters of ${template} have no names, only an order.`)
 }
 
-const checkNames = (
-  { path, parameters, title }: Part,
-  variables: readonly string[],
-  template: string,
-  add: Add,
-): void => {
+const checkNames = ({ path, parameters, title }: Part, variables: readonly string[], template: string, add: Add) => {
   const names = parameters.map(({ parameter_name }) => parameter_name)
   for (const [index, name] of names.entries()) {
     const at = `${path}.${index}.parameter_name`

@@ -4,12 +4,7 @@ import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
 
 /** Finds the templates of these names, in every language; undefined when the account's catalogue was never synced. */
-export const findTemplates = async (
-  tx: Tx,
-  tenant: string,
-  wabaId: string,
-  names: readonly string[],
-): Promise<CatalogueTemplate[] | undefined> => {
+export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, names: readonly string[]) => {
   const ofAccount = tx.selectFrom('templates').where('tenant_id', '=', tenant).where('waba_id', '=', wabaId)
   const [rows, any] = await Promise.all([
     ofAccount.selectAll().where('name', '=', sql<string>`any(${names}::text[])`).execute(),

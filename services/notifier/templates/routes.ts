@@ -117,11 +117,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async
   )
 }
 
-const findPage = async (
-  pool: pg.Pool,
-  tenant: string,
-  query: Static<typeof TemplatesQuery.schema>,
-): Promise<Static<typeof Templates>> => {
+const findPage = async (pool: pg.Pool, tenant: string, query: Static<typeof TemplatesQuery.schema>) => {
   const wanted = TemplatesQuery.read(query)
   const filter = {
     ...wanted,

@@ -3,7 +3,7 @@ import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, type TProperties, Type } from '@sinclair/typebox'
+import { type TProperties, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { normalisePhone } from '../conversations/phone-number.ts'
@@ -116,11 +116,7 @@ export const timelineRoutes: FastifyPluginAsyncTypebox<TimelineOptions> = async 
   )
 }
 
-const readTimeline = async (
-  { pool, orders }: TimelineOptions,
-  staff: Staff,
-  waybill: string,
-): Promise<Static<typeof Timeline>> => {
+const readTimeline = async ({ pool, orders }: TimelineOptions, staff: Staff, waybill: string) => {
   const { tenant } = staff
   const found = await orders.find(tenant, waybill)
   if (found.kind === 'unknown') throw notFound('waybill')
