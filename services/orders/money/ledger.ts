@@ -33,11 +33,15 @@ const lateralSql = (pairs: readonly (readonly string[])[]): string => `
 
 /**
  * The transfers that lines of a move stand for, summed for each journal and pair of accounts: `journal_id`, `debit`, `credit`,
- * `amount`, `booked_on`. `lines` is a `with` query.
+ * `amount`, `booked_on`. `lines` is a `with` query. Many lines have one merchant and one collector: those are summed first.
  */
 export const transfersOfMovesSql = (lines: string): string => `
     select journal_id, debit, credit, sum(amount) as amount, booked_on
-    from ${lines} line ${lateralSql(movePairs)}
+    from (
+      select journal_id, booked_on, merchant_id, cash_account, sum(cod) as cod, sum(delivery) as delivery, sum(cod_fee) as cod_fee,
+        sum(return_fee) as return_fee, sum(tax) as tax, sum(withholding) as withholding
+      from ${lines} group by 1, 2, 3, 4
+    ) line ${lateralSql(movePairs)}
     where amount > 0 group by 1, 2, 3, 5`
 
 /**
