@@ -56,7 +56,7 @@ for (const [what, more] of [
   ['never ends', head.slice(0, 40)],
   ['has a body that never ends', `${head}{"a"`],
 ] as const)
-  t.test(`what follows a request and ${what} does not take its response`, async t => {
+  t.test(`a second request that ${what} does not take the response of the first`, async t => {
     const { socket, received, handled } = await start(t, 1_200)
     socket.write(`${head}{"a": 1}${more}`)
     const all = await received

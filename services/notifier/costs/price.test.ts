@@ -65,7 +65,7 @@ t.test('a country’s own tariff precedes that of any country, however old', asy
   t.equal(chosen('LK', '2027-01-01'), '0.0200')
 })
 
-t.test('of two tariffs of one day the later in the list counts', async t => {
+t.test('the later of two tariffs of one day counts', async t => {
   const two = [tariff('utility', '*', '2026-01-01', '1'), tariff('utility', '*', '2026-01-01', '2')]
   t.equal(chooseTariff(two, 'utility', 'LK', '2026-01-01')?.price, '2')
 })

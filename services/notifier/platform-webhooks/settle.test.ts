@@ -47,7 +47,7 @@ t.test('reports in any order give the most complete timeline', async t => {
   t.strictSame(settle('read', [report('sent'), report('failed')]), [])
 })
 
-t.test('of reports with the same status the earliest counts, as received', async t => {
+t.test('the earliest report of a status counts, as received', async t => {
   const early = report('sent', 1, { providerMessageId: 'early' })
   t.strictSame(settle('accepted', [report('sent', 2), early]), [early])
   t.strictSame(settle('accepted', [early, report('sent', 2)]), [early])

@@ -95,7 +95,7 @@ t.test('a template event keeps the catalogue fresh; the newest counts, and appro
   t.match(await catalogue(), [{ status: 'PENDING' }, {}, { status: 'PENDING' }])
 })
 
-t.test('of events in one webhook the newest of each template counts; unknown templates are harmless', async t => {
+t.test('the newest event of each template in a webhook counts; unknown templates are harmless', async t => {
   const { call, rows } = await createFixture(t)
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
     values ('demo', 'waba-demo', 'hello', 'en', 'PENDING', 'POSITIONAL', '[]')`)

@@ -109,7 +109,7 @@ t.test('both secrets of a rotation sign, and the signature covers the bytes, not
   t.equal((await messageOf('m')).status, 'delivered')
 })
 
-t.test('of a webhook about several numbers only facts signed by their own secret count', async t => {
+t.test('a webhook about several numbers counts only facts signed by their own secret', async t => {
   const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([
     { id: 'own', status: 'accepted', providerMessageId: 'wamid.own' },

@@ -186,7 +186,7 @@ t.test('after thirty days changes are gone, and an older cursor is told so', asy
   t.strictSame((await read()).body.data.map(short), ['DM70000003 order.created key_1 merchant'])
 })
 
-t.test('what is no cursor, limit or wait is refused', async t => {
+t.test('refuses a malformed cursor, limit or wait', async t => {
   for (const [query, field] of [
     [{ cursor: 'DM1' }, 'cursor'],
     [{ limit: 501 }, 'limit'],

@@ -84,7 +84,7 @@ t.test('cash', async t => {
     },
   )
 
-  t.test('what was counted too much or too little is written off', async t => {
+  t.test('cash counted too much or too little can be written off', async t => {
     await deliver(['DM91000021'], 'Kasun')
     const { data } = (await post('handover', { collected_by: 'Kasun', declared: 1050, counted: 1050 })).body
     t.equal(
@@ -100,7 +100,7 @@ t.test('cash', async t => {
     t.strictSame(found, [{ debit: 'office', credit: 'differences', amount: 50 }])
   })
 
-  t.test('of 20 handovers of one person at once one clears; a part is named by its waybills', async t => {
+  t.test('one of 20 concurrent handovers of a person clears; a part is named by its waybills', async t => {
     await deliver(['DM91000031', 'DM91000032', 'DM91000033'], 'Amal')
     const part = { collected_by: 'Amal', declared: 1000, counted: 1000, waybill_numbers: ['DM91000031'] }
     t.match((await post('handover', part)).body.data, { state: 'cleared', expected: 1000, debt: 0 })
@@ -117,7 +117,7 @@ t.test('cash', async t => {
     t.strictSame(await rows(`select parcels from cash_deposits where bank_reference = 'BOC 4'`), [{ parcels: 3 }])
   })
 
-  t.test('what was paid by card waits in clearing for a deposit that names it', async t => {
+  t.test('a card payment waits in clearing for a deposit that names it', async t => {
     await deliver(['DM91000041'], 'Amal', { DM91000041: { method: 'card' } })
     t.match((await cash()).clearing, { parcels: 1, amount: 1000 })
     t.equal(await personOf('Amal'), undefined)
@@ -129,7 +129,7 @@ t.test('cash', async t => {
     })
   })
 
-  t.test('what was counted too much is owed to the person, whose next handover is less by it', async t => {
+  t.test('cash counted too much is owed to the person, whose next handover is less by it', async t => {
     await deliver(['DM91000051'], 'Ravi')
     const { data } = (await post('handover', { collected_by: 'Ravi', declared: 1050, counted: 1050 })).body
     const settled = await post(`handover/${data.handover_id}/settle`, { settle_as: 'owed', reason: 'His own' }, manager)

@@ -148,7 +148,7 @@ t.test('lines after a delivery', async t => {
     t.equal((await post('/compensation', { waybill_number: 'DM9', amount: 1, reason: 'x' })).status, 404)
   })
 
-  t.test('of a take-back and an invoice at once one wins', async t => {
+  t.test('either a take-back or a concurrent invoice wins, never both', async t => {
     const paidByCard = async (waybill: string) => {
       await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
       await move([waybill], 'key_13', { collected: { [waybill]: { amount: 1000, method: 'card' } } })
@@ -178,7 +178,7 @@ t.test('lines after a delivery', async t => {
     })
   })
 
-  t.test('of a take-back and a handover at once one wins', async t => {
+  t.test('either a take-back or a concurrent handover wins, never both', async t => {
     for (let round = 0; round < 5; round++) {
       const waybill = `DM9300006${round}`
       await deliver(waybill)
