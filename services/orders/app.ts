@@ -14,7 +14,6 @@ import { loginRoutes, userRoutes } from './access/routes.ts'
 import { staffLoginRoutes, staffSessionRoutes } from './access/staff-routes.ts'
 import { staffTokenRoutes } from './access/staff-tokens.ts'
 import { api } from './api.ts'
-import { quoteRoutes } from './booking/quote-routes.ts'
 import { bookingRoutes } from './booking/routes.ts'
 import { placeRoutes } from './catalogue/place-routes.ts'
 import { catalogueRoutes, cityRoutes, staffCityRoutes } from './catalogue/routes.ts'
@@ -83,7 +82,6 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(catalogueRoutes, own)
   await app.register(placeRoutes, own)
   await app.register(bookingRoutes, own)
-  await app.register(quoteRoutes, own)
   await app.register(merchantOrderRoutes, own)
   await app.register(orderStatusRoutes, own)
   await app.register(lookUpRoutes, own)

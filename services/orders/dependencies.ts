@@ -10,10 +10,15 @@ import { createBatchWriter } from './booking/batch-writer.ts'
 import { createFindHabits } from './booking/habits.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { createCatalogues } from './catalogue/catalogue.ts'
+import { createChangeWatch } from './changes/watch.ts'
+import { Printer } from './labels/printer.ts'
 import { createWholeLists } from './lists/whole-list.ts'
-import type { SendingOptions } from './merchant-webhooks/sender.ts'
+import { createSending, type SendingOptions } from './merchant-webhooks/sender.ts'
+import { createRateGaps } from './rate-gaps/recorder.ts'
+import { countDeliveries, watchOutbox } from './relay/metrics.ts'
+import { createRelay } from './relay/relay.ts'
+import { createSnapshotReader } from './tracking/order-snapshot.ts'
 import { createOrderFinder } from './tracking/read-orders.ts'
-import { createWorkers } from './workers.ts'
 
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
@@ -36,33 +41,51 @@ export interface OrdersOptions extends Edge {
   webhooks: SendingOptions
 }
 
-/** Creates everything that routes ask for, by the names of their options. */
+/**
+ * Creates everything that routes ask for, by the names of their options, and the workers beside the requests. The relay
+ * and the sender of webhooks run once they are started.
+ */
 export const createDependencies = (options: OrdersOptions, registry: Registry) => {
-  const { pool, tracer } = options
+  const { pool, logger, notifier, tracer, publicUrl } = options
+  watchOutbox(pool, registry)
   const catalogues = createCatalogues(pool, options.catalogueBytes, registry)
-  const workers = createWorkers({ ...options, catalogues }, registry)
+  const readSnapshots = createSnapshotReader(pool, catalogues, publicUrl)
+  const relay = createRelay({ pool, logger, notifier, tracer, readSnapshots, ...countDeliveries(registry) })
+  const watch = createChangeWatch(pool, logger)
+  const sending = createSending(pool, logger, options.webhooks, registry)
+  const gaps = createRateGaps(pool, logger)
+  const printer = new Printer()
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
+  /** Wakes whoever waits for changes of the tenant's orders. */
+  const onChanged = (tenant: string): void => {
+    relay.wake(tenant)
+    watch.wake()
+    sending.sender?.wake(tenant)
+  }
   return {
     ...options,
-    ...workers,
-    publicUrl: options.publicUrl,
+    publicUrl,
     catalogues,
+    relay,
+    watch,
+    sending,
+    gaps,
+    printer,
     findOrder: createOrderFinder(pool, catalogues),
     findCaller: createTokenReader(pool),
     openWholeList: createWholeLists(pool, catalogues),
     nextSlice: createSlices(),
     logins: createLogins(pool, options.login),
-    dependencies: {
-      pool,
-      catalogues,
-      numbers: createWaybillNumbers(pool),
-      writeBatch: createBatchWriter(pool, tracer),
-      findHabits: createFindHabits(pool),
-    },
+    numbers: createWaybillNumbers(pool),
+    writeBatch: createBatchWriter(pool, tracer),
+    findHabits: createFindHabits(pool),
+    onChanged,
     onBooked: (tenant: string, orders: number): void => {
       booked.inc(orders)
-      workers.onChanged(tenant)
+      onChanged(tenant)
     },
+    /** Ends the workers that need no start. */
+    close: () => Promise.all([gaps.close(), printer.close()]),
   }
 }
 

@@ -164,5 +164,9 @@ export const listStaff = (pool: pg.Pool, tenant?: string) =>
   })
 
 const toView = (tenant_id: string, { email, name, is_active, ...row }: StaffRow) => ({
-  ...{ tenant_id, email, name, role: readRoles(row).join(','), is_active },
+  tenant_id,
+  email,
+  name,
+  role: readRoles(row).join(','),
+  is_active,
 })

@@ -4,8 +4,8 @@ import { batchRequests, countWithin } from '@courier/shared/postgres/request-bat
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { findAlike, noneAlike } from './alike.ts'
 import type { NewBatch } from './batch-rows.ts'
+import { type FoundAlike, findAlike } from './conflicts.ts'
 import { insertBatches, storeWarnings } from './insert-batch.ts'
 import { addAlike } from './warnings.ts'
 
@@ -78,7 +78,7 @@ const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Prom
   if (!is_current) return batches.map(() => ({ kind: 'stale' }))
   if (!is_free) return undefined
   const waybills = batches.flatMap(batch => batch.waybills)
-  const alike = may_be_alike ? await findAlike(tx, tenant, batches, waybills) : noneAlike
+  const alike = may_be_alike ? await findAlike(tx, tenant, batches, waybills) : (new Map() as FoundAlike)
   const repeating = batches.filter(({ batch }) => batch.orders.some(order => alike.has(order)))
   if (repeating.some(({ duplicates }) => duplicates === 'refuse')) return undefined
   const written = batches.map(({ warnings, batch: { orders } }) => addAlike(warnings, orders, alike))

@@ -1,7 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
-import { mayBeAlikeSql } from './alike.ts'
 import {
   batchColumns,
   entryParameters,
@@ -12,6 +11,7 @@ import {
   orderParameters,
   storedWarnings,
 } from './batch-rows.ts'
+import { mayBeAlikeSql } from './conflicts.ts'
 
 /** Tells why nothing was written, if so. */
 interface Inserted {

@@ -1,8 +1,6 @@
-import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { validator } from '@courier/shared/edge/validator.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { Findings } from '../catalogue/findings.ts'
 import { PlaceRate, viewRate } from '../catalogue/place-schema.ts'
@@ -52,56 +50,45 @@ const Quotes = Type.Object(
 )
 
 interface QuotingOptions {
-  catalogues: Catalogues
-  maxOrdersPerBatch: number
-  maxBodyBytes: number
-  gaps: RateGaps
+  readonly catalogues: Catalogues
+  readonly maxOrdersPerBatch: number
+  readonly maxBodyBytes: number
+  readonly gaps: RateGaps
 }
 
 /** Quotes the charges of parcels, before there is a recipient. */
-export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
-  app,
-  { catalogues, maxOrdersPerBatch, maxBodyBytes, gaps },
-) => {
-  // partsReader checks the body: it adds rules that a schema cannot express.
-  app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
-  acceptJson(app)
+export const addQuote = (
+  app: FastifyInstance,
+  { catalogues, maxOrdersPerBatch, maxBodyBytes: bodyLimit, gaps }: QuotingOptions,
+): void => {
   const body = quoteBody(maxOrdersPerBatch)
   const readParts = partsReader(body, Origin, Parcel, maxOrdersPerBatch)
-  app.post(
-    '/order/quote',
-    {
-      bodyLimit: maxBodyBytes,
-      schema: {
-        operationId: 'quoteOrders',
-        summary: 'The charges of parcels',
-        description:
-          'By origin, destination and weight, the same as in a dry run, without recipients. Accepts a complete bulk body.',
-        body,
-        response: { 200: Quotes },
-      },
-      serializerCompiler: () => JSON.stringify,
-    },
-    async request => {
-      const { tenant, merchantId } = request.merchant
-      const { general, orders, errors } = readParts(request.body, false)
-      const parcels = {
-        origin: general && cityReference(general.origin_city_id, general.origin_city_name, general.origin_state_name),
-        destinations: orders.map(
-          order =>
-            order &&
-            cityReference(order.destination_city_id, order.destination_city_name, order.destination_state_name),
-        ),
-      }
-      const catalogue = await catalogues.fresh(tenant)
-      const findings = new Findings(catalogue.cities, errors)
-      const found = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
-      const { suggestions, missingRates } = findings.refusal()
-      gaps.record(request.merchant, missingRates)
-      if (errors.count > 0) throw invalid(errors.errors, { suggestions, more: errors.more })
-      return { data: orders.map((order, index) => writeQuote(found, index, Number(order?.weight), catalogue)) }
-    },
-  )
+  const schema = {
+    operationId: 'quoteOrders',
+    summary: 'The charges of parcels',
+    description:
+      'By origin, destination and weight, the same as in a dry run, without recipients. Accepts a complete bulk body.',
+    body,
+    response: { 200: Quotes },
+  }
+  app.post('/order/quote', { bodyLimit, schema, serializerCompiler: () => JSON.stringify }, async request => {
+    const { tenant, merchantId } = request.merchant
+    const { general, orders, errors } = readParts(request.body, false)
+    const parcels = {
+      origin: general && cityReference(general.origin_city_id, general.origin_city_name, general.origin_state_name),
+      destinations: orders.map(
+        order =>
+          order && cityReference(order.destination_city_id, order.destination_city_name, order.destination_state_name),
+      ),
+    }
+    const catalogue = await catalogues.fresh(tenant)
+    const findings = new Findings(catalogue.cities, errors)
+    const found = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
+    const { suggestions, missingRates } = findings.refusal()
+    gaps.record(request.merchant, missingRates)
+    if (errors.count > 0) throw invalid(errors.errors, { suggestions, more: errors.more })
+    return { data: orders.map((order, index) => writeQuote(found, index, Number(order?.weight), catalogue)) }
+  })
 }
 
 const writeQuote = ({ destinations, rates }: FoundPrices, index: number, weightKg: number, { currency }: Catalogue) => {

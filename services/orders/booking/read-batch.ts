@@ -94,10 +94,15 @@ export const partsReader = <General extends TObject, Item extends TObject>(
     }
     const isRight = check.Check(record) || (dropEmptyLists() && check.Check(record))
     const errors = isRight ? new ErrorList() : listErrors(check, record)
-    if (isObject(general_data)) addRuleErrors(general_data, 'general_data.', 'origin', fields, mayHoldBadText, errors)
+    // The rules that the schema cannot express also run on bodies that fail it: one response lists every error.
+    const addRuleErrors = (record: Json, path: string, end: 'origin' | 'destination'): void => {
+      requireNames(record, path, end, errors)
+      refuseNumbers(record, path, errors, fields)
+      if (mayHoldBadText) refuseBadText(record, path, errors, fields)
+    }
+    if (isObject(general_data)) addRuleErrors(general_data, 'general_data.', 'origin')
     for (const [index, each] of items.entries())
-      if (isObject(each) && !errors.isFull)
-        addRuleErrors(each, `order_data.${index}.`, 'destination', fields, mayHoldBadText, errors)
+      if (isObject(each) && !errors.isFull) addRuleErrors(each, `order_data.${index}.`, 'destination')
     if (errors.count === 0) return { general: general_data as Static<General>, orders: items as Static<Item>[], errors }
     const wrong = new Set([...errors.paths].map(path => /^(general_data|order_data\.\d+)?/.exec(path)?.[0]))
     return {
@@ -118,20 +123,6 @@ export const dropFrom = (record: unknown, { properties, required = [] }: TObject
   )
   for (const name of empty) delete record[name]
   return empty.length > 0
-}
-
-/** The rules that the schema cannot express. They also run on bodies that fail it: one response lists every error. */
-const addRuleErrors = (
-  record: Json,
-  path: string,
-  end: 'origin' | 'destination',
-  fields: ReadonlySet<string>,
-  mayHoldBadText: boolean,
-  errors: ErrorList,
-): void => {
-  requireNames(record, path, end, errors)
-  refuseNumbers(record, path, errors, fields)
-  if (mayHoldBadText) refuseBadText(record, path, errors, fields)
 }
 
 export const requireNames = (record: Json, path: string, end: 'origin' | 'destination', errors: ErrorList): void => {

@@ -4,19 +4,19 @@ import { validator } from '@courier/shared/edge/validator.ts'
 import { type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
 import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders } from './book.ts'
+import { addQuote } from './quote-routes.ts'
 import { batchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
 
-interface BookingOptions {
-  dependencies: BookingDependencies
-  maxOrdersPerBatch: number
-  maxBodyBytes: number
-  gaps: RateGaps
+interface BookingOptions extends BookingDependencies {
+  readonly maxOrdersPerBatch: number
+  readonly maxBodyBytes: number
+  readonly gaps: RateGaps
   /** Called with the number of orders that a batch created. */
-  onBooked: (tenant: string, orders: number) => void
+  readonly onBooked: (tenant: string, orders: number) => void
 }
 
 const BulkQuery = Type.Object({
@@ -28,80 +28,55 @@ const BulkQuery = Type.Object({
   ),
 })
 
-/** Creates orders, one or many. */
+/** Creates orders, one or many, and quotes the charges of parcels before there is a recipient. */
 export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (app, options) => {
-  // batchReader checks the body: it adds rules that a schema cannot express.
+  // Readers of our own check the bodies: they add rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
   acceptJson(app)
-
-  const operations = [
-    {
-      name: 'order/bulk',
-      operationId: 'createOrders',
-      maxOrders: options.maxOrdersPerBatch,
-      summary: 'Create orders in bulk',
-      description: 'Creates every order of the batch, or none and lists every error.',
-    },
-    {
-      name: 'order/single',
-      operationId: 'createOrder',
-      maxOrders: 1,
-      summary: 'Create one order',
-      description: 'Like the bulk request, with exactly one object in order_data.',
-    },
-  ]
-  for (const operation of operations) {
-    const bodyLimit = Math.min(options.maxBodyBytes, operation.maxOrders * maxOrderBytes)
-    addOperation(app, { ...operation, bodyLimit }, options)
+  addQuote(app, options)
+  const bulk = {
+    operationId: 'createOrders',
+    summary: 'Create orders in bulk',
+    description: 'Creates every order of the batch, or none and lists every error.',
   }
+  addBooking(app, options, 'order/bulk', options.maxOrdersPerBatch, bulk)
+  const single = {
+    operationId: 'createOrder',
+    summary: 'Create one order',
+    description: 'Like the bulk request, with exactly one object in order_data.',
+  }
+  addBooking(app, options, 'order/single', 1, single)
 }
 
-interface Operation {
-  name: string
-  operationId: string
-  maxOrders: number
-  bodyLimit: number
-  summary: string
-  description: string
-}
-
-const addOperation = (
+const addBooking = (
   app: Parameters<FastifyPluginAsyncTypebox>[0],
-  { name, operationId, maxOrders, bodyLimit, summary, description }: Operation,
   options: BookingOptions,
+  name: string,
+  maxOrders: number,
+  about: FastifySchema,
 ): void => {
-  const { dependencies } = options
   const readBatch = batchReader(maxOrders)
-  app.post(
-    `/${name}`,
-    {
-      bodyLimit,
-      schema: {
-        operationId,
-        summary,
-        description,
-        headers: IdempotentHeaders,
-        querystring: BulkQuery,
-        body: bulkBody(maxOrders),
-        response: {
-          200: Type.Union([Created, Quoted], { description: 'The waybills of the orders; in a dry run their prices.' }),
-        },
-      },
-      serializerCompiler: () => JSON.stringify,
+  const bodyLimit = Math.min(options.maxBodyBytes, maxOrders * maxOrderBytes)
+  const schema = {
+    ...about,
+    headers: IdempotentHeaders,
+    querystring: BulkQuery,
+    body: bulkBody(maxOrders),
+    response: {
+      200: Type.Union([Created, Quoted], { description: 'The waybills of the orders; in a dry run their prices.' }),
     },
-    async (request, reply) => {
-      const { merchant, traceparent } = request
-      const read = readBatch(request.body, request.rawBody)
-      if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
-      const respond = responder(request, reply, options)
-      if (read.kind === 'refused' || isTrue(request.query.dry_run))
-        return respond(await quoteOrders(dependencies, { ...merchant, ...read }))
-      const key = readIdempotencyKey(request, `merchant ${merchant.merchantId} ${name}`)
-      return respond(await bookOrders(dependencies, { ...merchant, batch: read.batch, key, traceparent }))
-    },
-  )
+  }
+  app.post(`/${name}`, { bodyLimit, schema, serializerCompiler: () => JSON.stringify }, async (request, reply) => {
+    const { merchant, traceparent } = request
+    const read = readBatch(request.body, request.rawBody)
+    if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
+    const respond = responder(request, reply, options)
+    if (read.kind === 'refused' || isTrue(request.query.dry_run))
+      return respond(await quoteOrders(options, { ...merchant, ...read }))
+    const key = readIdempotencyKey(request, `merchant ${merchant.merchantId} ${name}`)
+    return respond(await bookOrders(options, { ...merchant, batch: read.batch, key, traceparent }))
+  })
 }
-
 /** A bare `?dry_run` is true too. */
 const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 

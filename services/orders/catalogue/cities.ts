@@ -1,5 +1,11 @@
 import { nameKey } from '@courier/shared/name-key.ts'
-import { addTo } from './multimap.ts'
+
+/** Adds a value to the list of its key. */
+export const addTo = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void => {
+  const list = lists.get(key)
+  if (list) list.push(value)
+  else lists.set(key, [value])
+}
 
 export interface State {
   readonly id: number

@@ -47,7 +47,7 @@ export class Lists {
 }
 
 const listed = ({ id, name, postalCode, state }: City, card: RateCard | undefined): ListedCity => {
-  const zone = card?.zoneOf(id) ?? null
+  const zone = card?.findZone(id) ?? null
   return {
     id,
     ref_no: refNo('CT', id),

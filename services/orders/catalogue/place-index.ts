@@ -1,6 +1,5 @@
 import { distance as edits } from 'fastest-levenshtein'
-import type { City, CityIndex, State } from './cities.ts'
-import { addTo } from './multimap.ts'
+import { addTo, type City, type CityIndex, type State } from './cities.ts'
 import { maxSoundLength, readStart, soundDistance, splitWords, writeSound } from './spelling.ts'
 
 /** The meaning of a name: a city, or a state or numbered districts (Colombo 01 to 15), which name no single city. */

@@ -1,8 +1,7 @@
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import type { Catalogue } from './catalogue.ts'
-import type { City, CityReference } from './cities.ts'
+import { addTo, type City, type CityReference } from './cities.ts'
 import { Findings, type Refusal } from './findings.ts'
-import { addTo } from './multimap.ts'
 import { charge, type Rate, type RateCard } from './rate-card.ts'
 
 /** Parcels of one origin; undefined where the shape is wrong. */

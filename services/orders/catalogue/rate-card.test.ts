@@ -61,8 +61,8 @@ t.test('finds the zones of cities, and the zone of all other cities', async t =>
   const parts = { name: 'standard', zones, cities: [{ cityId: 7, zone: 'metro' }], rates: [] }
   const card = new RateCard({ ...parts, elsewhere: 'rest' })
   t.equal(card.name, 'standard')
-  t.strictSame([card.zoneOf(7), card.zoneOf(8)], zones)
-  t.equal(new RateCard(parts).zoneOf(8), undefined)
+  t.strictSame([card.findZone(7), card.findZone(8)], zones)
+  t.equal(new RateCard(parts).findZone(8), undefined)
 })
 
 t.test('finds each of many cities and rates, and only those', async t => {

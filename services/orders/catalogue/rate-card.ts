@@ -42,13 +42,13 @@ export class RateCard {
   }
 
   /** Returns undefined for a city without a zone. */
-  zoneOf(cityId: number): Zone | undefined {
+  findZone(cityId: number): Zone | undefined {
     return this.#zoneOfCity.get(cityId) ?? this.#elsewhere
   }
 
   /** Returns undefined when the card lacks the combination (docs/merchants/contract.md#errors). */
   find(originCityId: number, destinationCityId: number): Rate | undefined {
-    return this.#rates.get(this.zoneOf(originCityId))?.get(this.zoneOf(destinationCityId))
+    return this.#rates.get(this.findZone(originCityId))?.get(this.findZone(destinationCityId))
   }
 }
 

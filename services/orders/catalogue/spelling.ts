@@ -1,20 +1,23 @@
 // Converts names of places to their sound, in Latin, Sinhala or Tamil letters
 // (docs/merchants/places.md#how-it-matches).
 
-const byLetter = (sounds: Record<string, string>): Map<string, string> =>
-  new Map(Object.entries(sounds).flatMap(([sound, letters]) => [...letters].map(letter => [letter, sound] as const)))
+/** Reads pairs of a sound and its letters, `k:කඛக`. */
+const readPairs = (pairs: string): [sound: string, letters: string][] =>
+  pairs.split(' ').map(pair => pair.split(':') as [string, string])
 
-const consonants = byLetter({
-  ...{ k: 'කඛக', g: 'ගඝ', c: 'චඡச', j: 'ජඣஜ', t: 'ටඨතථடத', d: 'ඩඪදධ', p: 'පඵෆப', b: 'බභ', m: 'මம', y: 'යய' },
-  ...{ n: 'ඤඥණනஙஞணநன', r: 'රரற', l: 'ලළலளழ', v: 'වவ', s: 'ශෂසஷஸ', h: 'හஹ', ng: 'ඞඟ', nj: 'ඦ', nd: 'ඬඳ', mb: 'ඹ' },
-})
-const vowels = byLetter({ a: 'අආஅஆ', e: 'ඇඈඑඒஎஏ', i: 'ඉඊஇஈ', u: 'උඌஉஊ', o: 'ඔඕஒஓ', ai: 'ඓஐ', au: 'ඖஔ', n: 'ං', h: 'ඃ' })
+const byLetter = (pairs: string): Map<string, string> =>
+  new Map(readPairs(pairs).flatMap(([sound, letters]) => [...letters].map(letter => [letter, sound] as const)))
+
+const consonants = byLetter(
+  'k:කඛக g:ගඝ c:චඡச j:ජඣஜ t:ටඨතථடத d:ඩඪදධ p:පඵෆப b:බභ m:මம y:යய n:ඤඥණනஙஞணநன r:රரற l:ලළலளழ v:වவ ' +
+    's:ශෂසஷஸ h:හஹ ng:ඞඟ nj:ඦ nd:ඬඳ mb:ඹ',
+)
+const vowels = byLetter('a:අආஅஆ e:ඇඈඑඒஎஏ i:ඉඊஇஈ u:උඌஉஊ o:ඔඕஒஓ ai:ඓஐ au:ඖஔ n:ං h:ඃ')
 /** These signs replace the `a` that a consonant has on its own. */
-const signs = byLetter({
-  ...{ a: '\u0dcf\u0bbe', e: '\u0dd0\u0dd1\u0dd9\u0dda\u0bc6\u0bc7', i: '\u0dd2\u0dd3\u0bbf\u0bc0' },
-  ...{ u: '\u0dd4\u0dd6\u0bc1\u0bc2', o: '\u0ddc\u0ddd\u0bca\u0bcb', ai: '\u0ddb\u0bc8', au: '\u0dde\u0bcc' },
-  ...{ ru: '\u0dd8\u0df2', '': '\u0dca\u0bcd' },
-})
+const signs = byLetter(
+  'a:\u0dcf\u0bbe e:\u0dd0\u0dd1\u0dd9\u0dda\u0bc6\u0bc7 i:\u0dd2\u0dd3\u0bbf\u0bc0 u:\u0dd4\u0dd6\u0bc1\u0bc2 ' +
+    'o:\u0ddc\u0ddd\u0bca\u0bcb ai:\u0ddb\u0bc8 au:\u0dde\u0bcc ru:\u0dd8\u0df2 :\u0dca\u0bcd',
+)
 
 /** In Latin letters. */
 const romanize = (text: string): string => {
@@ -31,9 +34,7 @@ const romanize = (text: string): string => {
 
 /** Normalization can turn one character into eighteen. */
 const maxCharacters = 512
-const shortForms = new Map(
-  Object.entries({ mt: 'mount', ft: 'fort', pt: 'point', col: 'colombo', cmb: 'colombo', no: '' }),
-)
+const shortForms = new Map(readPairs('mt:mount ft:fort pt:point col:colombo cmb:colombo no:'))
 
 /** Splits each part of an address into words and numbers, in lower-case Latin letters, numbers without leading zeros. */
 export const splitWords = (text: string): string[][] =>
@@ -63,10 +64,7 @@ const joinNumber = (parts: string[][], words: string[]): string[][] => {
 }
 
 const sameSounds = new Map(
-  Object.entries({
-    ...{ cch: 'c', ch: 'c', gh: 'g', kh: 'k', sh: 's', th: 't', dh: 'd', bh: 'b', zh: 'l', ee: 'i', oo: 'u' },
-    ...{ c: 'k', f: 'p', q: 'k', w: 'v', x: 's', y: 'i', z: 's' },
-  }),
+  readPairs('cch:c ch:c gh:g kh:k sh:s th:t dh:d bh:b zh:l ee:i oo:u c:k f:p q:k w:v x:s y:i z:s'),
 )
 
 /**
@@ -78,7 +76,7 @@ export const writeSound = (word: string): string =>
     .replace(/([a-z])\1+/g, '$1')
     .replace(/h(?![aeiou])/g, '')
 
-const pairs = new Map(Object.entries({ g: 'k', d: 't', b: 'p', j: 'c', s: 'c' }))
+const pairs = new Map(readPairs('g:k d:t b:p j:c s:c'))
 
 /** Returns the consonant that a sound begins with, the same for those that are easily confused; `a` for a vowel. */
 export const readStart = (sound: string): string => {

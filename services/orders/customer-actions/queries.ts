@@ -36,7 +36,12 @@ export const insertAction = async (
   await tx
     .insertInto('customer_actions')
     .values({
-      ...{ tenant_id: tenant, action_id: id, waybill_number, action, outcome, detail },
+      tenant_id: tenant,
+      action_id: id,
+      waybill_number,
+      action,
+      outcome,
+      detail,
       status: isNewRequest ? 'open' : null,
       happened_at: new Date(happened_at),
     })

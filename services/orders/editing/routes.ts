@@ -55,13 +55,13 @@ const addEdit = (
   app: FastifyInstance,
   { pool, catalogues, onChanged }: EditingOptions,
   schema: object,
-  editorOf: (request: FastifyRequest) => Mover,
+  readEditor: (request: FastifyRequest) => Mover,
 ) => {
   acceptJson(app)
   app.setValidatorCompiler<TSchema>(strictExceptBody)
   app.patch<{ Params: { waybill: string } }>(oneOrder, { bodyLimit, schema }, async (request, reply) => {
     const { waybill } = request.params
-    const editor = editorOf(request as FastifyRequest)
+    const editor = readEditor(request as FastifyRequest)
     const { tenant, actor: by } = request.merchant ?? request.staff
     const read = readEdit('staffName' in editor ? 'staff' : 'merchant', request.body)
     if (read.kind === 'refused') throw invalid(read.errors.errors)

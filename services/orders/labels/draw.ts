@@ -14,7 +14,7 @@ interface LabelJob {
 
 export type PrintJob = LabelJob | RunSheetJob | InvoiceJob
 
-const titleOf = (job: PrintJob): string =>
+const chooseTitle = (job: PrintJob): string =>
   job.kind === 'labels' ? 'Labels' : job.kind === 'invoice' ? job.invoice.invoice_no : job.title
 
 /**
@@ -29,7 +29,7 @@ export const draw = async (
   const page = new PDFDocument({
     autoFirstPage: false,
     margin: 0,
-    info: { Title: titleOf(job) },
+    info: { Title: chooseTitle(job) },
   })
   const ended = new Promise(resolve => page.on('end', resolve))
   page.on('data', onBytes)

@@ -19,7 +19,7 @@ interface LoopOptions<Key> {
   readonly drain: (key: Key) => Promise<Drained>
   /** Names the key in the log. */
   readonly describe: (key: Key) => object
-  readonly idOf: (key: Key) => string
+  readonly identify: (key: Key) => string
   /** The number of keys drained at once. */
   readonly concurrency: number
   /** A drain that lasts longer leaves its slot to others, and takes one of these the next time. */
@@ -130,11 +130,11 @@ export class DeliveryLoop<Key> {
   }
 
   async #poll(): Promise<void> {
-    const { logger, name, findWaiting, idOf } = this.#options
+    const { logger, name, findWaiting, identify } = this.#options
     this.#isWoken = false
     if (this.#freeSlots(false) <= 0 && this.#freeSlots(true) <= 0) return
     try {
-      const waiting = new Map((await findWaiting()).map(each => [idOf(each.key), each]))
+      const waiting = new Map((await findWaiting()).map(each => [identify(each.key), each]))
       this.#pollFailures = 0
       this.#forgetIdle(waiting)
       if (this.#isRunning) for (const key of this.#choose(waiting)) this.#start(key)
@@ -186,7 +186,7 @@ export class DeliveryLoop<Key> {
   }
 
   #start(key: Key): void {
-    const id = this.#options.idOf(key)
+    const id = this.#options.identify(key)
     this.#drained.delete(id)
     this.#drained.add(id)
     const drain: Drain = {

@@ -72,7 +72,10 @@ export const Ping = Type.Object(attempt, { title: 'Ping' })
 const time = '^(19|2\\d)\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,6})?)?(Z|[+-]\\d\\d:\\d\\d)$'
 const Time = (description: string) =>
   Type.String({
-    ...{ maxLength: 32, pattern: time, description, must: 'be a time such as 2026-02-19T08:00:00Z' },
+    maxLength: 32,
+    pattern: time,
+    description,
+    must: 'be a time such as 2026-02-19T08:00:00Z',
     documented: { type: 'string', format: 'date-time' },
   })
 export const ReplayPeriod = Type.Object(
@@ -102,7 +105,10 @@ export const DeliveryQuery = listQuery(cursorFields, { state: oneOf(deliveryStat
 export const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
 const header = (name: string, description: string) => ({
-  ...{ name, in: 'header', required: true, description },
+  name,
+  in: 'header',
+  required: true,
+  description,
   schema: { type: 'string' },
 })
 

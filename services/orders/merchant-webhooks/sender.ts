@@ -38,7 +38,7 @@ const createWebhookSender = (options: Omit<DrainOptions, 'holder' | 'isStopping'
         return waiting
       }),
     drain: key => drainEndpoint(draining, key),
-    idOf: ({ tenant, endpointId }) => `${tenant} ${endpointId}`,
+    identify: ({ tenant, endpointId }) => `${tenant} ${endpointId}`,
     describe: ({ tenant, endpointId }) => ({ tenant, endpoint_id: endpointId }),
     concurrency,
     slow,

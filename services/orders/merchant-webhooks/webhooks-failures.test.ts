@@ -422,7 +422,7 @@ t.test('slow polls leave the database some rest', async t => {
   let polls = 0
   const loop = new DeliveryLoop<string>({
     ...{ logger: pino({ level: 'silent' }), name: 'test', concurrency: 1, pollShare: 0.2 },
-    ...{ drain: async () => 'done', idOf: key => key, describe: key => ({ key }) },
+    ...{ drain: async () => 'done', identify: key => key, describe: key => ({ key }) },
     findWaiting: async () => {
       polls++
       await delay(100)

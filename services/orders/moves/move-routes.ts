@@ -23,27 +23,19 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (a
     description: 'Legal moves only. Moves every order of the list, or none and lists every error.',
     body: StatusMove,
   }
-  addMove(app, options, '/order/status', schema, 'Order Status Updated Successfully', request => {
+  const route = { path: '/order/status', message: 'Order Status Updated Successfully' }
+  addMove(app, options, { ...route, schema }, request => {
     const { tenant, name: staffName, actor: by } = request.staff
-    const {
-      waybill_numbers: waybills,
-      status_key,
-      note,
-      reason_code: reasonCode,
-      collected_by,
-      collected,
-    } = request.body as Static<typeof StatusMove>
-    const collection = { collectedBy: collected_by?.trim() ?? null, collected: collected ?? {} }
-    const key = readIdempotencyKey(request, 'staff order/status')
+    const body = request.body as Static<typeof StatusMove>
     return {
       tenant,
       mover: { staffName },
-      waybills,
-      statusKey: status_key.trim(),
-      note: note?.trim() || null,
-      reasonCode,
-      collection,
-      key,
+      waybills: body.waybill_numbers,
+      statusKey: body.status_key.trim(),
+      note: body.note?.trim() || null,
+      reasonCode: body.reason_code,
+      collection: { collectedBy: body.collected_by?.trim() ?? null, collected: body.collected ?? {} },
+      key: readIdempotencyKey(request, 'staff order/status'),
       by,
     }
   })
@@ -73,7 +65,7 @@ const ownMoves = [
 /** Confirms or cancels a merchant's own orders. */
 export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
   for (const { name, statusKey, message, ...schema } of ownMoves)
-    addMove(app, options, `/${name}`, { ...schema }, message, request => {
+    addMove(app, options, { path: `/${name}`, message, schema }, request => {
       const { tenant, merchantId } = request.merchant
       const { waybill_numbers: waybills } = request.body as Static<typeof Confirmation>
       const key = readIdempotencyKey(request, `merchant ${merchantId} ${name}`)
@@ -84,9 +76,7 @@ export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async
 const addMove = (
   app: FastifyInstance,
   { pool, onChanged }: MovesOptions,
-  path: string,
-  about: FastifySchema,
-  message: string,
+  { path, message, schema: about }: { path: string; message: string; schema: FastifySchema },
   read: (request: FastifyRequest) => Move,
 ) => {
   acceptJson(app)

@@ -68,7 +68,7 @@ export const toCities = ({ states }: TenantFile): Wanted[] => {
 
 /** `zones` are the tenant's existing zones, of all cards: they keep their numbers. */
 export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectable<Tables['zones']>[]): Wanted[] => {
-  const numberOf = createZoneNumbers(zones)
+  const numberZone = createZoneNumbers(zones)
   const among = { column: 'rate_card', values: rate_cards.map(({ name }) => name) }
   const named = rate_cards.flatMap(({ name, zones }) =>
     Object.entries(zones).map(([zone, members]) => ({ rate_card: name, zone, members })),
@@ -82,7 +82,7 @@ export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectab
         rate_card,
         zone,
         is_elsewhere: members === '*',
-        zone_id: numberOf(rate_card, zone),
+        zone_id: numberZone(rate_card, zone),
       })),
     },
     {

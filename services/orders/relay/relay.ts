@@ -23,7 +23,7 @@ export const createRelay = (options: RelayOptions): DeliveryLoop<string> => {
     name: 'outbox',
     findWaiting: () => inAllTenants(pool, (tx: Tx) => findWaiting(tx, holder)),
     drain: tenant => drainTenant(draining, tenant),
-    idOf: tenant => tenant,
+    identify: tenant => tenant,
     describe: tenant => ({ tenant }),
     concurrency,
   })

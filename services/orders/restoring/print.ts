@@ -9,8 +9,12 @@ export const printRestored = (
 ): void => {
   if (json) return printJson({ dry_run: dryRun, tenants })
   const rows = tenants.map(({ tenant, skipped, next_waybill, requeued, lost, dropped }) => ({
-    ...{ tenant, skipped, next_waybill },
-    ...{ requeued: requeued.length, lost: lost.length, dropped: dropped.length },
+    tenant,
+    skipped,
+    next_waybill,
+    requeued: requeued.length,
+    lost: lost.length,
+    dropped: dropped.length,
   }))
   printTable(rows, 'There are no tenants.')
   for (const one of tenants) {

@@ -106,14 +106,14 @@ export const Previous = Type.Unsafe<EditRow['previous']>({
   additionalProperties: { type: ['string', 'number', 'null'] },
   description: 'The values before it, by field; null for edits of earlier versions.',
 })
-const editsOf = <Edit extends TObject>(edit: Edit) =>
+const describeEdits = <Edit extends TObject>(edit: Edit) =>
   Type.Array(edit, { description: `Changes other than of the status: the newest ${maxEdits}, newest first.` })
 
 export const TrackedOrderView = Type.Object(
   {
     ...orderFields,
     timeline: Type.Array(OrderEvent, { description: 'Newest first.' }),
-    edits: editsOf(OrderEdited),
+    edits: describeEdits(OrderEdited),
     ...failureFields,
   },
   { title: 'TrackedOrder' },
@@ -129,7 +129,7 @@ export const StaffOrderView = Type.Object(
     timeline: Type.Array(Type.Object({ ...OrderEvent.properties, note: nullable }, { title: 'StaffTrackingEvent' }), {
       description: 'Newest first, with what staff wrote.',
     }),
-    edits: editsOf(
+    edits: describeEdits(
       Type.Object({ ...OrderEdited.properties, reason: nullable, previous: Previous }, { title: 'StaffOrderEdited' }),
     ),
     ...failureFields,

@@ -1,4 +1,4 @@
-const secondsOf = { week: 604_800, day: 86_400, hour: 3_600, minute: 60, second: 1 }
+const unitSeconds = { week: 604_800, day: 86_400, hour: 3_600, minute: 60, second: 1 }
 
 /**
  * How long ago `then` was, in the largest whole unit: "1 month ago". Months and years are those of the calendar, UTC.
@@ -8,7 +8,7 @@ export const timeAgo = (then: Date, now: Date): string => {
   if (months >= 12) return inWords(Math.floor(months / 12), 'year')
   if (months >= 1) return inWords(months, 'month')
   const seconds = Math.max(0, Math.floor((now.getTime() - then.getTime()) / 1000))
-  for (const [unit, length] of Object.entries(secondsOf))
+  for (const [unit, length] of Object.entries(unitSeconds))
     if (seconds >= length) return inWords(Math.floor(seconds / length), unit)
   return inWords(0, 'second')
 }

@@ -10,13 +10,17 @@ import type { Stage } from './model.ts'
 export interface ProcessOptions<Key> {
   readonly findWaiting: (tx: Tx, holder: string) => Promise<readonly Waiting<Key>[]>
   readonly drain: (key: Key, options: typeof own & { pool: pg.Pool; holder: string }) => Promise<Drained>
-  readonly idOf: (key: Key) => string
+  readonly identify: (key: Key) => string
 }
 
 const own = { logger: pino({ level: 'silent' }), isStopping: () => false }
 
 /** Creates a process that delivers on a step's command, until there is no more work, or until it stops. */
-export const createProcess = <Key>(pool: pg.Pool, gate: Gate, { findWaiting, drain, idOf }: ProcessOptions<Key>) => {
+export const createProcess = <Key>(
+  pool: pg.Pool,
+  gate: Gate,
+  { findWaiting, drain, identify }: ProcessOptions<Key>,
+) => {
   const holder = randomUUID()
   let draining = 0
   let quiet = Promise.withResolvers<void>()
@@ -38,7 +42,7 @@ export const createProcess = <Key>(pool: pg.Pool, gate: Gate, { findWaiting, dra
         gate.count(Number.NaN)
       })
     },
-    ...{ idOf, describe: () => ({}), concurrency: 4, wakeMilliseconds: 1 },
+    ...{ identify, describe: () => ({}), concurrency: 4, wakeMilliseconds: 1 },
   })
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
   let onEnd: (() => void) | undefined

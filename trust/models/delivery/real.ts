@@ -94,7 +94,7 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
     return createProcess<string>(ownPool, gate, {
       findWaiting,
       drain: (tenant, options) => drainTenant({ ...options, ...sending }, tenant),
-      idOf: tenant => tenant,
+      identify: tenant => tenant,
     })
   }
   return {
@@ -172,7 +172,7 @@ export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPo
     const runner = createProcess<EndpointKey>(newPool(), gate, {
       findWaiting: findWaitingEndpoints,
       drain: (key, options) => drainEndpoint({ ...options, ...sending }, key),
-      idOf: ({ endpointId }) => endpointId,
+      identify: ({ endpointId }) => endpointId,
     })
     return runner
   }
