@@ -119,7 +119,7 @@ t.test('reads what other programs write: prefixed names, texts in cells, cells a
   ])
 })
 
-t.test('refuses what is no workbook and what unpacks to too much, and reads no row beyond the limit', async t => {
+t.test('refuses files that are no workbook or unpack to too much, and reads no row beyond the limit', async t => {
   const row = '<row><c><v>1</v></c></row>'
   const table: [string, Blob, RegExp][] = [
     ['no archive', new Blob(['name,phone']), /unreadable/],

@@ -167,7 +167,7 @@ t.test(
 )
 
 t.test(
-  'of two tenants whose tokens the API accepts the first keeps the number, until the API refuses its token',
+  'the first of two tenants whose tokens the API accepts keeps the number, until the API refuses its token',
   async t => {
     const { put, apply, check, proven, prove, control, webhook } = await twoTenants(t)
     await put('owner')

@@ -246,7 +246,7 @@ t.test('shows the message as the customer reads it', async t => {
   t.equal((await look(saying('order_delivered', two, { channel: '300' }))).text, null, 'no catalogue')
 })
 
-t.test('names what a message waits for, and what it will fail of', async t => {
+t.test('names why a message waits, and why it will fail', async t => {
   // Takes the time once: a minute may begin meanwhile.
   const [from, to] = [clock(2), clock(4)]
   const { look, rows, call, createQueue } = await prepare(t, [from, to])

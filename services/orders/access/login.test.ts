@@ -355,7 +355,7 @@ t.test('housekeeping deletes only tokens that ended a week ago', async t => {
 })
 
 t.test(
-  'of the logins of an account, 50 stay however long they are unused, and all that were used in eight days',
+  'an account keeps its 50 newest logins however long they are unused, and all that were used in eight days',
   async t => {
     const { pool, rows, login, request } = await open(t)
     const { token } = (await login(shop)).body

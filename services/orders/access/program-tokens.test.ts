@@ -38,7 +38,7 @@ t.test('an owner creates tokens for programs, sees them without the secret, and 
   ])
 })
 
-t.test('a program may not manage tokens, and is told the way out', async t => {
+t.test('a program may not manage tokens, and the refusal names the remedy', async t => {
   const made = (await create({ name: 'ERP' })).body.data.token
   for (const token of [program, made, booksToken, await tokenOf('shop@example.com')])
     for (const { status, body } of [await create({ name: 'x' }, token), await revoke('tok_x', token)])

@@ -130,7 +130,7 @@ t.test(
   },
 )
 
-t.test('a request that waits gets what happens, in this process and in another', async t => {
+t.test('a waiting request gets changes made in this process and in another', async t => {
   const cursor = await nowCursor()
   const waiting = read({ cursor, wait: 20 })
   await delay(100)
@@ -149,7 +149,7 @@ t.test('a request that waits gets what happens, in this process and in another',
   await other.app.close()
 })
 
-t.test('waiting ends with its time, with the service, and is limited', async t => {
+t.test('a wait ends after its time or with the service, and few requests may wait', async t => {
   const cursor = await nowCursor()
   t.match(await read({ cursor, wait: 1 }), { status: 200, body: { data: [], next_cursor: cursor, has_more: false } })
   const { app } = await createOrders(ordersOptions)
@@ -161,7 +161,7 @@ t.test('waiting ends with its time, with the service, and is limited', async t =
   t.strictSame((await Promise.all(waiting)).sort(), [...Array(20).fill(200), 429])
 })
 
-t.test('now is now, however much nobody has read', async t => {
+t.test('`now` skips all earlier changes, however many nobody has read', async t => {
   await rows(`
     insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
     select tenant_id, merchant_id, 'order.edited', array['DM10000001'], array['key_2'], 'merchant'
@@ -171,7 +171,7 @@ t.test('now is now, however much nobody has read', async t => {
   t.strictSame((await read({ cursor })).body.data.map(short), ['DM70000009 order.created key_1 merchant'])
 })
 
-t.test('after thirty days changes are gone, and an older cursor is told so', async t => {
+t.test('changes are gone after thirty days, and an older cursor gets 410', async t => {
   await make(['DM70000001'])
   const first = (await read({ limit: 1 })).body.next_cursor
   const last = await nowCursor()

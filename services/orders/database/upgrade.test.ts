@@ -38,7 +38,7 @@ const poolOf = (t: Test, url: string) => {
 }
 
 t.test(
-  'what waits for the notifier or for its position survives the migration to the log, and cursors stay',
+  'changes that wait for the notifier or for a position survive the migration to the log, and cursors stay',
   async t => {
     const { owner, url, upgrade } = await openEarlier(t, '0036')
     await owner.query(`select set_config('app.tenant', 'one', false)`)

@@ -85,7 +85,7 @@ t.test('refuses an unknown reason, and one of a status that fails nothing', asyn
   )
 })
 
-t.test('a merchant says what happens; timeline, feed and staff show it', async t => {
+t.test('a merchant gives an instruction; timeline, feed and staff show it', async t => {
   await fail(['DM00000010'])
   const date = await day(2)
   const given = await instruct('DM00000010', { action: 'reschedule', date, note: ' After 4 pm ' })
@@ -104,7 +104,7 @@ t.test('a merchant says what happens; timeline, feed and staff show it', async t
   t.strictSame(await rows(`select is_relayed from log where type = 'order.instructed'`), [{ is_relayed: true }])
 })
 
-t.test('the word of staff holds over the customer, and this over the merchant', async t => {
+t.test('an instruction of staff overrides the customer's, and that the merchant's', async t => {
   await fail(['DM00000020'])
   t.equal((await instruct('DM00000020', { action: 'return' })).status, 200)
   t.match(await act('press 1', 'DM00000020', { action: 'reattempt' }), { outcome: 'done' })
@@ -126,7 +126,7 @@ t.test('the word of staff holds over the customer, and this over the merchant', 
   t.equal((await orderOf('DM00000020')).instructions.length, 3)
 })
 
-t.test('an address changes with the instruction: order, edits and the notifier have it', async t => {
+t.test('an instruction changes the address: order, edits and the notifier have it', async t => {
   await fail(['DM00000025'])
   t.match(await act('press 3', 'DM00000025', { action: 'change_address' }), { outcome: 'asked' })
   const address = '7 Beach Road, Galle'
@@ -138,7 +138,7 @@ t.test('an address changes with the instruction: order, edits and the notifier h
   t.match(await rows(`select is_relayed from log where type = 'order.edited'`), [{ is_relayed: false }])
 })
 
-t.test('refuses what is incomplete, out of time or not of a failed delivery', async t => {
+t.test('refuses an instruction that is incomplete, too late or not for a failed delivery', async t => {
   await fail(['DM00000030'])
   await make(['DM00000031'])
   await makeOfBooks(['DM00000032'])

@@ -308,7 +308,7 @@ t.test('a process that lost its lease stores no outcome', async t => {
   t.equal((await endpoint(id)).failing_since, null)
 })
 
-t.test('Retry-After holds, whatever comes of requests that are in flight', async t => {
+t.test('Retry-After holds, whatever the results of requests in flight', async t => {
   const { sender, addReceiver, book, deliveries, rows } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   receiver.react = () =>

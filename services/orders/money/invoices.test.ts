@@ -45,55 +45,64 @@ t.test('invoices', async t => {
     deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
   })
 
-  t.test('takes what was handed over, goes from draft to payment, and is paid once', async t => {
-    await deliver(['DM92000001', 'DM92000002'])
-    t.strictSame(
-      await makeFor(shop),
-      { merchant_id: shop, kind: 'nothing_payable', total: 0 },
-      'the rider has the cash',
-    )
-    await handOver(2000)
-    const made = await makeFor(shop)
-    const month = today.slice(2, 7)
-    t.strictSame(made, {
-      ...{ merchant_id: shop, kind: 'made', invoice_no: `CFX-${month}-00001`, invoice_ref_no: 'MI-0001', total: 1100 },
-    })
-    t.match((await makeFor(shop)).kind, 'nothing_payable', 'nothing is left')
-    const { invoice_no: no } = made
-    t.equal((await step(no, 'approve')).status, 422, 'a draft is submitted first')
-    t.equal((await get(`/invoice/${no}`)).status, 404, 'the merchant sees no draft')
-    t.equal((await step(no, 'deposit', { bank_reference: 'B1', paid_on: today })).status, 422)
-    t.match((await step(no, 'submit')).body.data, { state: 'submitted', parcels: 2, total: 1100 })
-    t.match((await get('/invoice')).body, { data: [{ invoice_no: no, state: 'submitted' }], next_cursor: null })
-    t.equal((await get('/invoice', { token: booksToken })).body.data.length, 0)
-    t.equal((await get('/invoice/MI-0001', { token: booksToken })).status, 404)
-    const own = await request('POST', `/api/public/merchant/invoice/${no}/approve`, {})
-    t.match(own.body.data, { state: 'approved', decided_by: `merchant ${shop}` })
-    t.match((await step('MI-0001', 'reject', { reason: 'late' })).body.errors, {
-      invoice_no: ['The invoice is approved: only one that is submitted can be rejected.'],
-    })
-    const payment = { bank_reference: 'B1', paid_on: today }
-    const paid = await Promise.all([step(no, 'deposit', payment), step(no, 'deposit', payment)])
-    t.strictSame(
-      paid.map(({ status }) => status),
-      [200, 200],
-    )
-    t.match(paid[0]?.body.data, { state: 'deposited', bank_reference: 'B1', paid_on: today })
-    const { data: changes } = (await get('/order/changes')).body
-    t.match(changes.slice(-2), [
-      { type: 'money.paid', waybill_number: 'DM92000001', status: { key: 'key_13' }, by: 'staff' },
-      { type: 'money.paid', waybill_number: 'DM92000002' },
-    ])
-    t.equal((await step(no, 'deposit', { ...payment, bank_reference: 'B2' })).status, 422)
-    t.equal((await step(no, 'cancel', { reason: 'x' })).status, 422)
-    const { lines, ...invoice } = (await staffGet(`/invoice/${no}`)).body.data
-    t.match(invoice, { merchant_name: 'Lanka Shoes', total: 1100 })
-    t.match(lines, [
-      { waybill_number: 'DM92000001', collected: 1000, delivery: 450, net: 550 },
-      { waybill_number: 'DM92000002' },
-    ])
-    t.match((await staffGet('/invoice?state=deposited')).body.data, [{ invoice_no: no }])
-  })
+  t.test(
+    'an invoice takes parcels whose cash was handed over, goes from draft to payment, and is paid once',
+    async t => {
+      await deliver(['DM92000001', 'DM92000002'])
+      t.strictSame(
+        await makeFor(shop),
+        { merchant_id: shop, kind: 'nothing_payable', total: 0 },
+        'the rider has the cash',
+      )
+      await handOver(2000)
+      const made = await makeFor(shop)
+      const month = today.slice(2, 7)
+      t.strictSame(made, {
+        ...{
+          merchant_id: shop,
+          kind: 'made',
+          invoice_no: `CFX-${month}-00001`,
+          invoice_ref_no: 'MI-0001',
+          total: 1100,
+        },
+      })
+      t.match((await makeFor(shop)).kind, 'nothing_payable', 'nothing is left')
+      const { invoice_no: no } = made
+      t.equal((await step(no, 'approve')).status, 422, 'a draft is submitted first')
+      t.equal((await get(`/invoice/${no}`)).status, 404, 'the merchant sees no draft')
+      t.equal((await step(no, 'deposit', { bank_reference: 'B1', paid_on: today })).status, 422)
+      t.match((await step(no, 'submit')).body.data, { state: 'submitted', parcels: 2, total: 1100 })
+      t.match((await get('/invoice')).body, { data: [{ invoice_no: no, state: 'submitted' }], next_cursor: null })
+      t.equal((await get('/invoice', { token: booksToken })).body.data.length, 0)
+      t.equal((await get('/invoice/MI-0001', { token: booksToken })).status, 404)
+      const own = await request('POST', `/api/public/merchant/invoice/${no}/approve`, {})
+      t.match(own.body.data, { state: 'approved', decided_by: `merchant ${shop}` })
+      t.match((await step('MI-0001', 'reject', { reason: 'late' })).body.errors, {
+        invoice_no: ['The invoice is approved: only one that is submitted can be rejected.'],
+      })
+      const payment = { bank_reference: 'B1', paid_on: today }
+      const paid = await Promise.all([step(no, 'deposit', payment), step(no, 'deposit', payment)])
+      t.strictSame(
+        paid.map(({ status }) => status),
+        [200, 200],
+      )
+      t.match(paid[0]?.body.data, { state: 'deposited', bank_reference: 'B1', paid_on: today })
+      const { data: changes } = (await get('/order/changes')).body
+      t.match(changes.slice(-2), [
+        { type: 'money.paid', waybill_number: 'DM92000001', status: { key: 'key_13' }, by: 'staff' },
+        { type: 'money.paid', waybill_number: 'DM92000002' },
+      ])
+      t.equal((await step(no, 'deposit', { ...payment, bank_reference: 'B2' })).status, 422)
+      t.equal((await step(no, 'cancel', { reason: 'x' })).status, 422)
+      const { lines, ...invoice } = (await staffGet(`/invoice/${no}`)).body.data
+      t.match(invoice, { merchant_name: 'Lanka Shoes', total: 1100 })
+      t.match(lines, [
+        { waybill_number: 'DM92000001', collected: 1000, delivery: 450, net: 550 },
+        { waybill_number: 'DM92000002' },
+      ])
+      t.match((await staffGet('/invoice?state=deposited')).body.data, [{ invoice_no: no }])
+    },
+  )
 
   t.test('brings charges above the COD forward, and says how much of a total that is', async t => {
     await deliver(['DM92000011'], { cod: 0 })
@@ -137,7 +146,7 @@ t.test('invoices', async t => {
     await set('four_eyes = false')
   })
 
-  t.test('waits for the bank or for days where the company or the merchant says so', async t => {
+  t.test('waits for the bank or for days if the company or the merchant says so', async t => {
     await makeOfBooks(['DM92000031'], { ...confirmed, cod: 1000 })
     t.equal((await move(['DM92000031'], 'key_13', { collected_by: 'Nimal' })).status, 200)
     await asOwner(
@@ -194,7 +203,7 @@ t.test('invoices', async t => {
     )
   })
 
-  t.test('gives the lines as CSV, and refuses what it cannot read', async t => {
+  t.test('serves the lines as CSV, and refuses malformed queries', async t => {
     const headers = { authorization: `Bearer ${fixture.staffToken}`, 'x-tenant': 'demo' }
     const csv = await app.inject({ url: '/api/staff/invoice/MI-0001?format=csv', headers })
     t.match(csv.payload, /^waybill_number,kind,booked_on,collected/)

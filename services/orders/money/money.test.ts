@@ -58,7 +58,7 @@ t.test('money', async t => {
     await checked(t)
   })
 
-  t.test('one transfer stands for all parcels of a move, and other methods do not lie with the rider', async t => {
+  t.test('one transfer stands for all parcels of a move; other methods leave no cash with the rider', async t => {
     const waybills = ['DM90000011', 'DM90000012', 'DM90000013']
     await make(waybills, { ...confirmed, cod: 1000, weight: 1 })
     const collected = { DM90000012: { method: 'card' }, DM90000013: { amount: 900.5, reason: 'Discount of the shop' } }
@@ -140,7 +140,7 @@ t.test('money', async t => {
     t.match(await linesOf('DM90000051'), [{ cod: '200.00', reason: 'One pair of two' }])
   })
 
-  t.test('the key of a repeated move books once; of two moves at once one is refused', async t => {
+  t.test('a repeated move with its key books once; one of two concurrent moves is refused', async t => {
     await make(['DM90000061', 'DM90000062'], { ...confirmed, cod: 500 })
     const headers = { 'idempotency-key': 'money 1' }
     for (let n = 0; n < 2; n++) t.equal((await move(['DM90000061'], 'key_13', {}, { headers })).status, 200)

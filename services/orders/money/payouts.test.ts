@@ -94,7 +94,7 @@ t.test('the pay run', async t => {
     t.equal(await why(numbers[0]), 'The bank account was sealed with a key that is not in WEBHOOK_KEYS.')
   })
 
-  t.test('marks what the bank paid, all or none, and once', async t => {
+  t.test('marks the invoices that the bank paid, all or none, and once', async t => {
     const body = { invoice_nos: [...numbers, 'MI-9999'], bank_reference: 'BOC 1', paid_on: today }
     t.match((await post('/payout', body)).body.errors, { 'invoice_nos.2': ['There is no invoice MI-9999.'] })
     t.strictSame((await staffGet('/invoice?state=deposited')).body.data, [])

@@ -55,7 +55,7 @@ t.test('statements', async t => {
     })
   })
 
-  t.test('serves CSV, and refuses what it cannot read', async t => {
+  t.test('serves CSV, and refuses malformed queries', async t => {
     const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
     const csv = await app.inject({
       url: '/api/staff/ledger?account=rider:Nimal&from=2026-02-19&to=2026-02-19&format=csv',
