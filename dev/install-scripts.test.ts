@@ -6,7 +6,7 @@ import { root } from './settings.ts'
 interface LockedPackage {
   hasInstallScript?: boolean
   dev?: boolean
-  /** Not in production: what `npm start` alone needs. */
+  /** `npm start` alone needs these; production does not. */
   optional?: boolean
 }
 

@@ -34,7 +34,7 @@ interface EmbeddedPostgres {
 }
 
 interface EmbeddedOptions {
-  /** The folder of the cluster and its log. For root, `moveOut` may choose another one. */
+  /** The folder of the cluster and its log. `moveOut` may choose another one for root. */
   folder: string
   port: number
   /** `-c` settings. */

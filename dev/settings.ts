@@ -7,7 +7,7 @@ import { Type } from '@sinclair/typebox'
 
 export const root = resolve(import.meta.dirname, '..')
 
-/** As in Dockerfile: orders needs a third less memory under load, and slightly more CPU. */
+/** Matches the Dockerfile: orders needs a third less memory under load, and slightly more CPU. */
 export const serviceFlags = ['--max-semi-space-size=8', '--heap-growing-percent=120']
 
 /** Sets Node's compile cache for the processes started from now on: a service starts in two thirds of the time. */

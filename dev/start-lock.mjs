@@ -20,7 +20,10 @@ const readLock = () => {
 const isStart = pid =>
   Number(pid) > 0 && spawnSync('ps', ['-o', 'args=', '-p', pid], { encoding: 'utf8' }).stdout?.includes('dev/start.ts')
 
-/** Finds the `npm start` that runs on the data folder: its process, and a line for each address. Undefined without one. */
+/**
+ * Finds the `npm start` that runs on the data folder: its process, and a line for each address. Returns undefined
+ * without one.
+ */
 export const findStart = () => {
   const [pid, ...addresses] = readLock()
   return isStart(pid) ? { pid, addresses } : undefined

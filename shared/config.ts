@@ -197,7 +197,7 @@ const findProblem = (name: string, property: TSchema, value: unknown): string | 
   return `${name} must ${property.must ?? `be a ${property.type}`}${shown} (${property.description})`
 }
 
-/** Like `loadConfig`, but prints the errors and exits with status 1. */
+/** Works like `loadConfig`, but prints the errors and exits with status 1. */
 export const loadConfigOrExit = <S extends TObject>(
   schema: S,
   environment: Record<string, string | undefined>,

@@ -2,7 +2,7 @@ import { type Logger, type LoggerOptions, pino } from 'pino'
 import pretty from 'pino-pretty'
 
 /**
- * Logs JSON lines to standard output. To a terminal, except in production, it logs readable lines that begin with the
+ * Logs JSON lines to standard output. On a terminal, except in production, it writes readable lines that begin with the
  * service, and those of requests only at level debug.
  */
 export const createLogger = (

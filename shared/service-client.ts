@@ -114,7 +114,7 @@ const reasons: Record<string, string> = {
   HTTPParserError: 'the response is not HTTP',
 }
 
-/** Why there was no response. Never the error's own message: it may show the request. */
+/** Says why there was no response, never by the error's own message, which may show the request. */
 export const wordReason = (error: unknown): string => {
   if (error instanceof BrokenCircuitError) return 'not tried: the circuit is open'
   const { code, name = '' } = error as { code?: unknown; name?: string }

@@ -7,13 +7,13 @@ export const traceparentLength = 55
 
 const form = new RegExp(traceparentPattern)
 
-/** As version 00; undefined where it is missing or invalid. */
+/** The form of version 00; undefined if it is missing or invalid. */
 export const readTraceparent = (header: unknown): string | undefined =>
   typeof header === 'string' && header.length === traceparentLength && form.test(header)
     ? `00${header.slice(2)}`
     : undefined
 
-/** For a log line; empty without a trace. */
+/** Fields of a log line; empty without a trace. */
 export const readTraceId = (traceparent: string | null | undefined): { trace_id?: string } =>
   traceparent ? { trace_id: traceparent.slice(3, 35) } : {}
 
@@ -23,7 +23,7 @@ type SpanKind = 'server' | 'internal' | 'producer' | 'consumer' | 'client'
 type SpanAttributes = Record<string, string | number>
 
 export interface Span {
-  /** For what happens in it. */
+  /** The trace for everything that happens in it. */
   readonly traceparent: string
   end(isFailed?: boolean, attributes?: SpanAttributes): void
 }

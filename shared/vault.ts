@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
-/** The keys of a setting: the newest seals; older ones open what they sealed. */
+/** The keys of a setting: the newest seals, older ones only open. */
 export interface Keyring {
   /** The name of the setting. */
   readonly setting: string
   readonly newest: string
-  /** By key id. A KeyObject shows nothing of its key when it is printed. */
+  /** Maps key ids to keys. A KeyObject shows nothing of its key when it is printed. */
   readonly keys: ReadonlyMap<string, KeyObject>
 }
 
@@ -40,7 +40,7 @@ export const readKeys = (setting: string, text: string): Keyring => {
   const problems: string[] = []
   for (const [index, pair] of text.split(',').entries()) {
     const read = readPair(pair.trim())
-    // By its position: what stands before the colon may be a key too, written where its id belongs.
+    // Names a pair by its position: the text before the colon may be a key too, written in place of its id.
     const add = (problem: string) => problems.push(`key ${index + 1} of ${setting} ${problem}`)
     if (read.problem !== undefined) add(read.problem)
     else if (keys.has(read.id)) add('has an id that an earlier one has')

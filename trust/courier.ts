@@ -46,7 +46,7 @@ export const unlimited = {
   ADDRESS_LIMIT_PER_MINUTE: '1000000000',
   ADDRESS_REFUSALS_PER_MINUTE: '1000000000',
 }
-/** For `NOTIFIER_URL`: no event is delivered. */
+/** An address that accepts no event, as `NOTIFIER_URL`. */
 export const nowhere = 'http://127.0.0.1:1'
 
 /** Starts both services and the simulator as processes, with the tenant demo: each order makes a message. */

@@ -12,7 +12,9 @@ export interface Place {
   readonly own: string
   readonly maxLength: number
   readonly kind: 'head' | 'body' | 'list'
-  /** Returns the request with `text` there, `items` times if it is in a list. Undefined: it cannot be sent so. */
+  /**
+   * Returns the request with `text` there, `items` times if it is in a list. Returns undefined if it cannot be sent so.
+   */
   readonly fill: (text: string, items: number) => Request | undefined
   /** Returns the valid request with as many items, and as many bytes of blanks or of an unknown parameter. */
   readonly harmless: (bytes: number, items: number) => Request

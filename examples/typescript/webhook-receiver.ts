@@ -9,7 +9,7 @@ interface Event {
 }
 
 const webhook = new Webhook(process.env.SECRET ?? '')
-/** In a program: a table with a unique key, written in the transaction that handles the event. */
+/** A real program writes to a table with a unique key, in the transaction that handles the event. */
 const seen = new Set<string>()
 
 const read = async (request: IncomingMessage): Promise<string> => {

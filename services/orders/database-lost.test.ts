@@ -39,7 +39,7 @@ const lose = (t: Test, change: (waybill: string) => Promise<ApiResponse>): Promi
   const request = async () => {
     const waybill = `DM${String(++made).padStart(8, '0')}`
     await make([waybill])
-    // So that the token is not looked up again.
+    // Caches the token, so that it is not looked up again.
     await staffGet('/order/requests')
     return () => change(waybill)
   }

@@ -58,7 +58,7 @@ const launch = (t: Test, environment: Record<string, string>) => {
   return { child, ended, lines, logs, stderr: () => stderr }
 }
 
-/** For `pg_locks`, which shows the locks of all databases. */
+/** Reads `pg_locks`, which shows the locks of all databases. */
 const ofThisDatabase = 'database = (select oid from pg_database where datname = current_database()) and not granted'
 
 const waitUntil = async (what: string, isSo: () => unknown, seconds = 60): Promise<void> => {

@@ -13,7 +13,7 @@ export interface Staff {
   readonly name: string
   readonly roles: readonly StaffRole[]
   readonly tokenId: string
-  /** For the audit entries of this request. */
+  /** Audit entries of this request carry it. */
   readonly actor: Actor
 }
 

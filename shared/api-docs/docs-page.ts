@@ -7,7 +7,7 @@ import { type OpenApi, selectPart } from './openapi.ts'
 
 /** Whom a part of the documentation is for. */
 export interface Audience {
-  /** In the path. */
+  /** The page's name in its path. */
   name: string
   title: string
   description: string

@@ -2,7 +2,7 @@ import t from 'tap'
 import { operationsFor, ordersOperations, rolesFor, staffOperations, staffRoles } from './staff-roles.ts'
 
 const everyone = ['viewer', 'dispatcher', 'messenger', 'accounts', 'admin']
-/** As docs/staff/staff.md#roles has them. */
+/** Copies docs/staff/staff.md#roles. */
 const table: [roles: string[], operations: string[]][] = [
   [
     everyone,

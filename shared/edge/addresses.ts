@@ -43,7 +43,9 @@ const isUncounted = (request: FastifyRequest): boolean => {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** For how many seconds this network has sent too many wrong tokens and signatures; undefined: it has not. */
+    /**
+     * The seconds for which this network is refused after too many wrong tokens and signatures; undefined: it is not.
+     */
     guessingPause?: number
     /** Its token or signature was wrong, or was not checked. */
     isGuess?: boolean

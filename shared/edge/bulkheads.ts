@@ -33,7 +33,7 @@ export const createBulkheads = <Level extends string>(sizes: Record<Level, numbe
     )()
 }
 
-/** For `catch`: a request that found too many waiting gets a 503 with this sentence. */
+/** Use it in `catch`: a request that found too many waiting gets a 503 with this sentence. */
 export const refuseBusy =
   (sentence: string) =>
   (error: unknown): never => {

@@ -35,7 +35,7 @@ export const drainConnectionsOnClose = (app: FastifyInstance): void => {
   })
   waitForHandlers(app)
   app.addHook('onSend', (_request, reply, payload, done) => {
-    // Not while it still listens: the client would reconnect, only to be reset.
+    // Waits until it no longer listens: the client would reconnect, only to be reset.
     if (isClosing && !app.server.listening) reply.header('connection', 'close')
     done(null, payload)
   })

@@ -43,7 +43,7 @@ const send = (request: FastifyRequest, reply: FastifyReply, error: HttpError, ca
 
 const problemType = 'application/problem+json'
 
-/** As RFC 9457 where the client accepts it, as text: the route's serializer knows only the usual body. */
+/** Writes RFC 9457 if the client accepts it, as text: the route's serializer knows only the usual body. */
 export const sendError = (request: FastifyRequest, reply: FastifyReply, error: HttpError): FastifyReply => {
   const { headers, retryAfterSeconds } = error.details
   if (headers) reply.headers(headers)
@@ -80,7 +80,7 @@ const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD
 
 const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the request.'
 
-/** No Retry-After: a client that repeats without an Idempotency-Key might do it twice. */
+/** Omits Retry-After: a client that repeats without an Idempotency-Key might do it twice. */
 const inDoubt =
   'It is not known whether the request took effect. Repeat it with the same Idempotency-Key; without one, check before you repeat it.'
 

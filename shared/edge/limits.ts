@@ -46,7 +46,7 @@ export class Limit {
     if (window !== undefined && window.used > 0) window.used--
   }
 
-  /** For how many seconds `caller` has no request left; 0 when it has one. Counts nothing. */
+  /** Returns for how many seconds `caller` has no request left; 0 when it has one. Counts nothing. */
   secondsSpent(caller: string): number {
     const window = this.#windows.get(caller)
     const milliseconds = window !== undefined && window.used >= this.max ? window.endsAt - this.#now() : 0

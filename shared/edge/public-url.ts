@@ -11,8 +11,8 @@ declare module 'fastify' {
 type IsTrusted = (address: string, hop: number) => boolean
 
 /**
- * Decorates requests with `publicUrl`: `configured`, else the X-Forwarded-Host of a trusted proxy, else the local address of the
- * connection. Never the client's `Host`.
+ * Decorates requests with `publicUrl`: `configured`, else the X-Forwarded-Host of a trusted proxy, else the local
+ * address of the connection. It never trusts the client's `Host`.
  */
 export const namePublicUrl = (app: FastifyInstance, configured: string | undefined, isTrusted: IsTrusted): void => {
   const fixed = configured?.replace(/\/$/, '')
@@ -25,7 +25,7 @@ export const namePublicUrl = (app: FastifyInstance, configured: string | undefin
 
 const hostText = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i
 
-/** Like Fastify, trusts only the proxy that is connected. */
+/** Trusts only the proxy that is connected, as Fastify does. */
 const forwardedUrl = (request: FastifyRequest, isTrusted: IsTrusted): string | undefined => {
   const { headers, host, protocol, socket } = request
   if (!headers['x-forwarded-host'] || !isTrusted(socket.remoteAddress ?? '', 0)) return undefined

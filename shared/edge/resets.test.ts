@@ -23,7 +23,7 @@ const start = async (t: Test, trustedProxies?: string) => {
   const seen: string[] = []
   app.addHook('onRequest', async request => {
     seen.push(readAddress(request))
-    // As one that looks up a token.
+    // Waits as a request that looks up a token does.
     await delay(20)
   })
   await app.register(async json => {

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import type { FieldErrors } from '../errors/errors.ts'
 import { nearestName } from '../nearest.ts'
 
-/** So many are looked at, and so much of a name is repeated to the caller. */
+/** The checker looks at this many fields and repeats this much of a name to the caller. */
 const maxFields = 20
 const maxNameLength = 100
 

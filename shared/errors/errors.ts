@@ -73,7 +73,7 @@ export type HttpError = ReturnType<typeof httpErrors.getHttpError> & {
 export const httpError = (code: ErrorCode, message: string, details: ErrorDetails = {}): HttpError =>
   Object.assign(httpErrors.getHttpError(statusOf[code], message), { code, details })
 
-/** Nothing is at the address or, of a kind, the caller has none of that id. */
+/** The address has no route, or the caller has nothing of that kind with that id. */
 export const notFound = (kind?: string): HttpError =>
   httpError(
     'not_found',

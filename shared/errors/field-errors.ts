@@ -23,7 +23,7 @@ export const goodText = '^[^\\u0000\\ud800-\\udfff]*$'
 /** Longer than any field; a text beyond that is too long, whatever is in it. */
 const longestText = 10_000
 
-/** Not given. PHP writes an empty array where an optional field has no value. */
+/** Treats an empty array as not given: PHP writes one where an optional field has no value. */
 export const isBlank = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -121,7 +121,7 @@ const memberFor = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefined
       })
     : undefined
 
-/** As `listErrors`, at most `maxSentences` of them. */
+/** Returns at most `maxSentences` errors of `listErrors`. */
 export const validationErrors = (check: TypeCheck<TSchema>, value: unknown, prefix = ''): FieldErrors =>
   listErrors(check, value, prefix).errors
 
@@ -145,7 +145,7 @@ const sentence = (path: string, schema: TSchema, value: unknown): string => {
   return `The ${label(path)} field must ${demand(schema, value)}.`
 }
 
-/** For a list that stands where the object with that list belongs. */
+/** Words the error of a list that stands where the object with that list belongs. */
 const listHint = ({ properties = {} }: TSchema, value: unknown): string => {
   const lists = Object.keys(properties).filter(name => properties[name].type === 'array')
   return Array.isArray(value) && lists.length === 1 ? ` Send the list as {"${lists[0]}": [...]}.` : ''

@@ -74,7 +74,7 @@ const Edit = ({ order, path, onDone }) => {
     <${Button} onClick=${() => setIsOpen(false)}>${t('parcel.close')}<//><//>`
 }
 
-/** Where a parcel was and which messages its recipient got, newest first; it says when the messages cannot be read. */
+/** Shows where a parcel was and which messages its recipient got, newest first, or that messages cannot be read. */
 const Timeline = ({ tracking, messages }) => {
   const moves = tracking.map(({ date_time, status, user }) => ({
     at: date_time,

@@ -230,7 +230,7 @@ const Booking = ({ upload: begun, bad = [], onEnd }) => {
   <//>`
 }
 
-/** From a sheet to waybills: paste, columns, check, book. */
+/** Leads from a sheet to waybills: paste, columns, check, book. */
 export const Upload = () => {
   const begun = useLive(() => readUpload().then(upload => ({ upload })))
   const [sheet, setSheet] = useState(/** @type {string[][] | undefined} */ (undefined))

@@ -14,7 +14,7 @@ export type Keyword = 'stop' | 'start'
 /** `no thanks` opts out of marketing messages alone. */
 export type Wish = Keyword | 'no thanks'
 
-/** Not CANCEL, END or QUIT: to a courier they are about the parcel. */
+/** CANCEL, END and QUIT are missing: to a courier they are about the parcel. */
 const defaultStopWords = `STOP,STOPALL,UNSUBSCRIBE,OPT OUT,OPTOUT,නවත්වන්න,නවතන්න,නවත්තන්න,ස්ටොප්,
   நிறுத்து,நிறுத்தவும்,நிறுத்துங்கள்,ஸ்டாப்`.split(/,\s*/)
 /** These words may answer anything, most often an offer: they refuse all messages only beside a word for messages. */

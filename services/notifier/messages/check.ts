@@ -17,7 +17,7 @@ import type { MessageRequest } from './schema.ts'
 import type { Source } from './source.ts'
 
 export interface SendingContext {
-  /** By Postgres' clock. */
+  /** The time by Postgres' clock. */
   readonly now: Date
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed

@@ -29,7 +29,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #head: { status: number; headers: IncomingHttpHeaders } | undefined
   readonly #chunks: Buffer[] = []
   readonly #deadline: NodeJS.Timeout
-  /** On the clock of `performance.now()`. */
+  /** A time of `performance.now()`. */
   readonly #endsAt: number
 
   constructor(deadlineMilliseconds: number) {

@@ -24,7 +24,7 @@ interface Claimed {
   readonly blocked: readonly Blocked[]
   /** A number had due messages, even if its rate lets none of them be sent now. */
   readonly hasMore: boolean
-  /** By Postgres' clock. */
+  /** The time by Postgres' clock. */
   readonly now: Date
 }
 
@@ -33,7 +33,7 @@ interface Channel {
   readonly phoneNumberId: string
   readonly plan: 'free' | 'paid'
   readonly tokens: number
-  /** By Postgres' clock. */
+  /** The time by Postgres' clock. */
   readonly now: Date
 }
 

@@ -30,6 +30,6 @@ export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly conversation: Conversation | undefined
   /** Computed only for people who opted out of marketing messages; else false. */
   readonly isMarketing: boolean
-  /** By Postgres' clock. */
+  /** The time by Postgres' clock. */
   readonly claimedAt: Date
 }

@@ -15,7 +15,7 @@ export interface SendOutcome {
   readonly dueSeconds?: number
   /** The API asks to send the recipient nothing for this long. */
   readonly restSeconds?: number
-  /** Nothing of it was written: no pause follows. */
+  /** No byte of it was written: no pause follows. */
   readonly isUnwritten?: true
   readonly detail?: string
 }

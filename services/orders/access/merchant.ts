@@ -23,7 +23,7 @@ export interface Merchant {
   readonly merchantId: string
   readonly tokenId: string
   readonly role: MerchantRole
-  /** For the audit entries of this request. */
+  /** Audit entries of this request carry it. */
   readonly actor: Actor
 }
 

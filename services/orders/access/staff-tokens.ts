@@ -41,7 +41,7 @@ export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; servic
   )
 }
 
-/** In the order of the tokens. */
+/** The order is that of the tokens. */
 const findHolders = async (pool: pg.Pool, { tokens }: StaffTokens): Promise<(Caller | undefined)[]> => {
   const known = new Set(await findTenantIds(pool))
   const wanted = tokens.map(({ tenant, hash }) => ({ tenant, hash: Buffer.from(hash, 'hex') }))

@@ -2,7 +2,7 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../database/tables.ts'
 import { failedAttemptKeys, returnedKeys } from '../statuses/statuses.ts'
 
-/** Why a delivery failed, or a parcel goes back, in the company's list. */
+/** A reason, from the company's list, why a delivery failed or a parcel goes back. */
 export interface FailureReason {
   readonly code: string
   readonly name: string

@@ -122,7 +122,7 @@ export const keyParameters = (tenant: string, batches: readonly NewBatch[]): Nam
   }
 }
 
-/** As the key's row has them; undefined when there are none. */
+/** Renders warnings as the key's row stores them; undefined without warnings. */
 export const storedWarnings = (warnings: FieldErrors): string | undefined =>
   Object.keys(warnings).length > 0 ? JSON.stringify(warnings) : undefined
 

@@ -119,7 +119,7 @@ const ids = ['a', 'b', 'c'] as const
 for (const id of ids) await apply(tenantFile({ id }))
 const one = estimateBytes((await createCatalogues(pool, 2 ** 20).current('a')) as Catalogue)
 
-/** As many of these catalogues fit. */
+/** This many of the catalogues fit. */
 const catalogues = (t: Test, fitting: number) => {
   const bytes = Math.round(one * fitting)
   const registry = new Registry()

@@ -43,7 +43,7 @@ export class CityIndex {
   readonly #byAlias = new Map<string, City[]>()
   readonly #states = new Map<string, State>()
 
-  /** In the order of the constructor's arguments. */
+  /** The order is that of the constructor's arguments. */
   readonly states: readonly State[]
   readonly cities: readonly City[]
 

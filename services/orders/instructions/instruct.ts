@@ -134,7 +134,7 @@ export const decideLate = async (tx: Tx, tenant: string): Promise<number> => {
   const { rows } = await tx.client.query(lateSql, [tenant])
   const late: { waybill_number: string; action: InstructionAction }[] = rows
   await limitLockWait(tx)
-  // In the order of the waybills, as moves lock them.
+  // Sorts by waybill, as moves lock them.
   for (const { waybill_number: waybill, action } of late.toSorted(byWaybill)) {
     await lockOrder(tx, { tenant, waybill, editor: { isCustomer: true } })
     const attempt = await findOpenAttempt(tx, tenant, waybill)

@@ -38,7 +38,7 @@ const maxRemembered = 10_000
 
 interface Backoff {
   readonly failures: number
-  /** On the clock of `performance.now()`. */
+  /** A time of `performance.now()`. */
   readonly retryAt: number
 }
 
@@ -65,7 +65,7 @@ export class DeliveryLoop<Key> {
   #isWoken = false
   #polling: Promise<void> | undefined
   #pollFailures = 0
-  /** No poll begins before, on the clock of `performance.now()`. */
+  /** No poll begins before this time of `performance.now()`. */
   #restsUntil = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -82,7 +82,7 @@ export class DeliveryLoop<Key> {
     this.#pollAfter(0)
   }
 
-  /** Polls soon: that key has something new. The end of its drain or back-off finds it by itself. */
+  /** Polls soon: that key has something new. The end of its drain or back-off finds it anyway. */
   wake(id?: string): void {
     if (!this.#isRunning || this.#isWoken || this.#pollFailures > 0) return
     if (id !== undefined && (this.#draining.has(id) || this.#isBackingOff(id))) return
@@ -162,7 +162,7 @@ export class DeliveryLoop<Key> {
       ),
     )
     const isNew = (id: string): boolean => !this.#drained.has(id)
-    // Not by intersection(): it may keep the other set's order.
+    // Avoids intersection(), which may keep the other set's order.
     const ids = [...[...ready.keys()].filter(isNew), ...[...this.#drained].filter(id => ready.has(id))]
     const chosen = [false, true].flatMap(isSlow =>
       ids.filter(id => this.#slow.has(id) === isSlow).slice(0, Math.max(0, this.#freeSlots(isSlow))),

@@ -5,7 +5,7 @@ import type { ChangeActor, ChangeType } from '../database/tables.ts'
 
 /** One change of one order. */
 export interface Change {
-  /** In the merchant's feed: 1, 2, 3 and so on. */
+  /** The place in the merchant's feed: 1, 2, 3 and so on. */
   readonly position: number
   readonly type: ChangeType
   readonly waybill_number: string

@@ -59,7 +59,7 @@ export const refusedCode = 'ADDRESS_REFUSED'
 
 type Done = (error: Error | null, addresses: string | LookupAddress[], family?: number) => void
 
-/** For net.connect: what it gets is what it connects to. One private address refuses all of them. */
+/** net.connect connects to exactly the addresses that this returns. One private address refuses all of them. */
 const lookUp = (resolve: Resolve) => (hostname: string, options: LookupOptions, done: Done) => {
   const give = (addresses: readonly LookupAddress[]): void => {
     const refused = addresses.some(({ address }) => !isPublicAddress(address))

@@ -162,7 +162,7 @@ export interface DueDelivery {
   readonly messageId: string
   readonly waybill: string
   readonly body: string
-  /** So far. */
+  /** The number of attempts so far. */
   readonly attempts: number
 }
 

@@ -31,7 +31,7 @@ export interface DrainOptions extends PostOptions {
   readonly holder: string
   /** More than twice the time limit of a request. */
   readonly leaseSeconds?: number
-  /** True starts no more requests. */
+  /** Once it returns true, no more requests start. */
   readonly isStopping: () => boolean
   /** Aborts those in flight: they are sent again. */
   readonly aborted: AbortSignal
@@ -44,7 +44,7 @@ const requestsAtOnce = 16
 const eventsAtOnce = 256
 /** Afterwards other endpoints are sent to. */
 const startMilliseconds = 5_000
-/** For an endpoint with too many waiting events, none of them due. */
+/** Applies to an endpoint with too many waiting events, none of them due. */
 const restSeconds = 5
 
 /**

@@ -16,7 +16,7 @@ interface Message {
 
 export interface PostOptions {
   readonly dispatcher: Dispatcher
-  /** For development: http, and private networks. */
+  /** Allows http and private networks, for development. */
   readonly allowsPrivate: boolean
   readonly clock: Clock
 }

@@ -69,9 +69,9 @@ const createWebhookSender = (options: Omit<DrainOptions, 'holder' | 'isStopping'
 }
 
 export interface SendingOptions {
-  /** Without it nothing is sent. */
+  /** Without it the sender sends nothing. */
   readonly keyring: Keyring | undefined
-  /** For development: http, and private networks. */
+  /** Allows http and private networks, for development. */
   readonly allowsPrivate: boolean
   /** Instead of the name servers. */
   readonly resolve?: Resolve

@@ -18,7 +18,7 @@ export const isSuccess = (code: number | null): boolean => code !== null && code
 export interface Outcome extends Attempt {
   readonly position: number
   readonly waybill: string
-  /** With this one. */
+  /** The number of attempts, this one included. */
   readonly attempts: number
 }
 
@@ -32,7 +32,7 @@ export interface Health {
 }
 
 export interface Settled {
-  /** In the order of the outcomes. `delay` has the seconds until the next attempt. */
+  /** The order is that of the outcomes. `delay` has the seconds until the next attempt. */
   readonly verdicts: readonly { readonly state: 'pending' | 'delivered' | 'failed'; readonly delay: number | null }[]
   readonly failures: number
   /** It was down and works again. */

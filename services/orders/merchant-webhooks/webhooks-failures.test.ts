@@ -58,7 +58,7 @@ t.test('after five days without a success an endpoint is disabled, and its event
   await book(12)
   await waitUntil('it is down', async () => (await endpoint(id)).failing_since !== null)
   await waitUntil('the first requests are over', async () => receiver.running === 0)
-  // As long as nothing arrives no event is given up.
+  // No event is given up as long as nothing arrives.
   await rows(`update webhook_deliveries set attempts = 9`)
   await hurry()
   await waitUntil('the last attempt', async () =>

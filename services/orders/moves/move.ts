@@ -19,7 +19,7 @@ export interface Move {
   readonly waybills: readonly string[]
   readonly statusKey: string
   readonly note: string | null
-  /** Why the delivery failed, of the company's list. */
+  /** The reason of the company's list why the delivery failed. */
   readonly reasonCode?: string | undefined
   readonly collection?: Collection
   readonly key?: IdempotencyKey | undefined

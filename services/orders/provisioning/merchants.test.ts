@@ -39,7 +39,7 @@ const open = async (t: Test) => {
     const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }
     return (await other.app.inject({ url: '/api/public/merchant/user/get-current', headers })).statusCode
   }
-  /** In the process that is asked, and in the other. */
+  /** Returns the statuses in the process that is asked, and in the other. */
   const statusesOf = async (token: string) => [
     (await request('/user/get-current', undefined, { token })).status,
     await statusElsewhere(token),

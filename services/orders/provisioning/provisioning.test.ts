@@ -180,7 +180,7 @@ const tables = [
 /** The small tenant in a database; `apply` gives the changes as lines. */
 const provide = async (t: Test) => {
   const { database, bulk, rows } = await build(t)
-  // As the command's own pool: its statements may take long.
+  // Resembles the command's own pool: its statements may take long.
   const pool = createPool({ url: database.url, name: 'test operator', connections: 2, statementSeconds: 600 })
   t.teardown(() => pool.end())
   const apply = async (file: TenantFile, dryRun = false): Promise<unknown> => {

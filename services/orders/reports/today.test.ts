@@ -22,7 +22,7 @@ t.test(
     await moveAlong(['DM00000001', 'DM00000002'], [...toRider])
     await moveAlong(['DM00000001'], [15, 17, 16, 12, 15, 16, 12, 13])
     await moveAlong(['DM00000002'], [13])
-    // As a set of the tenant's own may allow.
+    // A set of the tenant's own may allow this.
     await rows(
       `insert into order_events (tenant_id, waybill_number, status_key) values ('demo', 'DM00000001', 'key_12'), ('demo', 'DM00000001', 'key_14')`,
     )

@@ -31,7 +31,7 @@ interface RestoreOptions {
   readonly isDryRun: boolean
 }
 
-/** As it is printed with --json. */
+/** The report that --json prints. */
 export interface Restored {
   readonly tenant: string
   readonly known_to_notifier: boolean

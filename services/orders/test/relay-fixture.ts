@@ -29,7 +29,7 @@ export const relayFixture = async (t: Test, options: Partial<OrdersOptions> = {}
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
     return { tenant: id, token: await tokenOf('shop@example.com', id) }
   }
-  /** Like the request of staff: moves orders, with one row of the outbox. */
+  /** Moves orders like the request of staff, with one row of the outbox. */
   const move = async (waybills: string[], statusKey: string, note: string | null = null): Promise<void> => {
     await rows('update orders set status_key = $2 where waybill_number = any($1)', [waybills, statusKey])
     await rows(

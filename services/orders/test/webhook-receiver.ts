@@ -14,7 +14,7 @@ interface Received {
   readonly waybill: string
   // biome-ignore lint/suspicious/noExplicitAny: a message is whatever came over the wire
   readonly body: any
-  /** As it came. */
+  /** The body as it came. */
   readonly payload: string
   readonly headers: IncomingHttpHeaders
   readonly path: string
@@ -71,7 +71,7 @@ export const startWebhookReceiver = async (t: Teardown) => {
     /** All, and those that it accepted. */
     requests: [] as Received[],
     accepted: [] as Received[],
-    /** With a wrong signature. */
+    /** The number of requests with a wrong signature. */
     forged: 0,
     running: 0,
     /** Requests at once. */

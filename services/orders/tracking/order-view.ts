@@ -34,7 +34,7 @@ export const TrackingEvent = Type.Object(
 )
 export type TrackingEvent = Static<typeof TrackingEvent>
 
-/** In the timeline of an order. Merchants' programs know the fields of tracking alone. */
+/** An entry in the timeline of an order. Merchants' programs know the fields of tracking alone. */
 const OrderEvent = Type.Object(
   { ...TrackingEvent.properties, by: ActorName, reason_code: nullable },
   { title: 'OrderTimelineEvent' },
@@ -100,7 +100,7 @@ const failureFields = {
   failed_attempts: Type.Integer({ description: 'How many attempts to deliver failed.' }),
   instructions: Type.Array(OrderInstruction, { description: 'What was said after failed deliveries, newest first.' }),
 }
-/** For staff alone. */
+/** Only staff see it. */
 export const Previous = Type.Unsafe<EditRow['previous']>({
   type: ['object', 'null'],
   additionalProperties: { type: ['string', 'number', 'null'] },

@@ -7,7 +7,7 @@ import { signWaybill } from './tracking-link.ts'
 const ofSigned = { description: 'null without the tracking_code of the link.' }
 const signedText = Type.Union([Type.String(), Type.Null()], ofSigned)
 
-/** For anyone who knows a waybill number: the recipient masked, no names of staff. */
+/** Shows anyone who knows a waybill number the masked recipient, and no names of staff. */
 export const PublicTracking = Type.Object(
   {
     timeline: Type.Array(TrackingEvent, {

@@ -27,7 +27,7 @@ interface Sending extends Drain<string> {
 }
 
 interface Backoff {
-  /** In a row. */
+  /** The number of failures in a row. */
   failures: number
   until: number
 }
