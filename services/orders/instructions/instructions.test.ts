@@ -104,7 +104,7 @@ t.test('a merchant gives an instruction; timeline, feed and staff show it', asyn
   t.strictSame(await rows(`select is_relayed from log where type = 'order.instructed'`), [{ is_relayed: true }])
 })
 
-t.test('an instruction of staff overrides the customer's, and that the merchant's', async t => {
+t.test('an instruction of staff overrides that of the customer, and this that of the merchant', async t => {
   await fail(['DM00000020'])
   t.equal((await instruct('DM00000020', { action: 'return' })).status, 200)
   t.match(await act('press 1', 'DM00000020', { action: 'reattempt' }), { outcome: 'done' })

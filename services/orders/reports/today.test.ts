@@ -15,7 +15,7 @@ const moveAlong = async (waybills: string[], keys: number[]): Promise<void> => {
 }
 
 t.test(
-  'counts orders created, failed and delivered today and on the days before, in the tenant's time zone',
+  'counts orders created, failed and delivered today and on the days before, in the time zone of the tenant',
   async t => {
     await make(['DM00000001', 'DM00000002', 'DM00000003', 'DM00000004'], confirmed)
     await makeOfBooks(['DM00000005'])
