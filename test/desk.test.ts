@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page, Route } from 'playwright-core'
-import t, { type Test } from 'tap'
+import type { Route } from 'playwright-core'
+import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
-import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { launchBrowser } from './browser.ts'
+import { chooseOrigin, openDesk, showDesk as show, uploadRows } from './desk.ts'
 
 // The types of the page's files are checked with the page.
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
@@ -13,41 +14,8 @@ const browser = await launchBrowser(t)
 if (browser) {
   const orders = await ordersFixture(t)
   const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
-  const context = await browser.newContext({ viewport: { width: 1280, height: 844 }, acceptDownloads: true })
-  await context.addInitScript(
-    `localStorage.setItem('courier.language', localStorage.getItem('courier.language') ?? 'en')`,
-  )
-  const problems: string[] = []
-  const open = async (): Promise<Page> => {
-    const page = await context.newPage()
-    page.on('pageerror', error => problems.push(error.message))
-    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
-    await page.goto(url)
-    await page.getByLabel('Company').fill('demo')
-    await page.getByLabel('E-mail').fill('shop@example.com')
-    await page.getByLabel('Password').fill('lanka-shoes-demo')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Upload', exact: true }).waitFor()
-    return page
-  }
-  const show = async (t: Test, page: Page, screen: string) => {
-    for (const width of [1280, 390]) {
-      await page.setViewportSize({ width, height: 844 })
-      t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
-      if (process.env.SCREENSHOTS)
-        await page.screenshot({ path: `${process.env.SCREENSHOTS}/desk-${screen}-${width}.png`, fullPage: true })
-    }
-    await page.setViewportSize({ width: 1280, height: 844 })
-    t.strictSame(await findBarriers(page), [], screen)
-  }
-  const chooseOrigin = async (page: Page) => {
-    await page.getByLabel('Parcels start in').fill('Kotte')
-    await page.locator('#origin-options option').first().waitFor({ state: 'attached' })
-    await page.getByLabel('Parcels start in').fill('Kotte, Colombo')
-    await page.getByLabel('Parcels start in').blur()
-  }
+  const { open, problems } = await openDesk(t, browser, url)
   const count = async (): Promise<number> => (await orders.rows('select count(*)::int from orders'))[0].count
-  t.teardown(() => context.close())
 
   t.test("a clerk's day: from a sheet to waybills, one row corrected, one order followed", async t => {
     const page = await open()
@@ -174,18 +142,8 @@ if (browser) {
 
   t.test('10,000 rows go on after a lost response and a closed tab, and none is booked twice', async t => {
     const before = await count()
-    const lines = Array.from(
-      { length: 10_000 },
-      (_, n) => `B-${n},Nimali Perera,12 Temple Road,Galle,07${10_000_000 + n},100`,
-    )
     const page = await open()
-    await page.getByLabel('File (Excel, CSV or TSV)').setInputFiles({
-      ...{ name: 'rows.csv', mimeType: 'text/csv' },
-      buffer: Buffer.from(['Order no,Name,Address,City,Phone,COD', ...lines].join('\n')),
-    })
-    await page.getByRole('button', { name: 'Read 10,001 rows' }).click()
-    await page.getByRole('button', { name: 'Check the rows' }).click()
-    await page.locator('strong', { hasText: 'Ready to book: 10,000.' }).waitFor({ timeout: 60_000 })
+    await uploadRows(page, 10_000)
     let requests = 0
     const closed = Promise.withResolvers<void>()
     await page.route('**/order/bulk', async (route: Route) => {

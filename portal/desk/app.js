@@ -5,12 +5,14 @@ import { changeSession, getSession, useSession } from '../kit/session.js'
 import { SignIn } from '../kit/sign-in.js'
 import { instead } from '../kit/ui.js'
 import { merchant } from './merchant.js'
+import { Access } from './screens/access.js'
 import { Book } from './screens/book.js'
 import { Failures } from './screens/failures.js'
 import { Money } from './screens/money.js'
 import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
 import { Upload } from './screens/upload.js'
+import { Webhooks } from './screens/webhooks.js'
 
 /** Screens by the first part of the address after `#/`. `isHidden` keeps one out of the menu. */
 const screens = {
@@ -20,6 +22,8 @@ const screens = {
   parcel: { Screen: Parcel, isHidden: true },
   failures: { Screen: Failures },
   money: { Screen: Money },
+  webhooks: { Screen: Webhooks },
+  access: { Screen: Access },
 }
 
 const readHash = () => {

@@ -55,6 +55,8 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
 /** An input; with `options` or `find`, a choice. */
 export const Control = (/** @type {any} */ { options, find, none, onValue, ...field }) => {
   if (find) return html`<${Choice} ...${field} find=${find} onChange=${onValue} />`
+  if (field.type === 'checkbox')
+    return html`<${Field} ...${field} checked=${field.value === 'true'} onChange=${event => onValue(String(event.target.checked))} />`
   if (!options) return html`<${Field} autocomplete="off" ...${field} onInput=${event => onValue(event.target.value)} />`
   return html`<${Field} ...${field} onChange=${event => onValue(event.target.value)}>
     ${none && html`<option value="">${none}</option>`}

@@ -112,6 +112,21 @@ export const saveFile = (blob, name) => {
 export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
   html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>${children}</button>`
 
+/** A button for what cannot be undone: the first press asks, the second acts. */
+export const AskingButton = ({ children, question, onClick, ...more }) => {
+  const [isAsked, setIsAsked] = useState(false)
+  const press = () => {
+    if (!isAsked) announce(question)
+    setIsAsked(!isAsked)
+    if (isAsked) onClick()
+  }
+  return html`<${Button} onClick=${press} onBlur=${() => setIsAsked(false)} ...${more}>${isAsked ? question : children}<//>`
+}
+
+/** A secret that is shown once. */
+export const Secret = ({ label, value }) =>
+  html`<div class="notice good"><${Field} id="secret" label=${label} hint=${t('secret.once')} value=${value} readonly onFocus=${event => event.target.select()} /></div>`
+
 /** A label with its control; `errors` are the sentences of the service about it. */
 export const Field = ({ label, id, errors = [], hint = '', children = undefined, ...input }) => {
   const about = [errors.length > 0 && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ') || undefined

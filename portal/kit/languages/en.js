@@ -60,4 +60,5 @@ export default {
   'messages.expired': 'Expired',
   'timeline.message': 'Message',
   'timeline.text': 'text',
+  'secret.once': 'Keep it now: it is not shown again.',
 }

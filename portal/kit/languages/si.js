@@ -59,4 +59,5 @@ export default {
   'messages.expired': 'කල් ඉකුත්',
   'timeline.message': 'පණිවිඩය',
   'timeline.text': 'පෙළ',
+  'secret.once': 'දැන් සුරකින්න: එය නැවත නොපෙන්වයි.',
 }

@@ -59,4 +59,5 @@ export default {
   'messages.expired': 'காலாவதி',
   'timeline.message': 'செய்தி',
   'timeline.text': 'உரை',
+  'secret.once': 'இப்போது சேமிக்கவும்: மீண்டும் காட்டப்படாது.',
 }

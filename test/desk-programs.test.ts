@@ -1,0 +1,96 @@
+import t from 'tap'
+import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
+import { startWebhookReceiver } from '../services/orders/test/webhook-receiver.ts'
+import { launchBrowser } from './browser.ts'
+import { openDesk, showDesk, showInLanguages } from './desk.ts'
+
+const browser = await launchBrowser(t)
+if (browser) {
+  const orders = await ordersFixture(t)
+  const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
+  const { open, problems } = await openDesk(t, browser, url)
+  const receiver = await startWebhookReceiver(t)
+
+  t.test('a webhook is added, tried, gets an event, is read about, paused and deleted', async t => {
+    const page = await open()
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByText('There is no webhook yet.').waitFor()
+    await page.getByLabel('Address (https)').fill(receiver.url)
+    await page.getByLabel('order.edited').uncheck()
+    await page.getByRole('button', { name: 'Add a webhook' }).click()
+    receiver.secret = await page.getByLabel('Secret that signs the messages').inputValue()
+    t.match(receiver.secret, /^whsec_/)
+    await page.getByRole('link', { name: receiver.url }).waitFor()
+    await showDesk(t, page, 'webhooks')
+    await showInLanguages(t, page, 'webhooks', 'td a')
+    await page.getByRole('link', { name: receiver.url }).click()
+    t.equal(await page.getByLabel('order.created').isChecked(), true)
+    t.equal(await page.getByLabel('order.edited').isChecked(), false)
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.locator('.notice strong', { hasText: '204' }).waitFor()
+    t.match(receiver.requests, [{ type: 'ping' }])
+
+    receiver.react = () => ({ status: 503, body: 'Down for maintenance' })
+    const [waybill = ''] = await orders.book(1)
+    orders.sender.start()
+    await page.getByText('Down for maintenance').waitFor()
+    await showDesk(t, page, 'webhook')
+    await showInLanguages(t, page, 'webhook', 'td .badge')
+    receiver.react = () => ({})
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.locator('.badge', { hasText: 'Paused' }).waitFor()
+    await page.getByRole('button', { name: 'Enable' }).click()
+    await page.locator('td .badge', { hasText: 'Delivered' }).waitFor({ timeout: 40_000 })
+    t.equal(receiver.accepted.filter(message => message.waybill === waybill).length, 1)
+
+    await page.getByLabel('Events from').fill('2026-01-01T00:00')
+    await page.getByRole('button', { name: 'Send again' }).click()
+    for (let waits = 0; waits < 100 && receiver.accepted.length < 3; waits++) await page.waitForTimeout(100)
+    t.strictSame(
+      receiver.accepted.map(message => message.type),
+      ['ping', 'order.created', 'order.created'],
+      'sent again as asked',
+    )
+    t.equal(receiver.forged, 0)
+    await page.getByLabel('order.status_changed').uncheck()
+    await page.getByRole('button', { name: 'Save the change' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    t.strictSame(await orders.rows('select events from webhook_endpoints'), [
+      { events: ['order.created', 'order.instructed', 'money.paid'] },
+    ])
+    await page.getByRole('button', { name: 'Press again to delete it' }).click()
+    await page.getByText('There is no webhook yet.').waitFor()
+    t.strictSame((await orders.get('/webhook')).body, { data: [] })
+    await page.close()
+  })
+
+  t.test('a program gets a token that is shown once, uses it, and loses it', async t => {
+    const page = await open()
+    await page.getByRole('link', { name: 'Programs and people' }).click()
+    await page.getByLabel('Name').fill('Web shop')
+    await page.getByLabel('Last day (optional)').fill('2020-01-01')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    await page.getByText('must be a future time').waitFor()
+    await page.getByLabel('Last day (optional)').fill('2090-01-01')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    const token = await page.getByLabel('Token', { exact: true }).inputValue()
+    const row = page.getByRole('row').filter({ hasText: 'Web shop' })
+    await row.getByText('Never').waitFor()
+    await showDesk(t, page, 'access')
+    await showInLanguages(t, page, 'access', 'td:has-text("Web shop")')
+    t.equal((await orders.get('/order', { token })).status, 200)
+    t.equal((await orders.get('/token', { token })).status, 403)
+    await row.getByRole('button', { name: 'Revoke' }).click()
+    await row.getByRole('button', { name: 'Press again to revoke it' }).click()
+    await row.waitFor({ state: 'detached' })
+    t.match(await orders.rows(`select revoked_at from tokens where name = 'Web shop'`), [{ revoked_at: Date }])
+    await page.close()
+  })
+
+  t.test('the pages had no other problems than refused input', async t => {
+    t.strictSame(
+      problems.filter(problem => !problem.includes('422')),
+      [],
+    )
+  })
+}

@@ -1,0 +1,72 @@
+import type { Browser, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { findBarriers, widthOf } from './browser.ts'
+
+/** Opens tabs of one browser at the desk, signed in; `problems` are those of all of them. */
+export const openDesk = async (t: Test, browser: Browser, url: string) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 844 }, acceptDownloads: true })
+  await context.addInitScript(
+    `localStorage.setItem('courier.language', localStorage.getItem('courier.language') ?? 'en')`,
+  )
+  t.teardown(() => context.close())
+  const problems: string[] = []
+  const open = async (email = 'shop@example.com', password = 'lanka-shoes-demo'): Promise<Page> => {
+    const page = await context.newPage()
+    page.on('pageerror', error => problems.push(error.message))
+    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+    await page.goto(url)
+    await page.getByLabel('Company').fill('demo')
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Upload', exact: true }).waitFor()
+    return page
+  }
+  return { open, problems }
+}
+
+/** Checks that a screen fits both widths and has no barriers; with SCREENSHOTS, draws it. */
+export const showDesk = async (t: Test, page: Page, screen: string): Promise<void> => {
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 })
+    t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
+    if (process.env.SCREENSHOTS)
+      await page.screenshot({ path: `${process.env.SCREENSHOTS}/desk-${screen}-${width}.png`, fullPage: true })
+  }
+  await page.setViewportSize({ width: 1280, height: 844 })
+  t.strictSame(await findBarriers(page), [], screen)
+}
+
+/** Draws and checks a screen in the other languages, at its address; `isThere` is something that it shows. */
+export const showInLanguages = async (t: Test, page: Page, screen: string, isThere: string): Promise<void> => {
+  for (const language of ['si', 'ta']) {
+    await page.getByRole('combobox').first().selectOption(language)
+    await page.locator(isThere).first().waitFor()
+    await showDesk(t, page, `${screen}-${language}`)
+  }
+  await page.getByRole('combobox').first().selectOption('en')
+}
+
+export const chooseOrigin = async (page: Page): Promise<void> => {
+  await page.getByLabel('Parcels start in').fill('Kotte')
+  await page.locator('#origin-options option').first().waitFor({ state: 'attached' })
+  await page.getByLabel('Parcels start in').fill('Kotte, Colombo')
+  await page.getByLabel('Parcels start in').blur()
+}
+
+/** Uploads a file of so many rows, whose order numbers begin with B-, and has them checked. */
+export const uploadRows = async (page: Page, rows: number): Promise<void> => {
+  const lines = Array.from(
+    { length: rows },
+    (_, n) => `B-${n},Nimali Perera,12 Temple Road,Galle,07${10_000_000 + n},100`,
+  )
+  await page.getByLabel('File (Excel, CSV or TSV)').setInputFiles({
+    name: 'rows.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from(['Order no,Name,Address,City,Phone,COD', ...lines].join('\n')),
+  })
+  await page.getByRole('button', { name: `Read ${(rows + 1).toLocaleString('en')} rows` }).click()
+  if (!(await page.getByLabel('Parcels start in').inputValue())) await chooseOrigin(page)
+  await page.getByRole('button', { name: 'Check the rows' }).click()
+  await page.locator('strong', { hasText: `Ready to book: ${rows.toLocaleString('en')}.` }).waitFor({ timeout: 60_000 })
+}
