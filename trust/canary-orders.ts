@@ -31,8 +31,9 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   const webhookSecret = await runWebhook(orders, canaries)
   await runMoney(orders, canaries, ordersStaffToken)
   const sessionToken = await runStaff(orders, canaries)
+  const personToken = await runPeople(orders, canaries)
   await orders.killDuring('orders', () => bulk())
-  return { merchantToken, ordersStaffToken, webhookSecret, sessionToken }
+  return { merchantToken, ordersStaffToken, webhookSecret, sessionToken, personToken }
 }
 
 /**
@@ -79,6 +80,32 @@ const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promis
   await send('GET', '/api/staff/me', undefined, headers)
   await send('POST', '/api/staff/order/status', { note: password }, headers)
   await send('POST', '/api/staff/logout', {}, headers)
+  return token
+}
+
+/** Adds a person of a merchant, also wrongly, who logs in and books. Returns the token. */
+const runPeople = async ({ send }: Observed, canaries: Canaries): Promise<string> => {
+  const { password, staffName: name, appSecret } = canaries
+  const merchant = '/api/public/merchant'
+  const logIn = async (email: string) => {
+    const { token } = JSON.parse(await send('POST', `${merchant}/login`, { email, password }))
+    return { token, headers: { authorization: `Bearer ${token}` } }
+  }
+  const person = { name, email: `${canaries.email}@shop.example`, role: 'clerk', password }
+  const owner = await logIn('shop@example.com')
+  for (const wrong of [
+    { password: [password] },
+    { email: password },
+    { role: appSecret },
+    { name: `${name}\0` },
+    {},
+    {},
+  ])
+    await send('POST', `${merchant}/person`, { ...person, ...wrong }, owner.headers)
+  const { token, headers } = await logIn(person.email)
+  await send('GET', `${merchant}/user/get-current`, undefined, headers)
+  await send('POST', `${merchant}/person`, person, headers)
+  await send('POST', path, batchOf(canaries), headers)
   return token
 }
 

@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { admitMerchants } from './access/merchant.ts'
 import { merchantListRoutes } from './access/merchant-list.ts'
+import { personRoutes } from './access/person-routes.ts'
 import { programTokenRoutes } from './access/program-token-routes.ts'
 import { loginRoutes, userRoutes } from './access/routes.ts'
 import { staffLoginRoutes, staffSessionRoutes } from './access/staff-routes.ts'
@@ -78,6 +79,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   app.addHook('preValidation', readTypedWaybills(own.pool))
   await app.register(userRoutes, own)
   await app.register(programTokenRoutes, own)
+  await app.register(personRoutes, own)
   await app.register(cityRoutes, own)
   await app.register(catalogueRoutes, own)
   await app.register(placeRoutes, own)

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { type AnyTransaction, inTenant } from './database.ts'
 
 /**
- * The actor. `name`: the user of the machine, the name of staff, the id of a merchant, or how a customer or the
+ * The actor. `name`: the user of the machine, the name of staff, the id of a merchant (and its person), or how a customer or the
  * messaging platform reports it.
  */
 export interface Actor {
@@ -35,6 +35,7 @@ export type Action =
   | `merchant.${'logged_in' | 'logged_out'}`
   | `staff.${'added' | 'role_changed' | 'password_changed' | 'deactivated' | 'logged_in' | 'logged_out'}`
   | `order.${'status_changed' | 'edited' | 'taken_back' | 'instructed'}`
+  | `person.${'added' | 'changed'}`
   | `recipient.${'read'}`
   | `request.${'accepted' | 'declined'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`

@@ -33,6 +33,8 @@ export interface Accounts<Row extends Account> {
   readonly kind: 'merchant' | 'staff'
   readonly select: (tx: Tx, tenant: string, email: string) => Query<Row>
   readonly toHolder: (account: Row) => Holder
+  /** Names the account in the audit. */
+  readonly nameActor: (account: Row) => string
 }
 
 /**
@@ -117,7 +119,7 @@ const check = async <Row extends Account>(
 
 const issueToken = <Row extends Account>(
   { pool, tokenSeconds }: Logins,
-  { kind, select, toHolder }: Accounts<Row>,
+  { kind, select, toHolder, nameActor }: Accounts<Row>,
   { tenant, email, requestId }: Login,
   account: Row,
 ): Promise<LoggedIn<Row>> =>
@@ -128,7 +130,6 @@ const issueToken = <Row extends Account>(
     const holder = { ...toHolder(current), fromLogin: true }
     const end = sql<Date>`now() + make_interval(secs => ${tokenSeconds[kind]})`
     const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, holder, end)
-    const name = holder.merchantId ?? holder.staffName ?? ''
-    await audit(tx, tenant, { kind, name, tokenId, requestId }, `${kind}.logged_in`, tokenId)
+    await audit(tx, tenant, { kind, name: nameActor(current), tokenId, requestId }, `${kind}.logged_in`, tokenId)
     return { kind: 'logged_in', token, expiresAt, account: current }
   })

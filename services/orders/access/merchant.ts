@@ -4,18 +4,24 @@ import { ErrorBody, httpError } from '@courier/shared/errors/errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { FindTokenHolder } from '@courier/shared/postgres/token-holders.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { nameActor, type Person, personRoles } from './queries.ts'
 import type { Caller } from './tokens.ts'
 
 export type TokenReader = FindTokenHolder<Caller>
 
 /** Who acts for a merchant: someone who logged in, or a program with a token of its own. */
-export const merchantRoles = ['owner', 'program'] as const
+export const merchantRoles = [...personRoles, 'program'] as const
 export type MerchantRole = (typeof merchantRoles)[number]
 
-/** The operations of owners who logged in. */
-const ofOwners = ['listTokens', 'createToken', 'revokeToken']
+/** The operations of owners who logged in (docs/merchants/merchant-calls.md#people). */
+const ofOwners = ['listTokens', 'createToken', 'revokeToken', 'listPeople', 'addPerson', 'changePerson']
+/** Those of owners and of programs, with the webhooks. */
+const notOfClerks = ['approveOwnInvoice', 'disputeInvoice']
 
-const ownersAlone = 'A token of a program may not do this. Log in as the owner of the merchant, with POST /login.'
+const refusals = {
+  program: 'A token of a program may not do this. Log in as an owner of the merchant, with POST /login.',
+  clerk: 'A clerk may not do this. Ask an owner of the merchant.',
+}
 
 /** The merchant that a request authenticates as. */
 export interface Merchant {
@@ -23,6 +29,8 @@ export interface Merchant {
   readonly merchantId: string
   readonly tokenId: string
   readonly role: MerchantRole
+  /** null: the account of the merchant, or a program. */
+  readonly person: Person | null
   /** Audit entries of this request carry it. */
   readonly actor: Actor
 }
@@ -40,14 +48,20 @@ const requireMerchant =
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findTokenHolder(request, findCaller)
     if (!caller?.merchantId) throw unauthenticated()
-    const { merchantId, tokenId, isFromLogin } = caller
-    const actor = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id } as const
-    request.merchant = { tenant, merchantId, tokenId, role: isFromLogin ? 'owner' : 'program', actor }
+    const { merchantId, tokenId, isFromLogin, person } = caller
+    const name = nameActor(merchantId, person)
+    const actor = { kind: 'merchant', name, tokenId, requestId: request.id } as const
+    const role = person?.role ?? (isFromLogin ? 'owner' : 'program')
+    request.merchant = { tenant, merchantId, tokenId, role, person, actor }
     bindCaller(request, { tenant, merchant_id: merchantId })
   }
 
-const wordRefusal = (role: MerchantRole, operationId = ''): string | undefined =>
-  role === 'program' && ofOwners.includes(operationId) ? ownersAlone : undefined
+const wordRefusal = (role: MerchantRole, operationId = ''): string | undefined => {
+  const isOfOwners = ofOwners.includes(operationId)
+  if (role === 'program' && isOfOwners) return refusals.program
+  const isRefused = isOfOwners || notOfClerks.includes(operationId) || /webhook/i.test(operationId)
+  return role === 'clerk' && isRefused ? refusals.clerk : undefined
+}
 
 const requireRole = async ({ merchant, routeOptions }: FastifyRequest): Promise<void> => {
   const refusal = wordRefusal(merchant.role, routeOptions.schema?.operationId)
@@ -57,7 +71,7 @@ const requireRole = async ({ merchant, routeOptions }: FastifyRequest): Promise<
 const forbidden = {
   ...ErrorBody,
   description: 'The caller may not call the operation: the message says who may.',
-  examples: [{ message: ownersAlone, code: 'role_forbidden' }],
+  examples: [{ message: refusals.program, code: 'role_forbidden' }],
 }
 
 /** Makes the routes of `app` merchants': they require a merchant's token and a role, and count against its limit. */

@@ -47,7 +47,7 @@ t.test('a program may not manage tokens, and the refusal names the remedy', asyn
         [
           403,
           {
-            message: 'A token of a program may not do this. Log in as the owner of the merchant, with POST /login.',
+            message: 'A token of a program may not do this. Log in as an owner of the merchant, with POST /login.',
             code: 'role_forbidden',
           },
         ],

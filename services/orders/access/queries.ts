@@ -11,6 +11,71 @@ export const selectMerchants = (tx: Tx, tenant: string) =>
 export const selectMerchant = (tx: Tx, tenant: string, email: string) =>
   selectMerchants(tx, tenant).where('email', '=', email.trim().toLowerCase())
 
+export const personRoles = ['owner', 'clerk'] as const
+export type PersonRole = (typeof personRoles)[number]
+
+/** Who logs in for a merchant, besides its account. */
+export interface Person {
+  readonly id: string
+  readonly name: string
+  readonly email: string
+  readonly role: PersonRole
+}
+
+/** Reads the active people by id. */
+export const findPeople = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Person>> => {
+  const rows = await tx
+    .selectFrom('merchant_people')
+    .select(['person_id as id', 'name', 'email', 'role'])
+    .where('tenant_id', '=', tenant)
+    .where('person_id', 'in', ids)
+    .where('is_active', '=', sql.lit(true))
+    .execute()
+  return new Map(rows.map(row => [row.id, row]))
+}
+
+/** The account of a merchant, or a person of it; `name` is the merchant's. */
+export type MerchantLogin = MerchantRow & { readonly person: Person | null }
+
+/** Selects the account or the active person with an e-mail address: no two have the same. */
+export const selectMerchantLogin = (tx: Tx, tenant: string, email: string, isShared = false) => ({
+  forShare: () => selectMerchantLogin(tx, tenant, email, true),
+  executeTakeFirst: async (): Promise<MerchantLogin | undefined> => {
+    const [account, person] = [selectMerchant(tx, tenant, email), selectPerson(tx, tenant, email)]
+    const [merchant, found] = await Promise.all([
+      (isShared ? account.forShare() : account).executeTakeFirst(),
+      (isShared ? person.forShare() : person).executeTakeFirst(),
+    ])
+    if (!found) return merchant && { ...merchant, person: null }
+    const { id, person_name: name, role, ...row } = found
+    return { ...row, person: { id, name, email: row.email, role } }
+  },
+})
+
+const selectPerson = (tx: Tx, tenant: string, email: string) =>
+  tx
+    .selectFrom('merchant_people as person')
+    .innerJoin('merchants as merchant', join =>
+      join
+        .onRef('merchant.tenant_id', '=', 'person.tenant_id')
+        .onRef('merchant.merchant_id', '=', 'person.merchant_id'),
+    )
+    .select(['merchant.merchant_id', 'merchant.name', 'merchant.is_active', 'person.email', 'person.password_hash'])
+    .select(['person.person_id as id', 'person.name as person_name', 'person.role'])
+    .where('person.tenant_id', '=', tenant)
+    .where('person.email', '=', email.trim().toLowerCase())
+    .where('person.is_active', '=', sql.lit(true))
+
+/** Names who acts for a merchant in the audit: by its id, and by the person unless it is the account. */
+export const nameActor = (merchantId: string, person: Person | null): string =>
+  person ? `${merchantId} ${person.name}` : merchantId
+
+/** Splits a name as timelines show it. */
+export const splitName = (name: string): { first_name: string; last_name: string } => {
+  const [first_name = '', ...others] = name.trim().split(/\s+/)
+  return { first_name, last_name: others.join(' ') }
+}
+
 export const staffColumns = ['staff_id', 'name', 'email', 'role', 'roles', 'password_hash', 'is_active'] as const
 export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>
 

@@ -7,8 +7,8 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
 import { addLogin, addLogout, loginFields, type SessionOptions } from './login-routes.ts'
-import type { Merchant } from './merchant.ts'
-import { type MerchantRow, selectMerchant, selectMerchants } from './queries.ts'
+import { type Merchant, type MerchantRole, merchantRoles } from './merchant.ts'
+import { type MerchantLogin, nameActor, selectMerchantLogin, selectMerchants, splitName } from './queries.ts'
 
 const Credentials = Type.Object(loginFields, {
   title: 'Credentials',
@@ -18,10 +18,14 @@ const Credentials = Type.Object(loginFields, {
 const User = Type.Object(
   {
     id: Type.Integer(),
-    first_name: Type.String({ description: "The merchant's name." }),
-    last_name: Type.String({ description: 'Always empty: a merchant has one name.' }),
+    first_name: Type.String({ description: "The merchant's name, or a person's." }),
+    last_name: Type.String({ description: 'Empty: a merchant has one name. Or that of a person.' }),
     email: Type.String(),
     merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
+    role: Type.Union(merchantRoles.map(role => Type.Literal(role))),
+    person: Type.Union([Type.Object({ id: Type.Integer(), name: Type.String() }), Type.Null()], {
+      description: "Who logged in; null: the merchant's account or a program.",
+    }),
   },
   { title: 'User' },
 )
@@ -36,10 +40,11 @@ const LoggedInResponse = Type.Object(
   { title: 'LoggedIn' },
 )
 
-const accounts: Accounts<MerchantRow> = {
+const accounts: Accounts<MerchantLogin> = {
   kind: 'merchant',
-  select: selectMerchant,
-  toHolder: ({ merchant_id: merchantId }) => ({ merchantId }),
+  select: selectMerchantLogin,
+  toHolder: ({ merchant_id: merchantId, person }) => ({ merchantId, personId: person?.id }),
+  nameActor: ({ merchant_id, person }) => nameActor(merchant_id, person),
 }
 
 export const loginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, { logins }) => {
@@ -50,7 +55,7 @@ export const loginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, {
     body: Credentials,
     success: LoggedInResponse,
   }
-  addLogin(app, logins, accounts, schema, merchant => ({ user: toUser(merchant) }))
+  addLogin(app, logins, accounts, schema, login => ({ user: toUser(login, login.person?.role ?? 'owner') }))
 }
 
 /** Describes the merchant, and ends its session. */
@@ -74,16 +79,23 @@ export const userRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app,
   })
 }
 
-const readUser = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => {
+const readUser = async (pool: pg.Pool, { tenant, merchantId, role, person }: Merchant) => {
   const merchant = await inTenant(pool, tenant, (tx: Tx) =>
     selectMerchants(tx, tenant).where('merchant_id', '=', merchantId).executeTakeFirst(),
   )
   if (!merchant) throw unauthenticated()
-  return toUser(merchant)
+  return toUser({ ...merchant, person }, role)
 }
 
-/** Merchant ids count from 1, so they fit a double. */
-const toUser = ({ merchant_id, name, email }: MerchantRow): Static<typeof User> => {
+/** Ids count from 1, so they fit a double. */
+const toUser = ({ merchant_id, name, email, person }: MerchantLogin, role: MerchantRole): Static<typeof User> => {
   const id = Number(merchant_id)
-  return { id, first_name: name, last_name: '', email, merchant: { id, name } }
+  return {
+    id,
+    ...(person ? splitName(person.name) : { first_name: name, last_name: '' }),
+    email: person?.email ?? email,
+    merchant: { id, name },
+    role,
+    person: person && { id: Number(person.id), name: person.name },
+  }
 }

@@ -22,6 +22,7 @@ const accounts: Accounts<StaffRow> = {
   kind: 'staff',
   select: selectStaff,
   toHolder: ({ staff_id: staffId, name: staffName }) => ({ staffName, staffId }),
+  nameActor: ({ name }) => name,
 }
 
 export const staffLoginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, { logins }) => {

@@ -5,13 +5,14 @@ import { findLiveTokens, type LiveToken, newToken } from '@courier/shared/postgr
 import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { findRoles } from './queries.ts'
+import { findPeople, findRoles, type Person } from './queries.ts'
 
 /** A merchant, or a member of staff. Staff with a `staffId` have an account; the operator names the others. */
 export interface Holder {
   readonly merchantId?: string
   readonly staffName?: string
   readonly staffId?: string
+  readonly personId?: string | undefined
   readonly fromLogin?: boolean
   /** What the merchant calls the program. */
   readonly name?: string
@@ -20,7 +21,7 @@ export interface Holder {
 export const createToken = async <Expiry extends Date | null>(
   tx: Tx,
   tenant: string,
-  { merchantId, staffName, staffId, fromLogin, name }: Holder,
+  { merchantId, staffName, staffId, personId, fromLogin, name }: Holder,
   end: Expiry | RawBuilder<Expiry>,
 ) => {
   const { id, token, hash } = newToken()
@@ -33,6 +34,7 @@ export const createToken = async <Expiry extends Date | null>(
       merchant_id: merchantId ?? null,
       staff_name: staffName ?? null,
       staff_id: staffId ?? null,
+      person_id: personId ?? null,
       from_login: fromLogin ?? false,
       name: name ?? null,
       expires_at: end,
@@ -49,6 +51,8 @@ export interface Caller {
   readonly staffName: string | null
   /** The member of staff who logged in; null for a token made by the operator. */
   readonly staffId: string | null
+  /** The person of the merchant who logged in; null for the account, and for programs. */
+  readonly person: Person | null
   /** The roles of the member of staff; a token made by the operator has `admin`. */
   readonly roles: readonly StaffRole[]
   readonly isFromLogin: boolean
@@ -64,32 +68,52 @@ const isOfActive = sql<boolean>`(merchant_id is null or exists (
   select from merchants where merchants.tenant_id = tokens.tenant_id and merchants.merchant_id = tokens.merchant_id
     and merchants.is_active))`
 
-type TokenRow = LiveToken & { merchant_id: string | null; staff_id: string | null; from_login: boolean }
+type TokenRow = LiveToken & Record<'merchant_id' | 'staff_id' | 'person_id', string | null> & { from_login: boolean }
 
 /** Reads the callers of live tokens, by hash in base64. */
 export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, Caller>> => {
   const rows = await findLiveTokens<TokenRow>(tx, tenant, hashes, isOfActive)
-  const ids = rows.flatMap(({ staff_id }) => (staff_id === null ? [] : [staff_id]))
-  const roles = ids.length > 0 ? await findRoles(tx, tenant, ids) : new Map<string, readonly StaffRole[]>()
+  const idsIn = (column: 'staff_id' | 'person_id') => rows.flatMap(row => row[column] ?? [])
+  const [staffIds, personIds] = [idsIn('staff_id'), idsIn('person_id')]
+  const roles = staffIds.length > 0 ? await findRoles(tx, tenant, staffIds) : new Map<string, readonly StaffRole[]>()
+  const people = personIds.length > 0 ? await findPeople(tx, tenant, personIds) : new Map<string, Person>()
   return new Map(
-    rows.flatMap(({ token_id: tokenId, merchant_id: merchantId, staff_name: staffName, staff_id: staffId, ...row }) => {
-      const held = staffId === null ? (['admin'] as const) : roles.get(staffId)
-      const { expires_at: expiresAt, milliseconds_left: millisecondsLeft, from_login: isFromLogin } = row
-      const times = { expiresAt, millisecondsLeft }
-      const caller = held && { tokenId, merchantId, staffName, staffId, roles: held, isFromLogin, ...times }
-      return caller ? [[row.hash.toString('base64'), caller] as const] : []
+    rows.flatMap(row => {
+      const held = row.staff_id === null ? (['admin'] as const) : roles.get(row.staff_id)
+      const person = row.person_id === null ? null : people.get(row.person_id)
+      // Deactivated.
+      if (!held || person === undefined) return []
+      return [[row.hash.toString('base64'), toCaller(row, held, person)] as const]
     }),
   )
 }
 
-/** Revokes all live tokens from logins of these merchants or members of staff. */
-export const revokeLogins = (tx: Tx, tenant: string, column: 'merchant_id' | 'staff_id', ids: readonly string[]) =>
+const toCaller = (row: TokenRow, roles: readonly StaffRole[], person: Person | null): Caller => ({
+  tokenId: row.token_id,
+  merchantId: row.merchant_id,
+  staffName: row.staff_name,
+  staffId: row.staff_id,
+  person,
+  roles,
+  isFromLogin: row.from_login,
+  expiresAt: row.expires_at,
+  millisecondsLeft: row.milliseconds_left,
+})
+
+/** Revokes all live tokens from logins of these accounts of merchants, members of staff or people of merchants. */
+export const revokeLogins = (
+  tx: Tx,
+  tenant: string,
+  column: 'merchant_id' | 'staff_id' | 'person_id',
+  ids: readonly string[],
+) =>
   tx
     .updateTable('tokens')
     .set({ revoked_at: sql`now()` })
     .where('tenant_id', '=', tenant)
     .where(sql<boolean>`${sql.ref(column)} = any(${ids}::bigint[])`)
     .where('from_login', '=', sql.lit(true))
+    .where(sql<boolean>`${column === 'merchant_id' ? sql`person_id is null` : sql`true`}`)
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', sql<Date>`now()`)
     .returning(['token_id', 'merchant_id'])
@@ -104,7 +128,7 @@ const deleteOldTokensSql = `
     select token_id from (
       select token_id, from_login, coalesce(last_used_at, created_at) as used_at,
         least(expires_at, revoked_at) as ended_at, row_number() over (
-          partition by from_login, merchant_id, staff_id order by coalesce(last_used_at, created_at) desc
+          partition by from_login, merchant_id, staff_id, person_id order by coalesce(last_used_at, created_at) desc
         ) as place
       from tokens where tenant_id = $1
     ) ranked

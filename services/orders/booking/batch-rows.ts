@@ -9,6 +9,8 @@ export interface NewBatch {
   /** The version of the catalogue that the batch was checked against. */
   readonly version: string
   readonly merchantId: string
+  /** Who logged in for the merchant and books; null for its account and programs. */
+  readonly person?: { readonly name: string } | null | undefined
   readonly batch: CheckedBatch
   readonly waybills: readonly string[]
   /** Similar orders are added to them if `duplicates` is `warn`. */

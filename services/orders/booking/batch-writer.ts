@@ -6,7 +6,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { NewBatch } from './batch-rows.ts'
 import { type FoundAlike, findAlike } from './conflicts.ts'
-import { insertBatches, storeWarnings } from './insert-batch.ts'
+import { insertBatches, nameBooker, storeWarnings } from './insert-batch.ts'
 import { addAlike } from './warnings.ts'
 
 /** Every outcome but `written` means that nothing was written. */
@@ -77,6 +77,7 @@ const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Prom
   const { is_current, is_free, may_be_alike } = await insertBatches(tx, tenant, batches)
   if (!is_current) return batches.map(() => ({ kind: 'stale' }))
   if (!is_free) return undefined
+  for (const { person, waybills } of batches) if (person) await nameBooker(tx, tenant, person.name, waybills)
   const waybills = batches.flatMap(batch => batch.waybills)
   const alike = may_be_alike ? await findAlike(tx, tenant, batches, waybills) : (new Map() as FoundAlike)
   const repeating = batches.filter(({ batch }) => batch.orders.some(order => alike.has(order)))

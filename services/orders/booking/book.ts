@@ -4,6 +4,7 @@ import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Refusal } from '../catalogue/findings.ts'
+import type { NewBatch } from './batch-rows.ts'
 import type { WriteBatch } from './batch-writer.ts'
 import { type CheckedBatch, checkBatch, type Verdict } from './check-batch.ts'
 import { type Comparable, type Conflicts, type FoundAlike, readConflicts } from './conflicts.ts'
@@ -32,6 +33,7 @@ interface Asked {
 /** A batch whose shape is right, and the key under which its response is kept. */
 interface Booking extends Asked {
   readonly batch: Batch
+  readonly person?: NewBatch['person']
   readonly key?: IdempotencyKey | undefined
   readonly traceparent?: string | undefined
 }

@@ -115,3 +115,10 @@ export const storeWarnings = (tx: Tx, tenant: string, { scope, key }: Idempotenc
     .where('scope', '=', scope)
     .where('idempotency_key', '=', key)
     .execute()
+
+/** Names the person of a merchant in the first events of orders. An update of its own costs the batches of programs nothing. */
+export const nameBooker = (tx: Tx, tenant: string, name: string, waybills: readonly string[]) =>
+  tx.client.query({ name: 'name_booker', text: nameBookerSql, values: [tenant, waybills, name] })
+
+const nameBookerSql = `
+  update order_events set staff_name = $3, actor = 'merchant' where tenant_id = $1 and waybill_number = any($2::text[])`

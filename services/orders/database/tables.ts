@@ -55,6 +55,17 @@ export interface Tables {
     rate_card: string | null
     is_active: Generated<boolean>
   }
+  merchant_people: {
+    tenant_id: string
+    person_id: Generated<string>
+    merchant_id: Bigint
+    email: string
+    name: string
+    role: 'owner' | 'clerk'
+    password_hash: string
+    is_active: Generated<boolean>
+    created_at: Generated<Date>
+  }
   businesses: {
     tenant_id: string
     business_id: number
@@ -82,6 +93,8 @@ export interface Tables {
     staff_name: string | null
     /** The member of staff who logged in. */
     staff_id: ColumnType<string | null, string | null | undefined, never>
+    /** The person of the merchant who logged in. */
+    person_id: Bigint | null
     from_login: Generated<boolean>
     name: string | null
     created_at: Generated<Date>

@@ -4,7 +4,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import { findActor, type Mover } from '../moves/check-moves.ts'
+import { findActor, type Mover, nameMover } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
 import { type EditableColumn, editableColumns, type OrderState, tagState } from '../tracking/etag.ts'
@@ -111,9 +111,8 @@ export const writeEdit = async (
   fields: readonly EditableColumn[],
 ): Promise<void> => {
   const { tenant, waybill, editor, changes, by } = edit
-  const staffName = 'staffName' in editor ? editor.staffName : null
   const previous = JSON.stringify(Object.fromEntries(fields.map(field => [field, before[field]])))
-  const values = [tenant, waybill, fields, findActor(editor), staffName, changes.reason, previous]
+  const values = [tenant, waybill, fields, findActor(editor), nameMover(editor), changes.reason, previous]
   const columns = editableColumns.map(column => state[column])
   await tx.client.query({ name: 'write_edit', text: writeEditSql, values: [...values, ...columns] })
   await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)
@@ -127,7 +126,7 @@ const writeEditSql = `
     where tenant_id = $1 and waybill_number = $2 returning merchant_id, status_key
   ), noted as (
     insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason, actor, previous)
-    select $1, $2, $3::text[], now, $5, $6, case when $4 = 'customer' then $4 end, $7::jsonb from clock returning tenant_id
+    select $1, $2, $3::text[], now, $5, $6, nullif($4, 'staff'), $7::jsonb from clock returning tenant_id
   )
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields, actor, happened_at, is_relayed)
   select $1, merchant_id, 'order.edited', array[$2], array[status_key], $3::text[], $4, (select now from clock), not messaging

@@ -36,7 +36,7 @@ export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = asy
     description: 'A new city or weight reprices the order.',
     body: OrderEdit,
   }
-  addEdit(app, options, schema, ({ merchant }) => ({ merchantId: merchant.merchantId }))
+  addEdit(app, options, schema, ({ merchant: { merchantId, person } }) => ({ merchantId, person }))
 }
 
 /** Lets staff edit any merchant's orders. */

@@ -4,7 +4,7 @@ import { findOpenAttempt, type InstructionAction, type OpenAttempt, type Party, 
 import type { Tx } from '../database/tables.ts'
 import { lockOrder, writeEdit } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
-import { findActor, type Mover, nameStatus } from '../moves/check-moves.ts'
+import { findActor, type Mover, nameMover, nameStatus } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
 import type { OrderRow } from '../tracking/read-orders.ts'
@@ -99,9 +99,8 @@ interface Written extends Pick<Instruction, 'tenant' | 'waybill' | 'action' | 'd
 
 /** The clock is read while the order is locked: the instructions of a parcel never go backwards. */
 const writeInstruction = async (tx: Tx, { tenant, waybill, action, date, note, party, giver }: Written) => {
-  const staffName = giver && 'staffName' in giver ? giver.staffName : null
   const actor = giver ? findActor(giver) : 'staff'
-  const values = [tenant, waybill, action, date, note, party, staffName, actor]
+  const values = [tenant, waybill, action, date, note, party, giver ? nameMover(giver) : null, actor]
   await tx.client.query({ name: 'write_instruction', text: writeInstructionSql, values })
 }
 

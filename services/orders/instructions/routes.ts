@@ -50,9 +50,9 @@ const addInstructions = (
     params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
     body: InstructionBody,
     ...{ data: GivenInstruction, example: { waybill_number: 'DM00000001', attempt: 1 }, onDone: onChanged },
-    act: async (tx, { tenant, merchantId, by, params: { waybill = '' }, body }) => {
+    act: async (tx, { tenant, merchantId, person, by, params: { waybill = '' }, body }) => {
       refuseIncomplete(body)
-      const giver = merchantId === null ? { staffName: by.name } : { merchantId }
+      const giver = merchantId === null ? { staffName: by.name } : { merchantId, person }
       const { action, date = null, address = null } = body
       const instruction = { tenant, waybill, giver, action, date, address, note: body.note?.trim() || null, by }
       const result = isWaybill.test(waybill) ? await instruct(tx, instruction) : { kind: 'unknown' as const }

@@ -43,8 +43,7 @@ export const changeAudited = <Result>(
   id: string,
   action: (tx: Tx) => Promise<Result | undefined>,
 ): Promise<Result | undefined> => {
-  const { tenant, merchantId, tokenId } = request.merchant
-  const by = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id } as const
+  const { tenant, actor: by } = request.merchant
   return inTenant(pool, tenant, async (tx: Tx) => {
     const done = await action(tx)
     if (done !== undefined) await audit(tx, tenant, by, verb, id)

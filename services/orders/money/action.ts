@@ -6,6 +6,7 @@ import { claimKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
+import type { Person } from '../access/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { isInHundredths } from './ledger.ts'
 
@@ -14,6 +15,8 @@ export interface Call<Body> {
   readonly tenant: string
   /** null: staff. */
   readonly merchantId: string | null
+  /** null: staff, a program or the account of the merchant. */
+  readonly person: Person | null
   readonly by: Actor
   readonly params: Readonly<Record<string, string>>
   readonly body: Body
@@ -69,11 +72,11 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
   const hasList = Object.values(body.properties).some(({ type }) => type === 'array')
   app.post(path, { ...(hasList && { bodyLimit: maxBytes }), schema }, async (request, reply) => {
     const { tenant, actor: by } = request.merchant ?? request.staff
-    const merchantId = request.merchant?.merchantId ?? null
+    const { merchantId = null, person = null } = request.merchant ?? {}
     refuseFractions(request.body as object)
     const wanted = request.params as Record<string, string>
     const key = readIdempotencyKey(request, [tag, merchantId, operationId, ...Object.values(wanted)].join(' '))
-    const call = { tenant, merchantId, by, params: wanted, body: request.body as Static<Body> }
+    const call = { tenant, merchantId, person, by, params: wanted, body: request.body as Static<Body> }
     const done = await inTenant<
       Tables,
       Acted<unknown> | { kind: 'running' | 'other_body' | 'replayed'; data?: unknown }

@@ -4,7 +4,16 @@ import type { ChangeActor } from '../database/tables.ts'
 import { cancelledKey, merchantMoves, type Statuses } from '../statuses/statuses.ts'
 
 /** Returns every move of the tenant's set for staff, and `merchantMoves` for a merchant and a customer. */
-export type Mover = { readonly staffName: string } | { readonly merchantId: string } | { readonly isCustomer: true }
+export type Mover =
+  | { readonly staffName: string }
+  | { readonly merchantId: string; readonly person?: { readonly name: string } | null }
+  | { readonly isCustomer: true }
+
+/** Names the member of staff, or the person of a merchant. */
+export const nameMover = (mover: Mover): string | null => {
+  if ('staffName' in mover) return mover.staffName
+  return 'merchantId' in mover ? (mover.person?.name ?? null) : null
+}
 
 export const findActor = (mover: Mover): ChangeActor => {
   if ('staffName' in mover) return 'staff'

@@ -66,10 +66,10 @@ const ownMoves = [
 export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
   for (const { name, statusKey, message, ...schema } of ownMoves)
     addMove(app, options, { path: `/${name}`, message, schema }, request => {
-      const { tenant, merchantId } = request.merchant
+      const { tenant, merchantId, person } = request.merchant
       const { waybill_numbers: waybills } = request.body as Static<typeof Confirmation>
       const key = readIdempotencyKey(request, `merchant ${merchantId} ${name}`)
-      return { tenant, mover: { merchantId }, waybills, statusKey, note: null, key }
+      return { tenant, mover: { merchantId, person }, waybills, statusKey, note: null, key }
     })
 }
 

@@ -10,7 +10,7 @@ import { bookingSql } from '../money/booking.ts'
 import { type Collection, checkCollection, collectionParameters } from '../money/collection.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { type Booking, deliveredKeys, failedAttemptKeys, findBooking } from '../statuses/statuses.ts'
-import { checkMoves, findActor, type Mover } from './check-moves.ts'
+import { checkMoves, findActor, type Mover, nameMover } from './check-moves.ts'
 
 /** Orders to move to one status. */
 export interface Move {
@@ -126,7 +126,7 @@ const writeMoves = async (
   { tenant, waybills, statusKey, note, mover, traceparent, reasonCode, collection = asOrdered }: Omit<Move, 'key'>,
   booking: Booking,
 ) => {
-  const staffName = 'staffName' in mover ? mover.staffName : null
+  const staffName = nameMover(mover)
   const failed = deliveredKeys.includes(statusKey) ? await findFailed(tx, tenant, waybills) : null
   const values: unknown[] = [
     tenant,
@@ -166,7 +166,7 @@ const writeMovesTo = (booking: Booking): string => `
     returning merchant_id, waybill_number, cod, weight, delivery_charge
   ), events as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor, reason_code)
-    select $1, waybill_number, $3, now, $4, $5, case when $7 = 'customer' then $7 end, $9 from clock, unnest($2::text[]) as waybill_number returning tenant_id
+    select $1, waybill_number, $3, now, $4, $5, nullif($7, 'staff'), $9 from clock, unnest($2::text[]) as waybill_number returning tenant_id
   )${bookingSql(booking)}
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, traceparents, is_relayed, details)
   select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number),

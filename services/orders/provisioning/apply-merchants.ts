@@ -3,6 +3,7 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { required } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
 import { revokeLogins } from '../access/tokens.ts'
@@ -137,6 +138,10 @@ export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: Merchant
     .where('tenant_id', '=', tenant.id)
     .execute()
   const foreign = new Set(rows.filter(row => !owners.includes(row.merchant_id)).map(row => row.business_id))
+  for (const { email, merchant_id, person_id } of await findPeopleWith(tx, tenant.id, merchants.map(normalizeEmail)))
+    errors[`merchants.${merchants.findIndex(entry => normalizeEmail(entry) === email)}.email`] = [
+      `Person ${person_id} of merchant ${merchant_id} logs in with it: choose another, or let its owner deactivate the person first.`,
+    ]
   for (const [m, { businesses }] of merchants.entries())
     for (const [b, { id }] of businesses.entries())
       if (foreign.has(id))
@@ -145,3 +150,12 @@ export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: Merchant
         ]
   return errors
 }
+
+const findPeopleWith = (tx: Tx, tenant: string, emails: readonly string[]) =>
+  tx
+    .selectFrom('merchant_people')
+    .select(['person_id', 'merchant_id', 'email'])
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`email = any(${emails}::text[])`)
+    .where('is_active', '=', true)
+    .execute()

@@ -47,11 +47,21 @@ export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | 
   timeline: row.timeline.map(({ happened_at, staff_name, actor, note, ...event }) => {
     const { key: status_key, name: status_name, color } = labelStatus(catalogue, event.status_key)
     const by = findActor({ actor, staff_name })
-    return { status_key, status_name, color, at: toMilliseconds(happened_at), staff_name, by, note }
+    return {
+      status_key,
+      status_name,
+      color,
+      at: toMilliseconds(happened_at),
+      staff_name: by === 'staff' ? staff_name : null,
+      by,
+      note,
+    }
   }),
   edits: row.edits.map(edit => {
-    const { fields, staff_name, reason, previous } = edit
-    return { fields, at: toMilliseconds(edit.edited_at), staff_name, by: findActor(edit), reason, previous }
+    const { fields, reason, previous } = edit
+    const by = findActor(edit)
+    const staff_name = by === 'staff' ? edit.staff_name : null
+    return { fields, at: toMilliseconds(edit.edited_at), staff_name, by, reason, previous }
   }),
 })
 

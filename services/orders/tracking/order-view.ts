@@ -1,4 +1,5 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { type ChangeActor, changeActors } from '../database/tables.ts'
 import { editableIn, editables } from '../statuses/statuses.ts'
@@ -198,8 +199,7 @@ const viewUser = (entry: EventRow | EditRow, { row, catalogue }: TrackedOrder): 
   const { actor, staff_name } = entry
   if (actor === 'customer') return { first_name: 'Customer', last_name: '' }
   if (staff_name === null) return { first_name: findMerchantName(row, catalogue), last_name: '' }
-  const [first_name = '', ...others] = staff_name.trim().split(/\s+/)
-  return { first_name, last_name: others.join(' ') }
+  return splitName(staff_name)
 }
 
 const stateSince = (catalogue: Catalogue, statusKey: string, since: string, now: Date) => ({
@@ -226,12 +226,13 @@ export const toTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
     return shown
   })
 
-/** The timeline for anyone: the company stands for its staff. */
+/** The timeline for anyone: the company stands for its staff, and the merchant for its people. */
 export const toPublicTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
   order.row.timeline.map(event => {
     const { by, reason_code, ...shown } = toEvent(event, order, now)
-    const user = { first_name: order.catalogue.company, last_name: '' }
-    return { ...shown, ...(by === 'staff' && { user }) }
+    if (by === 'customer') return shown
+    const name = by === 'staff' ? order.catalogue.company : findMerchantName(order.row, order.catalogue)
+    return { ...shown, user: { first_name: name, last_name: '' } }
   })
 
 const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> => ({

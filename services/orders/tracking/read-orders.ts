@@ -36,8 +36,8 @@ export interface EventRow {
   readonly staff_name: string | null
   readonly note: string | null
   readonly reason_code: string | null
-  /** null: staff or, without a name, the merchant. */
-  readonly actor: 'customer' | null
+  /** null: staff or, without a name, the merchant. Of a merchant the name is that of its person. */
+  readonly actor: 'customer' | 'merchant' | null
 }
 
 export interface EditRow {
@@ -45,8 +45,8 @@ export interface EditRow {
   readonly edited_at: string
   readonly staff_name: string | null
   readonly reason: string | null
-  /** null: staff or, without a name, the merchant. */
-  readonly actor: 'customer' | null
+  /** null: staff or, without a name, the merchant. Of a merchant the name is that of its person. */
+  readonly actor: 'customer' | 'merchant' | null
   /** Values before the edit, by field. null: an earlier version made it. */
   readonly previous: Record<string, string | number | null> | null
 }
@@ -68,7 +68,7 @@ export interface InstructionRow {
   readonly date: string | null
   readonly note: string | null
   readonly given_as: 'merchant' | 'customer' | 'staff' | 'company'
-  /** The member of staff. */
+  /** The member of staff, or the person of the merchant. */
   readonly given_by: string | null
   readonly given_at: string
 }
