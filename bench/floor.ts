@@ -28,7 +28,7 @@ const runFloor = async (task: FloorTask): Promise<Measurement> => {
   clientsOf.set(databaseUrl, clients)
   while (clients.length < connections) clients.push(await connect(task))
   const { text, values, newWaybills: count } = work
-  const name = nameOf(text)
+  const name = nameStatement(text)
   const first = (): string[] =>
     count === undefined ? [] : [`{${Array.from({ length: count }, newWaybill).join(',')}}`]
   let turn = 0
@@ -54,7 +54,7 @@ const newWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
 
 const names = new Map<string, string>()
 /** Postgres finds a prepared statement by its name. */
-const nameOf = (text: string): string => {
+const nameStatement = (text: string): string => {
   const name = names.get(text) ?? `floor_${names.size}`
   names.set(text, name)
   return name

@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
-import { accessToken, apiPath, appSecret, bodyOf, idOf, numberOf } from './notifier-messages.ts'
+import { accessToken, apiPath, appSecret, formatId, formatMessage, numberOf } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
 
@@ -73,7 +73,7 @@ const updatesFrom = (first: number, { updatesPerCall, messages }: { updatesPerCa
   const statuses = Array.from({ length: updatesPerCall }, (_, index) => {
     const status = ['delivered', 'read'][Math.floor((first + index) / messages)]
     if (status === undefined) throw new Error(`${messages} messages are too few for this bench: measure fewer seconds`)
-    const id = idOf(((first + index) % messages) + 1)
+    const id = formatId(((first + index) % messages) + 1)
     return { id: `wamid.${id}`, status, timestamp, recipient_id: '94770000000', biz_opaque_callback_data: id }
   })
   const metadata = { display_phone_number: '94112000000', phone_number_id: numberOf.large }
@@ -84,17 +84,17 @@ const updatesFrom = (first: number, { updatesPerCall, messages }: { updatesPerCa
 const sendMessages = (): Act => {
   const headers = { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' }
   let place = 0
-  return connection => send(connection, { path: apiPath, body: bodyOf(++place) }, headers)
+  return connection => send(connection, { path: apiPath, body: formatMessage(++place) }, headers)
 }
 
-const actOf = (work: LoadWork): Act => {
+const createAct = (work: LoadWork): Act => {
   if (work.kind === 'calls') return callInTurn(work)
   return work.kind === 'webhooks' ? postUpdates(work) : sendMessages()
 }
 
 const runLoad = async ({ url, work, seconds, connections: count }: LoadTask): Promise<Measurement> => {
   const connections = Array.from({ length: count }, () => new Client(url, { pipelining: 1, allowH2: false }))
-  const act = actOf(work)
+  const act = createAct(work)
   const actions = connections.map(connection => () => act(connection))
   return repeat(seconds, actions).finally(() => Promise.all(connections.map(connection => connection.destroy())))
 }

@@ -23,18 +23,18 @@ const firstRecipient = 94_700_000_000
 const idDigits = 25
 
 /** Returns the body that the notifier sends for the n-th message of a tenant, counted from 1. */
-export const bodyOf = (place: number): string =>
+export const formatMessage = (place: number): string =>
   JSON.stringify({
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
     to: String(firstRecipient + place),
     type: 'template',
-    biz_opaque_callback_data: idOf(place),
+    biz_opaque_callback_data: formatId(place),
     template,
   })
 
 /** Returns our id of the n-th message of a tenant, counted from 1. */
-export const idOf = (place: number): string => `msg_${String(place).padStart(idDigits, '0')}`
+export const formatId = (place: number): string => `msg_${String(place).padStart(idDigits, '0')}`
 
 /** Inserts so many messages with their first events, each to another recipient, as one commit. */
 export const insertMessages = async (

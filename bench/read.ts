@@ -36,7 +36,7 @@ const others: Reading[] = [
 ]
 
 /** Measures a read, beside a bare route that returns the same bytes, and beside the select alone if there is one. */
-const cellOf = ({ load, floor, bareFastify }: Tools, reading: Reading, connections: number): Cell => ({
+const createCell = ({ load, floor, bareFastify }: Tools, reading: Reading, connections: number): Cell => ({
   name: `${reading.what}, connections ${connections}`,
   service: 'orders',
   unit: 'requests',
@@ -61,9 +61,9 @@ const cellOf = ({ load, floor, bareFastify }: Tools, reading: Reading, connectio
   },
 })
 
-export const readCell = (tools: Tools, connections: number): Cell => cellOf(tools, one, connections)
+export const readCell = (tools: Tools, connections: number): Cell => createCell(tools, one, connections)
 
 export const read = ({ connections }: BenchOptions, tools: Tools): Cell[] => [
-  ...(connections ?? [64]).map(count => cellOf(tools, one, count)),
-  ...others.flatMap(reading => (connections ?? [16]).map(count => cellOf(tools, reading, count))),
+  ...(connections ?? [64]).map(count => createCell(tools, one, count)),
+  ...others.flatMap(reading => (connections ?? [16]).map(count => createCell(tools, reading, count))),
 ]

@@ -23,7 +23,7 @@ const accepted: Readonly<Record<string, number>> = {
   'queue, responses after 0 ms': 0.95,
 }
 
-const mediansOf = (rounds: readonly Ratios[]): Ratios => ({
+const takeMedians = (rounds: readonly Ratios[]): Ratios => ({
   perSecond: median(rounds.map(({ perSecond }) => perSecond)),
   perCpuSecond: median(rounds.map(({ perCpuSecond }) => perCpuSecond)),
 })
@@ -37,7 +37,7 @@ const limitOfWaiting = 0.55
  * Slower code lowers both.
  */
 export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
-  const { perSecond, perCpuSecond } = mediansOf(rounds)
+  const { perSecond, perCpuSecond } = takeMedians(rounds)
   return Math.max(perSecond, perCpuSecond) < limit * share || perSecond < limitOfWaiting * share
 }
 
@@ -54,21 +54,21 @@ export const measureUntilSure = async (
   return rounds
 }
 
-const ratiosOf = (ours: Costed, theirs: Costed): Ratios => {
+const compareCosts = (ours: Costed, theirs: Costed): Ratios => {
   const requests = ours.requestMilliseconds.length / theirs.requestMilliseconds.length
   return {
     perSecond: (requests * theirs.seconds) / ours.seconds,
-    perCpuSecond: (requests * cpuOf(theirs)) / cpuOf(ours),
+    perCpuSecond: (requests * sumCpu(theirs)) / sumCpu(ours),
   }
 }
 
 /** Adds the CPU of Postgres, which not every machine can measure. */
-const cpuOf = ({ nodeSeconds, postgresSeconds }: Costed): number => nodeSeconds + (postgresSeconds || 0)
+const sumCpu = ({ nodeSeconds, postgresSeconds }: Costed): number => nodeSeconds + (postgresSeconds || 0)
 
 const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boolean) => {
   const first = await (isReversed ? theirs : ours)(secondsEach)
   const second = await (isReversed ? ours : theirs)(secondsEach)
-  return isReversed ? ratiosOf(second, first) : ratiosOf(first, second)
+  return isReversed ? compareCosts(second, first) : compareCosts(first, second)
 }
 
 /** Measures each kind of work in turn with this code and with that of a commit. */
@@ -87,7 +87,7 @@ export const compareInShort = async (commit: string, cleanUps: AsyncDisposableSt
     const sides = [await measure(await startOurs(service)), await measure(await startTheirs(service))] as const
     for (const side of sides) await side(warmUpSeconds)
     const rounds = await measureUntilSure(measureInTurn(...sides), accepted[name])
-    const { perSecond, perCpuSecond } = mediansOf(rounds)
+    const { perSecond, perCpuSecond } = takeMedians(rounds)
     const sentence = `${name}: ${rounded(perSecond, 2)} of ${commit.slice(0, 7)}'s throughput, ${rounded(perCpuSecond, 2)} per CPU second, ${rounds.length} rounds`
     compared.push({ sentence, isSlower: isSlower(rounds, accepted[name]) })
   }

@@ -10,7 +10,7 @@ import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { freePort } from '../dev/ports.ts'
 import { runAdmin } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
-import { teardownOf } from '../dev/tool.ts'
+import { toTeardown } from '../dev/tool.ts'
 import { control } from '../trust/courier.ts'
 import { accessToken, appSecret, numberOf, type Tenant } from './notifier-messages.ts'
 import { startService, tell } from './service.ts'
@@ -111,7 +111,7 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
 /** A database of a service in a Postgres of its own, the addresses of its roles, and a connection of its superuser. */
 const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposableStack) => {
   // Each baseline keeps its connections beside those of the service.
-  const { addressAs } = await startOwnPostgres(teardownOf(cleanUps), name, { max_connections: '400' })
+  const { addressAs } = await startOwnPostgres(toTeardown(cleanUps), name, { max_connections: '400' })
   const superuser = new pg.Client({ connectionString: addressAs('postgres') })
   superuser.on('error', error => tell(`the connection to Postgres broke: ${error.message}`))
   await superuser.connect()

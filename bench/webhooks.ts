@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { tellBareFastify } from './bare-fastify.ts'
 import type { Cell, Tools } from './bench.ts'
 import { measureLoad, withCost } from './cpu.ts'
-import { appSecret, idOf, insertMessages, removeMessages } from './notifier-messages.ts'
+import { appSecret, formatId, insertMessages, removeMessages } from './notifier-messages.ts'
 import type { Measure } from './repeat.ts'
 
 const connections = 16
@@ -34,7 +34,7 @@ export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerCall:
         const messages = messagesFor(seconds)
         await renewMessages(superuser, messages)
         const values = Array.from({ length: Math.floor(messages / updatesPerCall) }, (_, call) => [
-          `{${Array.from({ length: updatesPerCall }, (_, index) => idOf(call * updatesPerCall + index + 1)).join(',')}}`,
+          `{${Array.from({ length: updatesPerCall }, (_, index) => formatId(call * updatesPerCall + index + 1)).join(',')}}`,
         ])
         const task = { databaseUrl, tenant: 'large', connections, seconds, work: { text: statement, values } }
         return withCost(() => floor(task), { superuser })

@@ -12,12 +12,12 @@ export const prepareDataFolder = async (folder: string): Promise<void> => {
     await writeFile(probe, '')
     await rm(probe)
   } catch (error) {
-    const reason = reasonOf((error as NodeJS.ErrnoException).code)
+    const reason = explain((error as NodeJS.ErrnoException).code)
     throw new Error(`DATA_DIR ${folder} ${reason}. Set DATA_DIR to a folder that you can write to, or leave it out.`)
   }
 }
 
-const reasonOf = (code: string | undefined): string => {
+const explain = (code: string | undefined): string => {
   if (code === 'EEXIST' || code === 'ENOTDIR') return 'is, or is below, a file'
   if (code === 'EACCES' || code === 'EPERM') return `is not writable for ${userInfo().username}`
   return `cannot be written (${code})`

@@ -17,7 +17,7 @@ const pairs = [
   ...['< <=', '< >=', '> >=', '> <=', '=== !==', '&& ||', '+ -', '* /', '++ --', '+= -=', '>>> <<'],
   ...['some every', 'min max', 'floor ceil'],
 ].map(pair => pair.split(' ') as [string, string])
-const othersOf = (name: string): string[] =>
+const findOthers = (name: string): string[] =>
   pairs.flatMap(([one, other]) => (one === name ? other : other === name ? one : []))
 
 const replaced = ({ start, end }: Pick<AnyNode, 'start' | 'end'>, ...texts: string[]): Edit[] =>
@@ -26,7 +26,7 @@ const replaced = ({ start, end }: Pick<AnyNode, 'start' | 'end'>, ...texts: stri
 /** Replaces the first `operator` at or after `from`. */
 const swapped = (code: string, operator: string, from: number): Edit[] => {
   const start = code.indexOf(operator, from)
-  return replaced({ start, end: start + operator.length }, ...othersOf(operator))
+  return replaced({ start, end: start + operator.length }, ...findOthers(operator))
 }
 
 /** Replaces a condition with true or false, but never negates it: tests that notice the former notice the latter. */
@@ -63,7 +63,7 @@ const ofNode = (code: string, node: AnyNode): Edit[] => {
     case 'ThrowStatement':
       return replaced(node, ';')
     case 'MemberExpression':
-      return node.property.type === 'Identifier' ? replaced(node.property, ...othersOf(node.property.name)) : []
+      return node.property.type === 'Identifier' ? replaced(node.property, ...findOthers(node.property.name)) : []
     default:
       return []
   }

@@ -21,12 +21,12 @@ interface Spot {
   readonly isBounded: boolean
 }
 
-const nameOf = (node: Node): string | undefined => ('name' in node ? String(node.name) : undefined)
+const readName = (node: Node): string | undefined => ('name' in node ? String(node.name) : undefined)
 
 const findSpots = (code: string): Spot[] => {
   const spots: Spot[] = []
   const ofCall = ({ callee, arguments: [node] }: { callee: Node; arguments: Node[] }) => {
-    if (node && nameOf(callee) === 'RegExp') spots.push({ node, isBounded: true })
+    if (node && readName(callee) === 'RegExp') spots.push({ node, isBounded: true })
   }
   simple(parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true }), {
     Literal(node) {
@@ -37,7 +37,7 @@ const findSpots = (code: string): Spot[] => {
     CallExpression: ofCall,
     ObjectExpression({ properties }) {
       const values = new Map(
-        properties.flatMap(each => (each.type === 'Property' ? [[nameOf(each.key), each.value]] : [])),
+        properties.flatMap(each => (each.type === 'Property' ? [[readName(each.key), each.value]] : [])),
       )
       const node = values.get('pattern')
       if (node) spots.push({ node, isBounded: values.has('maxLength') })

@@ -64,7 +64,7 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
 
   await initialise(home.programs, cluster, account)
   const runningPort = await control('status').then(
-    () => portOf(cluster),
+    () => readPort(cluster),
     () => undefined,
   )
   if (runningPort !== undefined && runningPort !== port) await control('stop', '-m', 'fast', '-w')
@@ -89,7 +89,7 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
 }
 
 const killPostgres = async (cluster: string): Promise<void> => {
-  const first = Number((await pidFileOf(cluster))[0])
+  const first = Number((await readPidFile(cluster))[0])
   // Zero and below would signal whole groups of processes.
   if (!(first > 1)) throw new Error(`Postgres does not run in ${cluster}`)
   const all = (await run('ps', ['-eo', 'pid=,ppid='])).split('\n').map(line => line.trim().split(/\s+/).map(Number))
@@ -170,9 +170,9 @@ const initialise = async (programs: string, cluster: string, account: Account | 
   }
 }
 
-const portOf = async (cluster: string): Promise<number> => Number((await pidFileOf(cluster))[3])
+const readPort = async (cluster: string): Promise<number> => Number((await readPidFile(cluster))[3])
 
-const pidFileOf = async (cluster: string): Promise<string[]> =>
+const readPidFile = async (cluster: string): Promise<string[]> =>
   (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')
 
 const tail = async (path: string): Promise<string> => {

@@ -60,16 +60,16 @@ export const toCollection = (service: string, documents: Readonly<Record<string,
   const { orders, [service]: document = orders } = documents
   if (!orders || !document) throw new Error(`There is no document of ${service}.`)
   const entries = findEntries(service, document)
-  const idOf = ({ operation: { operationId = '' } }: Entry): string => operationId
-  const toItems = (all: Entry[], keep = kept) => all.map(entry => toItem(entry, keep[idOf(entry)]))
+  const readId = ({ operation: { operationId = '' } }: Entry): string => operationId
+  const toItems = (all: Entry[], keep = kept) => all.map(entry => toItem(entry, keep[readId(entry)]))
   const folders = document.tags.map(({ name, description }) => ({
     name,
     description,
-    item: toItems(entries.filter(entry => entry.operation.tags?.includes(name) && !last.includes(idOf(entry)))),
+    item: toItems(entries.filter(entry => entry.operation.tags?.includes(name) && !last.includes(readId(entry)))),
   }))
-  const begins = findEntries('orders', orders).filter(entry => idOf(entry) in first)
+  const begins = findEntries('orders', orders).filter(entry => readId(entry) in first)
   const start = { name: 'start', description: 'The login, and the newest parcel.', item: toItems(begins, first) }
-  const ends = last.flatMap(id => entries.filter(entry => idOf(entry) === id))
+  const ends = last.flatMap(id => entries.filter(entry => readId(entry) === id))
   const end = { name: 'end', description: 'What ends the run.', item: toItems(ends) }
   const { title: name, description } = document.info
   return {
@@ -82,7 +82,7 @@ export const toCollection = (service: string, documents: Readonly<Record<string,
 const toItem = ({ service, method, path, operation }: Entry, keep?: Record<string, string>): object => {
   const { operationId = '', summary = '', description, security = [], parameters = [], requestBody } = operation
   const named = (where: string) => parameters.filter(parameter => parameter.in === where)
-  const body = requestBody && bodyOf(operationId, requestBody.content['application/json'] ?? {})
+  const body = requestBody && findExample(operationId, requestBody.content['application/json'] ?? {})
   const raw = path.replaceAll(/\{(\w+)\}/g, ':$1')
   const headers = named('header').map(({ name, required }) => ({
     key: name,
@@ -127,7 +127,7 @@ const bodies: Readonly<Record<string, object>> = {
   cancelOrders: { waybill_numbers: ['{{waybill_2}}'] },
 }
 
-const bodyOf = (id: string, { example, examples = {} }: { example?: unknown; examples?: object }): string => {
+const findExample = (id: string, { example, examples = {} }: { example?: unknown; examples?: object }): string => {
   const body = bodies[id] ?? example ?? Object.values(examples)[0]?.value
   const text = JSON.stringify(body, null, 2)
   return text.replaceAll('"DM00000001"', '"{{waybill}}"').replaceAll(/"DM0000000\d"/g, '"{{waybill_2}}"')

@@ -94,7 +94,10 @@ const fill = async () => {
     })
   await post('/api/staff/order/status', tokens.staff.token, { waybill_numbers: data.slice(1, 12), status_key: 'key_2' })
   const actions = ['call_me', 'reschedule'].map((action, index) => ({
-    ...{ id: action, waybill_number: data[index + 2], action, happened_at: new Date().toISOString() },
+    id: action,
+    waybill_number: data[index + 2],
+    action,
+    happened_at: new Date().toISOString(),
   }))
   await post('/internal/customer-actions', serviceToken, { tenant: 'demo', actions })
   await delay(20_000)

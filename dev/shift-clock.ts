@@ -1,15 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 
-/** Sets the clock of this process wrong by so many hours until the test ends. Returns the right time, in milliseconds. */
-export const shiftClock = (t: Test, hours: number | (() => number)): (() => number) => {
+/** Sets the clock of this process wrong by so many hours. Returns the real Date. */
+export const falsifyDate = (hours: () => number): DateConstructor => {
   const Real = Date
-  const now = () => Real.now() + (typeof hours === 'number' ? hours : hours()) * 3_600_000
+  const now = () => Real.now() + hours() * 3_600_000
   globalThis.Date = new Proxy(Real, {
     construct: (_target, given: ConstructorParameters<DateConstructor>) =>
       given.length > 0 ? new Real(...given) : new Real(now()),
+    apply: () => new Real(now()).toString(),
     get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
   })
+  return Real
+}
+
+/** Sets the clock of this process wrong by so many hours until the test ends. Returns the right time, in milliseconds. */
+export const shiftClock = (t: Test, hours: number | (() => number)): (() => number) => {
+  const Real = falsifyDate(typeof hours === 'number' ? () => hours : hours)
   t.teardown(() => {
     globalThis.Date = Real
   })

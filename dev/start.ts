@@ -45,7 +45,7 @@ const lockFolder = async (): Promise<void> => {
 }
 
 /** A service of this machine by address and by name. */
-const originsOf = (url: string): string => `${url},${url.replace('127.0.0.1', 'localhost')}`
+const listOrigins = (url: string): string => `${url},${url.replace('127.0.0.1', 'localhost')}`
 
 /** Starts the simulator as the messaging API, with the secrets of its demo account. Existing variables win. */
 const demoEnvironment = (): Record<string, string> => ({
@@ -55,7 +55,7 @@ const demoEnvironment = (): Record<string, string> => ({
   DEMO_ACCESS_TOKEN: demonstration.accessToken,
   DEMO_APP_SECRET: demonstration.appSecret,
   ORDERS_PUBLIC_URL: addresses.orders,
-  PORTAL_ORIGINS: originsOf(addresses.notifier),
+  PORTAL_ORIGINS: listOrigins(addresses.notifier),
   ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),
 })
 

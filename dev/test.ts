@@ -66,10 +66,10 @@ const chooseFiles = (durations: Record<string, number>): string[] => {
     .flatMap(file => (file === shortForms ? promiseNames.map(name => `${file} ${name}`) : file))
     .concat(values.all && process.env.TEST_CITUS_URL ? alsoOnCitus.map(file => `${file} ${onCitus}`) : [])
     .toSorted()
-  const lengthOf = (file: string): number =>
+  const estimate = (file: string): number =>
     durations[file] ?? (knownSlow.test(file) ? Number.POSITIVE_INFINITY : 1_000)
   return [...files.toReversed(), checks].toSorted(
-    (a, b) => Number(lengthOf(b) > lengthOf(a)) - Number(lengthOf(a) > lengthOf(b)),
+    (a, b) => Number(estimate(b) > estimate(a)) - Number(estimate(a) > estimate(b)),
   )
 }
 

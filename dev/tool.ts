@@ -24,7 +24,7 @@ export const runTool = async (run: (cleanUps: AsyncDisposableStack) => Promise<v
 }
 
 /** Runs the tool, which gives everything that it starts to `cleanUps`. */
-export const teardownOf = (cleanUps: AsyncDisposableStack) => ({
+export const toTeardown = (cleanUps: AsyncDisposableStack) => ({
   teardown: (clean: () => unknown) =>
     cleanUps.defer(async () => {
       await clean()

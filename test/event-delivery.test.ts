@@ -151,7 +151,8 @@ t.test('an edited order is announced to its new person with its new amount', asy
   orders.relay.start()
   await until('both are delivered', isDelivered)
   const edited = await orders.app.inject({
-    ...{ method: 'PATCH', url: `/api/public/merchant/order/${data[0]}` },
+    method: 'PATCH',
+    url: `/api/public/merchant/order/${data[0]}`,
     headers: { authorization: `Bearer ${orders.token}`, 'x-tenant': 'demo' },
     payload: { customer_phone: '0711000102', customer_name: 'Kamala', cod: 90 },
   })

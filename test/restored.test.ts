@@ -119,7 +119,9 @@ t.test('an edit that the notifier lost updates a message that waits in the backu
   await deliver()
   await notifier.rows(`update messages set send_at = now() + interval '1 hour', due_at = now() + interval '1 hour'`)
   const response = await orders.app.inject({
-    ...{ method: 'PATCH', url: `/api/public/merchant/order/${waybill}`, payload: { customer_phone: '0711000199' } },
+    method: 'PATCH',
+    url: `/api/public/merchant/order/${waybill}`,
+    payload: { customer_phone: '0711000199' },
     headers: { authorization: `Bearer ${orders.token}`, 'x-tenant': 'demo' },
   })
   t.equal(response.statusCode, 200)

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Operation } from './document.ts'
-import { requestOf, rightBodies } from './inputs.ts'
+import { buildRequest, rightBodies } from './inputs.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import type { Headers } from './sender.ts'
-import { changedTables, printOf } from './table-prints.ts'
+import { changedTables, printRows } from './table-prints.ts'
 import { bearer, endsToken, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
 
 /** Every operation that takes no token, with its reason. Any other operation without one fails. */
@@ -26,16 +26,16 @@ interface Clients {
   elsewhere: Record<string, Headers>
 }
 
-const clientsOf = async ({ name, createToken, revokeToken }: Target, merchant: Headers): Promise<Clients> => {
+const createClients = async ({ name, createToken, revokeToken }: Target, merchant: Headers): Promise<Clients> => {
   const holder = name === 'orders' ? { merchant: 'shop@example.com' } : { staff: 'Nimal' }
-  const tokenOf = async (tenant: string, more: object = holder): Promise<string> =>
+  const createOne = async (tenant: string, more: object = holder): Promise<string> =>
     (await createToken({ tenant, ...more })).token
   const [own, rivals, staffOfRival] = [
-    await tokenOf('demo'),
-    await tokenOf('rival'),
-    await tokenOf('rival', { staff: 'Kamal' }),
+    await createOne('demo'),
+    await createOne('rival'),
+    await createOne('rival', { staff: 'Kamal' }),
   ]
-  const expired = await tokenOf('demo', { ...holder, expires: new Date(Date.now() + 1_000).toISOString() })
+  const expired = await createOne('demo', { ...holder, expires: new Date(Date.now() + 1_000).toISOString() })
   const revoked = await createToken({ tenant: 'demo', ...holder })
   await revokeToken(revoked.id)
   await delay(1_100)
@@ -58,7 +58,7 @@ const clientsOf = async ({ name, createToken, revokeToken }: Target, merchant: H
       'another tenant': bearer(rivals, 'rival'),
       'staff of another tenant': bearer(staffOfRival, 'rival'),
       ...(name === 'orders' && {
-        'another merchant': bearer(await tokenOf('demo', { merchant: 'books@example.com' })),
+        'another merchant': bearer(await createOne('demo', { merchant: 'books@example.com' })),
       }),
     },
   }
@@ -66,9 +66,9 @@ const clientsOf = async ({ name, createToken, revokeToken }: Target, merchant: H
 
 /** Requests an operation about resources of demo. */
 const sendAs = ({ send, names }: Target, operation: Operation, headers: Headers) =>
-  send(requestOf(operation, { headers, isRight: true }, { path: names, body: bodyOf(operation) }))
+  send(buildRequest(operation, { headers, isRight: true }, { path: names, body: findBody(operation) }))
 
-const bodyOf = (operation: Operation): string | undefined => JSON.stringify(rightBodies(operation)[0])
+const findBody = (operation: Operation): string | undefined => JSON.stringify(rightBodies(operation)[0])
 
 const isRefusal = (operation: Operation, name: string, { status, text }: { status: number; text: string }): boolean =>
   name === 'no tenant' && !isInternal(operation)
@@ -86,11 +86,11 @@ const wrongKind = ({ name, headersFor }: Target, operation: Operation): Record<s
 /** Tries every client at every operation. Returns the number of requests. */
 const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: Broken): Promise<number> => {
   const { operations, rows, marks, name: service } = target
-  const before = await printOf(rows, 'demo')
+  const before = await printRows(rows, 'demo')
   let requests = 0
   for (const operation of operations.filter(({ needsToken }) => needsToken)) {
     const where = `${service} ${operation.id}`
-    const asked = operation.path + bodyOf(operation)
+    const asked = operation.path + findBody(operation)
     const shows = (text: string) => marks.find(mark => text.includes(mark) && !asked.includes(mark))
     for (const [name, client] of Object.entries({ ...refused, ...wrongKind(target, operation) })) {
       const response = await sendAs(target, operation, client)
@@ -105,7 +105,7 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
       broken.require(!isLeak && status > 0 && status < 500, `${where} as ${name}: ${status} shows ${shows(text)}`)
       requests++
     }
-    const changed = changedTables(before, await printOf(rows, 'demo'))
+    const changed = changedTables(before, await printRows(rows, 'demo'))
     broken.require(changed.length === 0, `${where}: somebody else changed a row of demo's in ${changed}`)
   }
   return requests
@@ -133,7 +133,7 @@ export const promise: TrustPromise = {
       for (const { id, needsToken } of target.operations)
         broken.require(needsToken || id in open, `${target.name} ${id} takes no token and is not listed as open`)
       protectedOnes += target.operations.filter(({ needsToken }) => needsToken).length
-      requests += await tryAll(target, await clientsOf(target, merchant), broken)
+      requests += await tryAll(target, await createClients(target, merchant), broken)
       await letOwnersPass(target, broken)
       options.report(`${target.name}: ${requests} requests`)
     }

@@ -11,12 +11,12 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   for (const file of filesWith(password)) await orders.command(['apply', '-'], file)
   const ordersStaffToken = await orders.createToken('--staff', staffName)
   const merchantToken = await orders.createToken('--merchant', 'shop@example.com')
-  const bulk = (fields: object = {}, headers = {}) => send('POST', path, batchOf(canaries, fields), headers)
+  const bulk = (fields: object = {}, headers = {}) => send('POST', path, makeBatch(canaries, fields), headers)
   const [waybill = ''] = JSON.parse(await bulk()).data
   await send('PATCH', `/api/public/merchant/order/${waybill}`, { customer_name: 'Kamal', customer_phone: '0770000109' })
   await bulk({}, { 'idempotency-key': 'once' })
   await bulk({ cod: 2 }, { 'idempotency-key': 'once' })
-  await send('POST', `${path}?dry_run=${name}`, batchOf(canaries))
+  await send('POST', `${path}?dry_run=${name}`, makeBatch(canaries))
   // Leaves the waybill number out: its refusal repeats it, by contract.
   for (const field of ['cod', 'weight', 'destination_city_id', 'destination_city_name', 'initial_status_key'])
     await bulk({ [field]: name })
@@ -45,7 +45,7 @@ const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<strin
   const { id, secret } = JSON.parse(
     await send('POST', webhook, { url: `http://127.0.0.1:1/${canaries.webhookPath}` }),
   ).data
-  await send('POST', path, batchOf(canaries))
+  await send('POST', path, makeBatch(canaries))
   await send('POST', `${webhook}/${id}/ping`)
   await send('PATCH', `${webhook}/${id}`, { url: `ftp://127.0.0.1/${canaries.webhookPath}` })
   return secret
@@ -118,7 +118,7 @@ const filesWith = (password: string): string[] => {
   return [good, good.slice(0, -5), odd, JSON.stringify({ ...file, merchants: [{ password }] })]
 }
 
-const batchOf = (canaries: Canaries, fields: object = {}) => ({
+const makeBatch = (canaries: Canaries, fields: object = {}) => ({
   general_data: { merchant_business_id: '7290', origin_city_id: '1500' },
   order_data: [
     {

@@ -25,13 +25,13 @@ export type Canaries = Record<CanaryName, string>
 
 /** Makes canaries of letters and digits alone, which no encoding changes. */
 export const makeCanaries = (seed: number): Canaries => {
-  const hashOf = (name: string) => createHash('sha256').update(`${seed} ${name}`).digest('hex')
+  const hash = (name: string) => createHash('sha256').update(`${seed} ${name}`).digest('hex')
   const digits = (name: string, count: number) =>
-    (BigInt(`0x${hashOf(name)}`) % 10n ** BigInt(count)).toString().padStart(count, '0')
+    (BigInt(`0x${hash(name)}`) % 10n ** BigInt(count)).toString().padStart(count, '0')
   const make = (kind: Kind, name: string): string => {
     if (kind === 'phone') return `770${digits(name, 6)}`
     if (kind === 'account') return digits(name, 12)
-    return kind === 'pin' ? digits(name, 6) : `canary${hashOf(name).slice(0, 20)}`
+    return kind === 'pin' ? digits(name, 6) : `canary${hash(name).slice(0, 20)}`
   }
   const entries = Object.entries(kinds).flatMap(([kind, names]) => names.map(name => [name, make(kind as Kind, name)]))
   return Object.fromEntries(entries)
@@ -94,10 +94,10 @@ export const searchColumns = async (superuser: pg.Client, service: string, canar
   const searched = new Map<string, string[]>()
   for (const { table, column } of columns) {
     const { rows } = await superuser.query({ text: `select "${column}" from "${table}"`, rowMode: 'array' })
-    searched.set(`${service}.${table}.${column}`, findIn(rows.map(([value]) => textOf(value)).join('\n'), canaries))
+    searched.set(`${service}.${table}.${column}`, findIn(rows.map(([value]) => toText(value)).join('\n'), canaries))
   }
   return searched
 }
 
-const textOf = (value: unknown): string =>
+const toText = (value: unknown): string =>
   Buffer.isBuffer(value) ? value.toString('latin1') : typeof value === 'string' ? value : (JSON.stringify(value) ?? '')

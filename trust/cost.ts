@@ -2,7 +2,7 @@ import { median, rounded } from '../bench/figures.ts'
 import type { Attack } from './attacks.ts'
 import type { Operation } from './document.ts'
 import { rightBodies } from './inputs.ts'
-import { type Place, placesOf, sizeOf } from './places.ts'
+import { countBytes, findPlaces, type Place } from './places.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 import type { Request } from './sender.ts'
 import { startTargets, type Target } from './targets.ts'
@@ -56,7 +56,7 @@ class Search {
     const [own, normal]: [number[], number[]] = [[], []]
     for (let turn = 0; turn < 3; turn++) {
       own.push(await this.#blockedBy(input, what))
-      normal.push(await this.#blockedBy(place.harmless(sizeOf(input), parts), `${what}, harmless`))
+      normal.push(await this.#blockedBy(place.harmless(countBytes(input), parts), `${what}, harmless`))
     }
     return Math.min(...own) - median(normal)
   }
@@ -109,7 +109,7 @@ class Search {
 }
 
 /** Returns growing lengths of a text, then lists of long ones. */
-const sizesOf = (place: Place, limit: number, maxItems: number): [length: number, items: number][] => {
+const listSizes = (place: Place, limit: number, maxItems: number): [length: number, items: number][] => {
   const max = Math.floor(place.kind === 'head' ? Math.min(limit, 15_000) : limit)
   const grown = Array.from({ length: 8 }, (_, n) => 1024 * 4 ** n).filter(length => length < max)
   const longer = place.maxLength < max ? grown.filter(length => length > place.maxLength).slice(0, 2) : grown
@@ -130,15 +130,17 @@ const search = async (target: Target, { short, report, broken }: TrustOptions): 
     for (const base of bodies.length > 0 ? bodies : [undefined])
       for (const client of [rights, stranger]) {
         await target.repair()
-        const places = placesOf(operation, client, base, target.names)
+        const places = findPlaces(operation, client, base, target.names)
         const limit =
-          short || base === undefined ? 16_384 : operation.maxBodyBytes - sizeOf((places[0] as Place).harmless(0, 1))
+          short || base === undefined
+            ? 16_384
+            : operation.maxBodyBytes - countBytes((places[0] as Place).harmless(0, 1))
         await target.blockedMs()
         // COST_ONLY chooses some places, such as `notifier POST /api/messages template`, or `notifier `.
         for (const place of places.filter(({ name }) =>
           `${target.name} ${operation.id} ${name}`.includes(process.env.COST_ONLY ?? ''),
         )) {
-          const sizes = sizesOf(place, limit, short ? 100 : 1_000)
+          const sizes = listSizes(place, limit, short ? 100 : 1_000)
           await found.try(operation, place, short ? sizes.slice(-1) : sizes, short ? 80 : 1)
         }
       }

@@ -45,7 +45,7 @@ export interface OpenApi {
 }
 
 /** Every operation of a document. */
-export const operationsOf = (document: OpenApi): Operation[] => {
+export const readOperations = (document: OpenApi): Operation[] => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const { schemas, responses, headers } = document.components ?? {}
   const paths = inlined(document.paths, { ...schemas, ...responses, ...headers }) as OpenApi['paths']
@@ -75,7 +75,7 @@ const read = (ajv: Ajv2020, path: string, method: string, operation: DocumentedO
   ),
   body: operation.requestBody?.content?.['application/json']?.schema,
   maxBodyBytes: operation['x-max-body-bytes'] ?? 4_096,
-  example: exampleOf(operation.requestBody?.content?.['application/json']),
+  example: findExample(operation.requestBody?.content?.['application/json']),
   responses: new Map(
     Object.entries(operation.responses).map(([status, { content = {} }]) => [Number(status), compile(ajv, content)]),
   ),
@@ -120,5 +120,5 @@ export const isPlainRefusal = ({ status, headers, text }: Omit<Response, 'ms'>):
   String(headers['content-type']).startsWith('application/json') &&
   typeof (parse(text) as { message?: unknown } | undefined)?.message === 'string'
 
-const exampleOf = (content: Content[string] | undefined): unknown =>
+const findExample = (content: Content[string] | undefined): unknown =>
   content?.example ?? Object.values(content?.examples ?? {})[0]?.value

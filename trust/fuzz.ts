@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { deviation, isPlainRefusal, type Operation, type Response } from './document.ts'
 import type { Broken, TrustPromise } from './promise.ts'
-import { type DrawnRequest, requestsOf } from './requests.ts'
+import { type DrawnRequest, generateRequests } from './requests.ts'
 import { startTargets, type Target } from './targets.ts'
 
 const inputs = { full: 50_000, short: 1_000 }
@@ -24,10 +24,17 @@ const createMemory = ({ name, names }: Target) => {
     parameters.includes(parameter) && learned.length > 0 ? learned : [names[parameter] ?? '0']
   return { known, learn }
 }
-type Memory = ReturnType<typeof createMemory>
+
+interface Fuzzing {
+  readonly target: Target
+  readonly memory: ReturnType<typeof createMemory>
+  readonly count: number
+  readonly seed: number
+  readonly broken: Broken
+}
 
 /** Returns the error of a response. An odd path may name no operation, and then has the response of none. */
-const errorOf = (operation: Operation, request: DrawnRequest, response: Response): string | undefined => {
+const findError = (operation: Operation, request: DrawnRequest, response: Response): string | undefined => {
   const namesNothing =
     /"message":"(There is nothing at this address|The address is malformed|The [A-Z]+ method is not supported)/.test(
       response.text,
@@ -40,25 +47,18 @@ const errorOf = (operation: Operation, request: DrawnRequest, response: Response
  * Sends `count` requests to one operation; names the smallest that shows an error. Returns how many had a response, and
  * how many succeeded.
  */
-const fuzzOperation = async (
-  target: Target,
-  { known, learn }: Memory,
-  operation: Operation,
-  count: number,
-  seed: number,
-  broken: Broken,
-) => {
+const fuzzOperation = async (operation: Operation, { target, memory, count, seed, broken }: Fuzzing) => {
   const counts = { sent: 0, succeeded: 0 }
   const attempt = async (request: DrawnRequest): Promise<void> => {
     if (counts.sent % 100 === 0) await target.repair()
     const response = await target.send(request)
-    learn(response)
+    memory.learn(response)
     counts.sent++
     if (response.status > 0 && response.status < 300) counts.succeeded++
-    const error = errorOf(operation, request, response)
+    const error = findError(operation, request, response)
     if (error) throw new Error(error.slice(0, 300))
   }
-  const requests = requestsOf(operation, target.headersFor(operation), known)
+  const requests = generateRequests(operation, target.headersFor(operation), memory.known)
   // The shrinking of a failing input has no limit of its own.
   const options = { numRuns: count, seed, interruptAfterTimeLimit: 120_000 }
   const result = await fc.check(fc.asyncProperty(requests, attempt), options)
@@ -85,7 +85,7 @@ export const promise: TrustPromise = {
       const memory = createMemory(target)
       for (const [index, operation] of target.operations.entries()) {
         if (!operation.id.includes(process.env.FUZZ_ONLY ?? '')) continue
-        const counts = await fuzzOperation(target, memory, operation, each, seed + index, broken)
+        const counts = await fuzzOperation(operation, { target, memory, count: each, seed: seed + index, broken })
         report(`${target.name} ${operation.id}: ${counts.sent} inputs, ${counts.succeeded} succeeded`)
         sent += counts.sent
         if (counts.succeeded > 0) succeeded++

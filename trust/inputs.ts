@@ -20,7 +20,7 @@ export interface Given {
 }
 
 /** Builds a client's request of an operation. */
-export const requestOf = (
+export const buildRequest = (
   { id, method, path: pattern }: Operation,
   client: Client,
   { path = {}, search, headers, body }: Given,

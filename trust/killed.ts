@@ -7,7 +7,7 @@ import type { TrustPromise } from './promise.ts'
 const maxRecoverySeconds = { full: 5, short: 15 }
 
 /** Returns the seconds from each return of Postgres until an order was created that was requested after it. */
-const recoveriesOf = ({ evidence, happened }: Played): number[] =>
+const measureRecoveries = ({ evidence, happened }: Played): number[] =>
   happened
     .filter(({ text }) => text.startsWith('** Postgres-of-orders: killed is over'))
     .map(({ at }) => {
@@ -45,7 +45,7 @@ export const promise: TrustPromise = {
       sendSeconds: 2,
       isEnough: hasDone(t.short ? 30 : 1_000),
       judge: (played, { broken, short }) => {
-        const slowest = Math.max(...recoveriesOf(played))
+        const slowest = Math.max(...measureRecoveries(played))
         broken.require(
           slowest < maxRecoverySeconds[short ? 'short' : 'full'],
           `it took ${slowest} s until a batch was created again`,

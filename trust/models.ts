@@ -21,13 +21,13 @@ const play = async (name: string, create: CreateModel, seed: number, options: Tr
 }
 
 /** Returns the given seed; without one, the full form draws a random one. */
-const seedOf = ({ seed, short }: TrustOptions): number => (seed === sameSeed && !short ? randomInt(2 ** 31) : seed)
+const chooseSeed = ({ seed, short }: TrustOptions): number => (seed === sameSeed && !short ? randomInt(2 ** 31) : seed)
 
 export const promise: TrustPromise = {
   promise: 'In any order of events the services do what small models of their promises do',
   limit: '500 random histories of each model, or as many as four minutes allow: 0 differences',
   run: async options => {
-    const seed = seedOf(options)
+    const seed = chooseSeed(options)
     const played: number[][] = []
     for (const [name, create] of Object.entries(models))
       if (chosen.includes(name)) played.push(await play(name, create, seed, options))

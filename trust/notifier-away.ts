@@ -1,5 +1,5 @@
 import { percentile, rounded } from '../bench/figures.ts'
-import { intentsOf } from './chaos/history.ts'
+import { groupIntents } from './chaos/history.ts'
 import { hasDone, milliseconds, playProfile } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
 
@@ -28,7 +28,7 @@ export const promise: TrustPromise = {
         const p99 = (from: number, to: number): number =>
           percentile(booked.filter(({ sentAt }) => sentAt >= from && sentAt < to).map(milliseconds), 0.99)
         // Beside other tests a client may time out, and repeat its request.
-        const failed = (short ? intentsOf(booked) : booked).filter(({ ending }) => ending !== 'done').length
+        const failed = (short ? groupIntents(booked) : booked).filter(({ ending }) => ending !== 'done').length
         broken.require(failed === 0, `${failed} requests failed`)
         const unknown = messages.filter(({ status }) => status === 'unknown').length
         broken.require(unknown === 0, `${unknown} messages are unknown although no send was disturbed`)

@@ -1,7 +1,7 @@
 import { type Attack, documentAttacks, queryAttacks, textAttacks } from './attacks.ts'
 import type { JsonSchema, Operation } from './document.ts'
 import { hints } from './hints.ts'
-import { type Client, type Given, requestOf } from './inputs.ts'
+import { buildRequest, type Client, type Given } from './inputs.ts'
 import type { Request } from './sender.ts'
 
 /** A place for a client's text. */
@@ -20,7 +20,7 @@ export interface Place {
   readonly harmless: (bytes: number, items: number) => Request
 }
 
-export const sizeOf = ({ path, headers, body = '' }: Request): number =>
+export const countBytes = ({ path, headers, body = '' }: Request): number =>
   Buffer.byteLength(body) + path.length + Object.values(headers).join('').length
 
 /** Plus signs travel as they are: each is a blank. */
@@ -73,7 +73,7 @@ const at = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)?.[key === '*' ? 0 : key], value)
 
 /** Returns every place of an operation for the client's text. `names` has values of path parameters in use. */
-export const placesOf = (
+export const findPlaces = (
   operation: Operation,
   client: Client,
   base: unknown,
@@ -82,11 +82,11 @@ export const placesOf = (
   const query = [...new URLSearchParams(hints[operation.id]?.queries?.[0])]
   const build = ({ path, ...given }: Given): Request => {
     const body = JSON.stringify(base)
-    return requestOf(operation, client, { search: join(query), body, ...given, path: { ...names, ...path } })
+    return buildRequest(operation, client, { search: join(query), body, ...given, path: { ...names, ...path } })
   }
   const harmless = (path: string[]) => (bytes: number, items: number) => {
     const body = base === undefined ? undefined : JSON.stringify(put(base, path, undefined, items))
-    const missing = Math.max(0, bytes - sizeOf(build({ body })))
+    const missing = Math.max(0, bytes - countBytes(build({ body })))
     if (body !== undefined) return build({ body: body + ' '.repeat(missing) })
     return build({ search: join([...query, ['pad', 'x'.repeat(missing)]]) })
   }

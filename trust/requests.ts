@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Operation, Parameter } from './document.ts'
 import { hints } from './hints.ts'
-import { bodies, requestOf, validFor } from './inputs.ts'
+import { bodies, buildRequest, validFor } from './inputs.ts'
 import { anyText, mix } from './odd-values.ts'
 import type { Headers, Request } from './sender.ts'
 
@@ -11,7 +11,7 @@ export interface DrawnRequest extends Request {
 }
 
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+const toText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 const brokenEscapes = ['%', '%zz', '%ff', '%ed%a0%80', '%00', '%2f', '%2e%2e', '%c0%ae', '+', ';a=b', 'x'.repeat(300)]
 
@@ -20,7 +20,7 @@ const pathValue = ({ name, schema }: Parameter, known: (name: string) => readonl
   const odd = (text: string) => ({ text: text || '0', isOdd: true })
   return mix(
     [6, fc.nat(1_000).map(n => ({ text: encoded(known(name)[n % known(name).length] ?? '0'), isOdd: false }))],
-    [2, validFor(schema).map(value => odd(encoded(textOf(value))))],
+    [2, validFor(schema).map(value => odd(encoded(toText(value))))],
     [1, anyText.map(text => odd(encoded(text.slice(0, 400))))],
     [1, fc.constantFrom(...brokenEscapes).map(odd)],
   )
@@ -28,7 +28,7 @@ const pathValue = ({ name, schema }: Parameter, known: (name: string) => readonl
 
 const pair = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<string> =>
   mix(
-    [5, value.map(value => `${encoded(name)}=${encoded(textOf(value).slice(0, 3_000))}`)],
+    [5, value.map(value => `${encoded(name)}=${encoded(toText(value).slice(0, 3_000))}`)],
     [3, anyText.map(text => `${encoded(name)}=${encoded(text.slice(0, 3_000))}`)],
     [1, fc.constantFrom(...brokenEscapes).map(raw => `${encoded(name)}=${raw}`)],
     [1, fc.constantFrom('', '[]=1', '[a]=1', `=1&${encoded(name)}=2`, '=').map(rest => encoded(name) + rest)],
@@ -69,7 +69,7 @@ const oddHeader = (names: readonly string[]): fc.Arbitrary<[string, string]> =>
   )
 
 /** Generates requests of an operation, valid and invalid ones, with these headers. */
-export const requestsOf = (
+export const generateRequests = (
   operation: Operation,
   headers: Headers,
   known: (name: string) => readonly string[],
@@ -92,7 +92,7 @@ export const requestsOf = (
     .map(({ values, query, odd, body, key }) => {
       const path = Object.fromEntries(Object.entries(values).map(([name, { text }]) => [name, text]))
       const own = { ...(key && { 'idempotency-key': key }), ...Object.fromEntries(odd) }
-      const request = requestOf(operation, { headers, isRight: true }, { path, search: query, headers: own, body })
+      const request = buildRequest(operation, { headers, isRight: true }, { path, search: query, headers: own, body })
       return { ...request, isOddPath: Object.values(values).some(({ isOdd }) => isOdd) }
     })
 }

@@ -72,8 +72,8 @@ const recover = async ({ admin, notifier }: Courier, since: Date, lostAt: Date, 
 
 /** Waits until events have reached the notifier. */
 const processMore = async (courier: Courier): Promise<void> => {
-  const { size } = await eventsOf(courier, 'notifier', 'events')
-  const poll = () => eventsOf(courier, 'notifier', 'events')
+  const { size } = await readEvents(courier, 'notifier', 'events')
+  const poll = () => readEvents(courier, 'notifier', 'events')
   await eventually('events reach the notifier', poll, events => events.size > size + 50)
 }
 
@@ -87,8 +87,8 @@ const restoreBoth = async (courier: Courier, servers: Servers, broken: Broken) =
   await Promise.all([courier.orders.stop('SIGKILL'), courier.notifier.stop('SIGKILL')])
   const lostAt = new Date()
   await Promise.all([restoreOrders(), restoreNotifier()])
-  const stored = await eventsOf(courier, 'orders', 'order_events')
-  const expected = [...(await eventsOf(courier, 'notifier', 'events'))].filter(event => !stored.has(event))
+  const stored = await readEvents(courier, 'orders', 'order_events')
+  const expected = [...(await readEvents(courier, 'notifier', 'events'))].filter(event => !stored.has(event))
   const { requeued, lost } = await recover(courier, since, lostAt)
   broken.require(expected.length > 0, 'orders lost nothing')
   broken.require(
@@ -118,15 +118,17 @@ const restoreNotifier = async (courier: Courier, servers: Servers, lostBefore: r
 type Servers = Record<'orders' | 'notifier', Awaited<ReturnType<typeof startServer>>>
 
 /** Returns each order and the statuses that it reached. */
-const eventsOf = async (courier: Courier, service: 'orders' | 'notifier', table: string): Promise<Set<string>> => {
+const readEvents = async (courier: Courier, service: 'orders' | 'notifier', table: string): Promise<Set<string>> => {
   const rows = await courier.rows(service, `select waybill_number || ' ' || status_key as event from ${table}`)
   return new Set(rows.map(({ event }) => String(event)))
 }
 
 /** The templates of the demo company's rules. */
 const templates: Readonly<Record<string, string>> = {
-  ...{ key_2: 'order_created', key_3: 'order_cancelled' },
-  ...{ key_12: 'order_out_for_delivery', key_13: 'order_delivered' },
+  key_2: 'order_created',
+  key_3: 'order_cancelled',
+  key_12: 'order_out_for_delivery',
+  key_13: 'order_delivered',
 }
 
 /**
@@ -141,8 +143,10 @@ const check = async (courier: Courier, load: Load, broken: Broken) => {
   await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0)
   const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
   const { unknown = 0 } = await eventually('every message left', () => countByStatus(courier), isOver, 120)
-  const processed = await eventsOf(courier, 'notifier', 'events')
-  const missing = [...(await eventsOf(courier, 'orders', 'order_events'))].filter(event => !processed.has(event)).length
+  const processed = await readEvents(courier, 'notifier', 'events')
+  const missing = [...(await readEvents(courier, 'orders', 'order_events'))].filter(
+    event => !processed.has(event),
+  ).length
   broken.require(missing === 0, `${missing} events never reached the notifier`)
   const [ledger] = await courier.rows('orders', checkSql, ['demo'])
   const found = listFindings(ledger as never)

@@ -82,7 +82,7 @@ const checkRoles = (server: string, name: string, broken: Broken): Promise<void>
   })
 
 /** Returns the refusal of a login; undefined: it could connect. */
-const refusalOf = (address: string): Promise<string | undefined> =>
+const tryLogin = (address: string): Promise<string | undefined> =>
   onServer(address, async () => {}).then(
     () => undefined,
     error => String((error as { code?: unknown }).code),
@@ -94,7 +94,7 @@ const checkLogins = async (server: string, names: readonly string[], broken: Bro
   for (const own of names)
     for (const other of names)
       for (const role of [own, `${own}_owner`]) {
-        const refusal = await refusalOf(addressAs(server, role, other))
+        const refusal = await tryLogin(addressAs(server, role, other))
         const isRight = own === other ? refusal === undefined : refusal === '42501'
         broken.require(isRight, `${role} at the database ${other}: ${refusal ?? 'admitted'}`)
         logins++

@@ -57,14 +57,14 @@ const fill = async (superuser: pg.Client, tables: readonly string[]): Promise<vo
   for (const check of checks) await superuser.query(`alter table ${check.table} drop constraint ${check.conname}`)
   for (const table of tables)
     for (const tenant of ['demo', 'rival']) {
-      const { names, expressions } = await rowOf(superuser, table)
+      const { names, expressions } = await describeRow(superuser, table)
       await superuser.query(`insert into ${table} (${names}) select ${expressions} from (select $1::text) one`, [
         tenant,
       ])
     }
 }
 
-const rowOf = async (superuser: pg.Client, table: string) => {
+const describeRow = async (superuser: pg.Client, table: string) => {
   const { rows: columns } = await superuser.query(
     `select attname as name, format_type(atttypid, null) as type from pg_attribute
      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attidentity = '' and attgenerated = ''`,
@@ -119,7 +119,7 @@ const tryTable = async (
       broken.require(foreign(rows) === 0, `${table}: app.all_tenants '${allTenants}' reads rows of others`)
     }
   }
-  const { names, expressions } = await rowOf(superuser, table)
+  const { names, expressions } = await describeRow(superuser, table)
   const asDemo = expressions.replaceAll('$1', `'demo'`)
   const writes = [
     `update ${table} set tenant_id = tenant_id where tenant_id = 'demo'`,

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
 import { makeTemplates } from '../dev/test-database.ts'
 import { startTestPostgres } from '../dev/test-postgres.ts'
-import { runTool, teardownOf } from '../dev/tool.ts'
+import { runTool, toTeardown } from '../dev/tool.ts'
 import { record } from './page.ts'
 import { Broken, describe, seed, type TrustOptions } from './promise.ts'
 import { loadPromise, promiseNames } from './promises.ts'
@@ -55,7 +55,7 @@ const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) =>
   const broken = new Broken()
   const running = cleanUps.use(new AsyncDisposableStack())
   const fail = (error: Error) => broken.add(error.stack ?? String(error))
-  const measured = await run({ ...form, broken, report, ...teardownOf(running) }).catch(fail)
+  const measured = await run({ ...form, broken, report, ...toTeardown(running) }).catch(fail)
   await running.disposeAsync().catch(fail)
   for (const sentence of broken.sentences) log(`  not kept: ${sentence}`)
   const seconds = Math.round((performance.now() - started) / 1000)

@@ -24,7 +24,7 @@ const exceptOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> 
 }
 
 /** Returns a print of every row of the tenant: two equal prints show that nothing was written. */
-export const printOf = async (rows: Rows, tenant: string): Promise<string> => {
+export const printRows = async (rows: Rows, tenant: string): Promise<string> => {
   const tables = (await findTables(rows)).filter(table => !unwatched.includes(table))
   const others: Readonly<Record<string, string>> = { ...(await exceptOwn(rows)), conversations }
   const prints = tables.map(

@@ -8,7 +8,7 @@ import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 import { eventually } from '../test/courier.ts'
 import { type Courier, countByStatus, measure, startCourier, withProbe } from './courier.ts'
-import { type OpenApi, type Operation, operationsOf } from './document.ts'
+import { type OpenApi, type Operation, readOperations } from './document.ts'
 import type { TrustOptions } from './promise.ts'
 import { createSender, type Headers, type Send } from './sender.ts'
 
@@ -18,8 +18,13 @@ const rivalNumber = '206540352242922'
 export const channelPath = `/api/channels/${phoneNumberId}`
 /** Demo's channel in working order. */
 export const channelOfDemo = {
-  ...{ name: 'Demo', plan: 'paid', default: true, access_token: 'demo-access-token', waba_id: '102290129340398' },
-  ...{ app_secret: appSecret, verify_token: verifyToken },
+  name: 'Demo',
+  plan: 'paid',
+  default: true,
+  access_token: 'demo-access-token',
+  waba_id: '102290129340398',
+  app_secret: appSecret,
+  verify_token: verifyToken,
 }
 
 /** A service as a process, with its document and the tenants demo and rival. */
@@ -60,7 +65,7 @@ const describe = async (t: TrustOptions, courier: Courier, name: Target['name'])
     pool,
     name,
     url: service.url,
-    operations: operationsOf((await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi),
+    operations: readOperations((await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi),
     send: createSender(service.url),
     blockedMs: async () => Math.min(...(await measure(service, 'SIGWINCH'))),
     rows: (text: string, values?: unknown[]) => courier.rows(name, text, values),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { audit, checks } from './audit.ts'
-import { excerptOf } from './history.ts'
+import { makeExcerpt } from './history.ts'
 import { spoilsOfEffects } from './test/effects.ts'
 import { spoilsOfMessages } from './test/messages.ts'
 import { spoilsOfMoney } from './test/money.ts'
@@ -85,5 +85,5 @@ t.test('shows a violation with the requests around it', async t => {
   remove(evidence.effects, effect => effect.name === name)
   const [violation] = audit(evidence)
   t.match(violation?.sentence, `book ${name} was acknowledged`)
-  t.match(excerptOf(violation?.sentence ?? '', evidence.history, []), new RegExp(`book ${name} with its key -> 200`))
+  t.match(makeExcerpt(violation?.sentence ?? '', evidence.history, []), new RegExp(`book ${name} with its key -> 200`))
 })

@@ -47,6 +47,8 @@ export const followChanges = ({ url, token }: Merchant) => {
 }
 
 export const toChange = ({ id, type, waybill_number: waybill, status }: Item): Change => ({
-  ...{ id, type, waybill },
+  id,
+  type,
+  waybill,
   status: status.key,
 })

@@ -38,7 +38,7 @@ export interface Intent {
  * Classifies a response. A 503 `unavailable` says that nothing was changed: it counts as refused, and the audit
  * verifies that.
  */
-export const endingOf = (status: number, code: string | null): Ending => {
+export const readEnding = (status: number, code: string | null): Ending => {
   if (status >= 200 && status < 300) return 'done'
   return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
 }
@@ -60,7 +60,7 @@ const endingOfAll = (calls: readonly Call[]): Ending => {
 /** Requests that only read have no effects. */
 export const reads: readonly string[] = ['look up', 'follow', 'read']
 
-export const intentsOf = (history: readonly Call[]): Intent[] =>
+export const groupIntents = (history: readonly Call[]): Intent[] =>
   [...Map.groupBy(history, ({ name }) => name)].map(([name, calls]) => {
     const { what, key, parts } = calls[0] as Call
     return { name, what, key, parts, calls, ending: endingOfAll(calls) }
@@ -69,7 +69,7 @@ export const intentsOf = (history: readonly Call[]): Intent[] =>
 const seconds = (at: number, start: number): string => `${((at - start) / 1000).toFixed(2).padStart(7)} s`
 
 /** Shows a violation: its requests, other events of the same subjects, and the faults around them. */
-export const excerptOf = (
+export const makeExcerpt = (
   sentence: string,
   history: readonly Call[],
   others: readonly { readonly at: number; readonly text: string }[],

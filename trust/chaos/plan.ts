@@ -54,7 +54,7 @@ const pickTarget = (chance: () => number): Target => {
  * Returns the length of a fault. A process may sleep for longer than a claim (10 s), a lease (22 s) and a send (32 s)
  * last.
  */
-const lengthOf = ({ kind }: Target, most: number, chance: () => number): number => {
+const drawLength = ({ kind }: Target, most: number, chance: () => number): number => {
   if (kind === 'clock' || kind === 'silence') return 0
   return Math.round(chance() * (kind === 'pause' ? 5 * most : most))
 }
@@ -71,7 +71,7 @@ export const planFaults = (seed: number, milliseconds: number, most: number): Fa
   for (let lane = 0; lane < lanes; lane++) {
     for (let at = chance() * most; at < milliseconds; at += chance() * most) {
       const target = pickTarget(chance)
-      const lasts = Math.min(lengthOf(target, most, chance), milliseconds - at)
+      const lasts = Math.min(drawLength(target, most, chance), milliseconds - at)
       const fault: Fault = { ...target, at: Math.round(at), lasts: Math.round(lasts) }
       if (!isFree(fault)) continue
       faults.push(fault)

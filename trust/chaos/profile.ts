@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { percentile, rounded } from '../../bench/figures.ts'
-import { teardownOf } from '../../dev/tool.ts'
+import { toTeardown } from '../../dev/tool.ts'
 import { chanceOf } from '../../test/chance.ts'
 import { eventually } from '../../test/courier.ts'
 import type { Measured, TrustOptions } from '../promise.ts'
@@ -11,7 +11,7 @@ import { startClients } from './clients.ts'
 import type { Evidence } from './evidence.ts'
 import { type Happened, runFaults } from './faults.ts'
 import { followChanges } from './follow-changes.ts'
-import { type Call, excerptOf, intentsOf } from './history.ts'
+import { type Call, groupIntents, makeExcerpt } from './history.ts'
 import type { Lane } from './plan.ts'
 import { readEvidence } from './read-evidence.ts'
 import { createRecorder, type Recorder } from './record.ts'
@@ -112,13 +112,13 @@ export const playProfile = async (t: TrustOptions, profile: Profile, seeds = [t.
   for (const seed of seeds) {
     const cleanUps = new AsyncDisposableStack()
     t.teardown(() => cleanUps.disposeAsync())
-    const played = await play({ ...t, ...teardownOf(cleanUps) }, profile, seed)
+    const played = await play({ ...t, ...toTeardown(cleanUps) }, profile, seed)
     if (process.env.TRUST_RECORD) await writeFile(process.env.TRUST_RECORD, JSON.stringify(played.evidence))
     const words = [profile.name, ...(t.short ? ['--short'] : []), '--seed', seed]
     const again = `npm run trust -- ${words.join(' ')}${t.minutes ? ` --minutes ${t.minutes}` : ''}`
     for (const { check, sentence } of audit(played.evidence, profile.leftOut))
       t.broken.add(
-        `${check}: ${sentence}\n${excerptOf(sentence, played.evidence.history, played.happened)}\n    again: ${again}`,
+        `${check}: ${sentence}\n${makeExcerpt(sentence, played.evidence.history, played.happened)}\n    again: ${again}`,
       )
     Object.assign(measured, profile.judge?.(played, t))
     all.push(played)
@@ -138,7 +138,7 @@ export const milliseconds = ({ sentAt, respondedAt }: Call): number => responded
 
 const measure = (all: readonly Played[]): Measured => {
   const history = all.flatMap(({ evidence }) => evidence.history)
-  const intents = all.flatMap(({ evidence }) => intentsOf(evidence.history))
+  const intents = all.flatMap(({ evidence }) => groupIntents(evidence.history))
   const count = (list: (played: Played) => readonly unknown[]) => all.reduce((sum, one) => sum + list(one).length, 0)
   const countEndings = (ending: string) => intents.filter(intent => intent.ending === ending).length
   return {

@@ -52,7 +52,7 @@ interface GivenUpView {
   update: { status?: { biz_opaque_callback_data?: string }; message?: { id: string } }
 }
 
-const givenUpOf = ({ at, status, update }: GivenUpView): GivenUp => ({
+const toGivenUp = ({ at, status, update }: GivenUpView): GivenUp => ({
   at: Date.parse(at),
   status: typeof status === 'number' ? status : null,
   message: update.status?.biz_opaque_callback_data ?? null,
@@ -120,7 +120,7 @@ export const readEvidence = async (
       })),
     actions: notifier.actions as never,
     optOuts: optOuts.map(({ person, at }) => ({ person: digits(person), at: Number(at) })),
-    givenUp: givenUp.data.map(givenUpOf),
+    givenUp: givenUp.data.map(toGivenUp),
     pauseSeconds,
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Call, endingOf, isSettled } from './history.ts'
+import { type Call, isSettled, readEnding } from './history.ts'
 
 /** A request that a client is about to send. */
 export interface Wanted extends Pick<Call, 'who' | 'what' | 'name' | 'parts' | 'asked'> {
@@ -41,9 +41,18 @@ export const createRecorder = () => {
     // The connection was refused: nothing was sent.
     const isUnsent = 'error' in result && result.error.cause?.syscall === 'connect'
     const made: Call = {
-      ...{ who, what, name, parts, asked, key: key ?? null, sentAt, respondedAt: Date.now(), status, code },
+      who,
+      what,
+      name,
+      parts,
+      asked,
+      key: key ?? null,
+      sentAt,
+      respondedAt: Date.now(),
+      status,
+      code,
       hasRetryAfter: response?.headers.has('retry-after') ?? false,
-      ending: isUnsent ? 'refused' : endingOf(status, code),
+      ending: isUnsent ? 'refused' : readEnding(status, code),
       data: 'body' in result ? (result.body.data ?? null) : null,
     }
     history.push(made)

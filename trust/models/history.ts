@@ -98,7 +98,7 @@ export const pick = <Item>(items: readonly Item[], number: number): Item => item
 export const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item)
 
 /** Steps that know an input, drawn for each. */
-export const stepsOf = <State, Input>(
+export const createSteps = <State, Input>(
   inputs: fc.Arbitrary<Input>,
   text: (input: Input, state: State) => string,
   run: (state: State, input: Input) => Promise<string | number>,

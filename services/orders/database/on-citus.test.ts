@@ -5,7 +5,7 @@ import { readKeys } from '@courier/shared/vault.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { onCitus } from '../../../dev/test-database.ts'
-import { type Operation, operationsOf } from '../../../trust/document.ts'
+import { type Operation, readOperations } from '../../../trust/document.ts'
 import { rightBodies } from '../../../trust/inputs.ts'
 import { createTokenFor, listTokens } from '../access/token-commands.ts'
 import { createOrdersHousekeeping } from '../housekeeping.ts'
@@ -49,7 +49,7 @@ const openTwo = async (t: Test) => {
 
 t.test('every operation of both tenants works, and no other tenant sees what it did', { skip }, async t => {
   const { app, complaints, rival, tokensOf, ...fixture } = await openTwo(t)
-  const operations = operationsOf((await app.inject('/openapi.json')).json())
+  const operations = readOperations((await app.inject('/openapi.json')).json())
   const rankOf = ({ id }: Operation) => ['DELETE', 'logout'].findIndex(word => id.includes(word))
   const inOrder = operations.toSorted((a, b) => rankOf(a) - rankOf(b))
   for (const tenant of ['demo', rival]) {

@@ -1,5 +1,5 @@
 import type { Check, Evidence } from '../evidence.ts'
-import { type Call, type Intent, intentsOf, isSettled, reads } from '../history.ts'
+import { type Call, groupIntents, type Intent, isSettled, reads } from '../history.ts'
 
 /** Counts how often each part of an intent is stored. */
 const storedParts = ({ effects }: Evidence) => {
@@ -8,12 +8,12 @@ const storedParts = ({ effects }: Evidence) => {
     new Map([...Map.groupBy(byName.get(name) ?? [], ({ part }) => part)].map(([part, all]) => [part, all.length]))
 }
 
-const changesOf = ({ history }: Evidence): Intent[] =>
-  intentsOf(history).filter(({ what, parts }) => !reads.includes(what) && parts.length > 0)
+const findChanges = ({ history }: Evidence): Intent[] =>
+  groupIntents(history).filter(({ what, parts }) => !reads.includes(what) && parts.length > 0)
 
 export const acknowledgedIsStored: Check = evidence => {
   const storedOf = storedParts(evidence)
-  return changesOf(evidence)
+  return findChanges(evidence)
     .filter(({ ending }) => ending === 'done')
     .flatMap(intent => {
       const stored = storedOf(intent)
@@ -24,7 +24,7 @@ export const acknowledgedIsStored: Check = evidence => {
 
 export const refusedIsNotStored: Check = evidence => {
   const storedOf = storedParts(evidence)
-  return changesOf(evidence)
+  return findChanges(evidence)
     .filter(intent => intent.ending === 'refused' && storedOf(intent).size > 0)
     .map(({ what, name, calls }) => {
       const codes = calls.map(({ status, code }) => `${status} ${code ?? 'refused connection'}`)
@@ -34,7 +34,7 @@ export const refusedIsNotStored: Check = evidence => {
 
 export const inDoubtIsWholeOrNot: Check = evidence => {
   const storedOf = storedParts(evidence)
-  return changesOf(evidence)
+  return findChanges(evidence)
     .filter(intent => intent.ending === 'in doubt')
     .map(intent => ({ intent, count: storedOf(intent).size }))
     .filter(({ intent, count }) => count > 0 && count < intent.parts.length)
@@ -44,7 +44,7 @@ export const inDoubtIsWholeOrNot: Check = evidence => {
 /** Requires that an intent without a key is stored at most as often as it was sent, refused requests excepted. */
 export const nothingTwice: Check = evidence => {
   const storedOf = storedParts(evidence)
-  return changesOf(evidence).flatMap(intent => {
+  return findChanges(evidence).flatMap(intent => {
     const most = intent.key === null ? intent.calls.filter(({ ending }) => ending !== 'refused').length : 1
     const doubled = [...storedOf(intent)].filter(([, count]) => count > Math.max(1, most)).map(([part]) => part)
     return doubled.length > 0 ? [`${intent.what} ${intent.name} is stored twice: ${doubled}`] : []
@@ -63,7 +63,7 @@ const comparable = (data: unknown): string => JSON.stringify(data, (name, value)
 
 /** Requires that an intent that was done stays done: a repetition is not refused either. */
 export const oneResponseForAKey: Check = ({ history }) =>
-  intentsOf(history).flatMap(({ what, name, key, calls }) => {
+  groupIntents(history).flatMap(({ what, name, key, calls }) => {
     const done = calls.findIndex(({ ending }) => ending === 'done')
     const settled = done < 0 ? [] : calls.slice(done).filter(isSettled)
     const responses = new Set(settled.map(({ status, code, data }) => `${status} ${code ?? comparable(data)}`))
@@ -93,7 +93,7 @@ const lostMilliseconds = 10_000
 
 /** Requires that 409 `idempotency_key_running` has another request with that key whose transaction may still be open. */
 export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
-  intentsOf(history).flatMap(({ what, name, calls }) => {
+  groupIntents(history).flatMap(({ what, name, calls }) => {
     const isRunning = ({ code }: Call): boolean => code === 'idempotency_key_running'
     const mayHoldAt =
       (at: number) =>
@@ -111,7 +111,7 @@ export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
 
 /** Requires that a repetition gets its response after recovery. */
 export const nobodyWaitsForever: Check = ({ history }) =>
-  intentsOf(history)
+  groupIntents(history)
     .filter(({ key, calls }) => key !== null && !isSettled(calls.at(-1) as Call))
     .map(({ what, name, calls }) => `${what} ${name} has no final response after ${calls.length} calls with its key`)
 

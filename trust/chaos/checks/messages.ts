@@ -1,5 +1,5 @@
 import type { Check, StoredMessage } from '../evidence.ts'
-import { intentsOf } from '../history.ts'
+import { groupIntents } from '../history.ts'
 
 const byId = (messages: readonly StoredMessage[]) => new Map(messages.map(message => [message.id, message]))
 
@@ -58,7 +58,7 @@ export const resendsAreAskedFor: Check = ({ history, messages }) => {
 /** Requires that the response to a send names a stored message for each requested one. */
 export const sendsNameTheirMessages: Check = ({ history, messages }) => {
   const stored = byId(messages)
-  return intentsOf(history)
+  return groupIntents(history)
     .filter(({ what, ending }) => what === 'send' && ending === 'done')
     .flatMap(({ name, parts, calls }) => {
       const sent = [calls.find(({ ending }) => ending === 'done')?.data].flat() as ({ id?: string } | null)[]

@@ -1,6 +1,6 @@
 import { merchantMoves, standardStatuses } from '../../../services/orders/statuses/statuses.ts'
 import type { Check, Evidence, StoredOrder } from '../evidence.ts'
-import { type Call, intentsOf } from '../history.ts'
+import { type Call, groupIntents } from '../history.ts'
 
 /** The fields of an order in a merchant's request. */
 interface AskedOrder {
@@ -28,7 +28,7 @@ export const ordersAreInFull: Check = ({ history, orders }) => {
 export const waybillsAreTrue: Check = ({ history, orders }) => {
   const stored = new Map(orders.map(order => [order.waybill, `${order.name} ${order.part}`]))
   const twice = [...Map.groupBy(orders, ({ waybill }) => waybill)].filter(([, all]) => all.length > 1)
-  const wrong = intentsOf(history)
+  const wrong = groupIntents(history)
     .filter(({ what, ending }) => what === 'book' && ending === 'done')
     .flatMap(({ name, parts, calls }) => {
       const data = calls.find(({ ending }) => ending === 'done')?.data
@@ -80,7 +80,7 @@ export const editsAreKept: Check = evidence => {
   const byCustomer = new Set(addresses.map(({ waybill }) => waybill))
   const written = new Set(texts.map(({ text }) => text))
   const edits = Map.groupBy(
-    intentsOf(history).filter(({ what }) => what === 'edit'),
+    groupIntents(history).filter(({ what }) => what === 'edit'),
     ({ calls }) => String(calls[0]?.asked),
   )
   return orders.flatMap(order => {

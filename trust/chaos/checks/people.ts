@@ -20,7 +20,7 @@ const inFlightMs = 60_000
 type OptOut = Evidence['optOuts'][number]
 
 /** Returns the time of each person's first opt-out. */
-const firstOf = (optOuts: readonly OptOut[]): Map<string, number> =>
+const findFirst = (optOuts: readonly OptOut[]): Map<string, number> =>
   new Map(optOuts.toSorted((one, other) => other.at - one.at).map(({ person, at }) => [person, at]))
 
 /**
@@ -29,8 +29,8 @@ const firstOf = (optOuts: readonly OptOut[]): Map<string, number> =>
  */
 export const optOutsHold: Check = ({ history, messages, wire, optOuts }) => {
   const createdAt = new Map(messages.map(message => [message.id, message.createdAt]))
-  const stored = firstOf(optOuts)
-  const acknowledged = firstOf(
+  const stored = findFirst(optOuts)
+  const acknowledged = findFirst(
     history
       .filter(({ what, ending }) => what === 'opt out' && ending === 'done')
       .map(({ parts: [person = ''], respondedAt }) => ({ person, at: respondedAt })),

@@ -6,7 +6,7 @@ type Action = Evidence['actions'][number]
 const ending = ' address'
 const isAddress = ({ id }: Action): boolean => id.endsWith(ending)
 /** Returns the message and the index of the button that caused the action. */
-const buttonOf = ({ id }: Action): string => id.replace(ending, '')
+const findButton = ({ id }: Action): string => id.replace(ending, '')
 const isUnconfirmed = ({ outcome }: Action): boolean => outcome === 'unconfirmed'
 
 export const pressesActOnce: Check = ({ actions, acted }) => {
@@ -20,7 +20,7 @@ export const pressesActOnce: Check = ({ actions, acted }) => {
 export const onlyPressesAct: Check = ({ presses, actions }) => {
   const pressed = new Set(presses.map(({ message, index }) => `${message} ${index}`))
   return actions
-    .filter(action => !isUnconfirmed(action) && !pressed.has(buttonOf(action)))
+    .filter(action => !isUnconfirmed(action) && !pressed.has(findButton(action)))
     .map(({ id, outcome }) => `the press ${id} is ${outcome}, and nobody pressed it`)
 }
 
@@ -38,7 +38,7 @@ export const questionsFollowTexts: Check = ({ presses, texts, messages, actions 
   const asked = messages.filter(({ question }) => question !== null)
   const twice = [...Map.groupBy(asked, ({ question }) => question)].filter(([, same]) => same.length > 1)
   const about = new Map(asked.map(({ id, waybill }) => [`${id} 0`, waybill]))
-  const addresses = new Map(actions.filter(isAddress).map(action => [buttonOf(action), action.waybill]))
+  const addresses = new Map(actions.filter(isAddress).map(action => [findButton(action), action.waybill]))
   return [
     ...asked
       .filter(
@@ -60,7 +60,7 @@ export const questionsFollowTexts: Check = ({ presses, texts, messages, actions 
 export const noPressIsLost: Check = ({ presses, actions, givenUp }) => {
   const isReplaced = ({ waybill }: Action, n: number): boolean =>
     actions.slice(n + 1).some(later => isAddress(later) && !isUnconfirmed(later) && later.waybill === waybill)
-  const known = new Set(actions.filter((action, n) => !isUnconfirmed(action) || isReplaced(action, n)).map(buttonOf))
+  const known = new Set(actions.filter((action, n) => !isUnconfirmed(action) || isReplaced(action, n)).map(findButton))
   const copies = Map.groupBy(givenUp, ({ inbound }) => inbound)
   return presses
     .filter(press => (copies.get(press.inbound)?.length ?? 0) < press.copies)

@@ -4,7 +4,8 @@ import { type Act, bearer, type Client, requester } from './client.ts'
 
 /** The statuses of a parcel, in order. */
 const way = ['key_1', 'key_2', 'key_9', 'key_10', 'key_11', 'key_12', 'key_13']
-const nextOf = (status: string): string | undefined => (way.includes(status) ? way[way.indexOf(status) + 1] : undefined)
+const findNext = (status: string): string | undefined =>
+  way.includes(status) ? way[way.indexOf(status) + 1] : undefined
 
 /** Acts as staff of orders: moves parcels, and edits some. */
 export const clerk = (client: Client): Act => {
@@ -12,7 +13,7 @@ export const clerk = (client: Client): Act => {
   const address = `${addressOf(bed.links['clients-orders'])}/api/staff/order`
   const { call, insist } = requester(client, address, bearer(bed.courier.staffToken))
   return async n => {
-    const own = known.filter(({ fate, status }) => fate === 'staff' && nextOf(status))
+    const own = known.filter(({ fate, status }) => fate === 'staff' && findNext(status))
     const first = pick(own, chance)
     if (!first) return
     const name = `${who}-${n}`
@@ -21,7 +22,7 @@ export const clerk = (client: Client): Act => {
       return call('edit as staff', name, `/${first.waybill}`, { parts: [first.waybill], body, method: 'PATCH' })
     }
     const same = own.filter(({ status }) => status === first.status).slice(0, 1 + Math.floor(chance() * 12))
-    const status_key = nextOf(first.status) as string
+    const status_key = findNext(first.status) as string
     const parts = same.map(({ waybill }) => waybill)
     const body = { waybill_numbers: parts, status_key, note: name }
     const { ending } = await insist('move', name, '/status', { parts, asked: status_key, body, key: name })

@@ -34,8 +34,8 @@ export interface Crew {
 
 /** The people who opt out: staff opt out the first half, the others do it themselves. */
 const leavers = 8
-const personOf = (n: number): string => `9477${1_000_000 + n}`
-export const leaver = (half: 0 | 1, chance: Chance): string => personOf(Math.floor(((half + chance()) * leavers) / 2))
+const makePhone = (n: number): string => `9477${1_000_000 + n}`
+export const leaver = (half: 0 | 1, chance: Chance): string => makePhone(Math.floor(((half + chance()) * leavers) / 2))
 
 /** The parties that decide an order's fate: the others leave it alone. */
 const fates = ['staff', 'staff', 'staff', 'customer', 'customer', 'merchant'] as const
@@ -66,7 +66,7 @@ export interface Client extends Common {
   readonly chance: Chance
 }
 
-export const anyone = ({ crew: { people = 100 }, chance }: Client): string => personOf(Math.floor(chance() * people))
+export const anyone = ({ crew: { people = 100 }, chance }: Client): string => makePhone(Math.floor(chance() * people))
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}`, 'x-tenant': 'demo' })
 

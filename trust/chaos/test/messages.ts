@@ -1,7 +1,7 @@
 import type * as messages from '../checks/messages.ts'
 import type * as people from '../checks/people.ts'
 import type { Evidence } from '../evidence.ts'
-import { any, change, double, find, remove, type Spoils, swap, twoOf } from './spoil.ts'
+import { any, change, double, find, pickTwo, remove, type Spoils, swap } from './spoil.ts'
 
 export const spoilsOfMessages: Record<keyof typeof messages | keyof typeof people, Spoils> = {
   eventsMakeTheirMessagesOnce: {
@@ -44,7 +44,7 @@ export const spoilsOfMessages: Record<keyof typeof messages | keyof typeof peopl
       const aboutOrders = messages.filter(
         ({ id, event }) => /^(order\.|key_)/.test(event ?? '') && wire.some(({ message }) => message === id),
       )
-      const [one, other] = twoOf(aboutOrders, ({ waybill }) => waybill)
+      const [one, other] = pickTwo(aboutOrders, ({ waybill }) => waybill)
       const of = (id: string) => find(wire, ({ message }) => message === id)
       swap(wire, of(one.id), of(other.id))
     },

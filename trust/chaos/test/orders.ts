@@ -1,6 +1,6 @@
 import type * as feed from '../checks/feed.ts'
 import type * as orders from '../checks/orders.ts'
-import { any, change, double, find, isBatch, isQuestion, remove, type Spoils, swap, twoOf } from './spoil.ts'
+import { any, change, double, find, isBatch, isQuestion, pickTwo, remove, type Spoils, swap } from './spoil.ts'
 
 export const spoilsOfOrders: Record<keyof typeof orders | keyof typeof feed, Spoils> = {
   ordersAreInFull: { 'an amount differs': ({ orders }) => change(orders, any, { cod: -1 }) },
@@ -49,7 +49,8 @@ export const spoilsOfOrders: Record<keyof typeof orders | keyof typeof feed, Spo
   changesComeOnceInOrder: {
     'a change is skipped': ({ changes }) => remove(changes, any),
     'a change comes twice': ({ changes }) => double(changes, any),
-    'two changes of an order are swapped': ({ changes }) => swap(changes, ...twoOf(changes, ({ waybill }) => waybill)),
+    'two changes of an order are swapped': ({ changes }) =>
+      swap(changes, ...pickTwo(changes, ({ waybill }) => waybill)),
   },
   endpointsGetEveryEvent: {
     'an event is lost': ({ changes, received }) => {
@@ -59,7 +60,7 @@ export const spoilsOfOrders: Record<keyof typeof orders | keyof typeof feed, Spo
   },
   endpointsGetThemInOrder: {
     'two events of an order are swapped': ({ received }) =>
-      swap(received, ...twoOf(received, ({ waybill }) => waybill)),
+      swap(received, ...pickTwo(received, ({ waybill }) => waybill)),
   },
   signaturesAreRight: {
     'a signature is wrong': ({ received }) => change(received, any, { signature: 'v1,bm8=' }),

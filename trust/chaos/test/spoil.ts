@@ -34,7 +34,7 @@ export const swap = <Item>(items: Item[], one: Item, other: Item): void => {
   items[second] = one
 }
 /** Returns the first two that belong to the same waybill, or person. */
-export const twoOf = <Item>(items: readonly Item[], of: (item: Item) => unknown): [Item, Item] =>
+export const pickTwo = <Item>(items: readonly Item[], of: (item: Item) => unknown): [Item, Item] =>
   find([...Map.groupBy(items, of).values()], ({ length }) => length > 1) as [Item, Item]
 
 export const any = (): boolean => true

@@ -44,9 +44,13 @@ type Mood = { status: number; isLost?: true; retryAfter?: number }
 
 /** The endpoint's reaction to a request. After a lost response nobody knows that it accepted the event. */
 export const endpointMoods: Record<string, Mood> = {
-  ...{ works: { status: 204 }, refuses: { status: 400 }, fails: { status: 500 } },
-  ...{ 'loses its responses': { status: 204, isLost: true }, 'is away': { status: 503, isLost: true } },
-  ...{ 'is gone': { status: 410 }, 'is busy for ten minutes': { status: 429, retryAfter: 600 } },
+  works: { status: 204 },
+  refuses: { status: 400 },
+  fails: { status: 500 },
+  'loses its responses': { status: 204, isLost: true },
+  'is away': { status: 503, isLost: true },
+  'is gone': { status: 410 },
+  'is busy for ten minutes': { status: 429, retryAfter: 600 },
   'refuses one waybill': { status: 204 },
 }
 export const reactionTo = ({ mood, world: { orders } }: Endpoint, waybill: string): Mood => {
@@ -63,7 +67,12 @@ const downAfter = 5
 
 export const beginEndpoint = (world: World): Endpoint => ({
   ...beginChannel(world),
-  ...{ url: 0, events: [], disabled: null, failures: 0, failingSince: undefined, retryAt: 0 },
+  url: 0,
+  events: [],
+  disabled: null,
+  failures: 0,
+  failingSince: undefined,
+  retryAt: 0,
 })
 
 const waitingIn = ({ events }: Endpoint): Event[] => events.filter(({ dueAt }) => dueAt !== undefined)

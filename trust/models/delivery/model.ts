@@ -49,9 +49,9 @@ export interface Rules<C extends Channel<D>, D extends Drain> extends Record<Sta
   acquire: (channel: C, name: ProcessName) => D
 }
 
-export const beginChannel = (world: World) => ({
-  ...{ world, mood: 'works', lease: undefined, stopped: {}, requests: [], seen: [] },
-})
+export const beginChannel = (world: World) => {
+  return { world, mood: 'works', lease: undefined, stopped: {}, requests: [], seen: [] }
+}
 
 export const isHeldElsewhere = ({ lease, world }: Channel, name: ProcessName): boolean =>
   lease !== undefined && lease.holder !== name && lease.until > world.now
@@ -60,7 +60,7 @@ export const isHeldElsewhere = ({ lease, world }: Channel, name: ProcessName): b
 export const isFresh = ({ world }: Channel, { since }: Drain, leaseSeconds: number): boolean =>
   world.now - since < leaseSeconds / 2
 
-export const processesOf = <C extends Channel<D>, D extends Drain>(rules: Rules<C, D>) => {
+export const createProcesses = <C extends Channel<D>, D extends Drain>(rules: Rules<C, D>) => {
   const advance = (channel: C, drain: D, stop?: Stage): void => {
     for (const stage of stages.slice(stages.indexOf(drain.next))) {
       drain.next = stage

@@ -13,7 +13,11 @@ import {
 
 /** The notifier's reaction to a request. After a lost response nobody knows that the events are there. */
 export const notifierMoods: Record<string, Reaction> = {
-  ...{ works: 'acknowledge', 'loses its responses': 'lose', 'is away': 'cut', refuses: 422, fails: 500 },
+  works: 'acknowledge',
+  'loses its responses': 'lose',
+  'is away': 'cut',
+  refuses: 422,
+  fails: 500,
   'does not know the tenant': 'unknown',
 }
 
@@ -46,7 +50,9 @@ export const outboxLeaseSeconds = 20
 
 export const beginOutbox = (world: World): Outbox => ({
   ...beginChannel(world),
-  ...{ rows: [], unknownSince: undefined, backoffs: { A: none, B: none } },
+  rows: [],
+  unknownSince: undefined,
+  backoffs: { A: none, B: none },
 })
 
 const isSuspended = ({ unknownSince, lease, world }: Outbox): boolean =>

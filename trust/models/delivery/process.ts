@@ -42,7 +42,10 @@ export const createProcess = <Key>(
         gate.count(Number.NaN)
       })
     },
-    ...{ identify, describe: () => ({}), concurrency: 4, wakeMilliseconds: 1 },
+    identify,
+    describe: () => ({}),
+    concurrency: 4,
+    wakeMilliseconds: 1,
   })
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
   let onEnd: (() => void) | undefined

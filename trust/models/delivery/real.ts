@@ -31,7 +31,7 @@ import { createProcess, Gate, type Runner } from './process.ts'
 
 const tenant = 'demo'
 
-const poolOf = (t: Teardown, url: string): pg.Pool => {
+const openPool = (t: Teardown, url: string): pg.Pool => {
   const pool = createPool({ url, name: 'model', connections: 5 })
   t.teardown(() => pool.end())
   return pool
@@ -50,7 +50,7 @@ export const startOrders = async (t: Teardown) => {
     poolOf: async url => {
       const superuserUrl = new URL(new URL(url).pathname, process.env.TEST_POSTGRES_URL).href
       setClock = (await setUpClock({ url, ownerUrl: '', superuserUrl }, { isStopped: true })).set
-      return poolOf(t, url)
+      return openPool(t, url)
     },
   })
   const [made, base] = [performance.now(), Date.now()]
@@ -68,7 +68,7 @@ export const startOrders = async (t: Teardown) => {
     expectSame('status of the booking', response.status, 200)
     return response.body.data.map((waybill: string) => ({ waybill, status: 'key_1' }))
   }
-  return { ...fixture, base, pass, book, newPool: () => poolOf(t, fixture.database.url) }
+  return { ...fixture, base, pass, book, newPool: () => openPool(t, fixture.database.url) }
 }
 
 type Orders = Awaited<ReturnType<typeof startOrders>>
@@ -165,8 +165,12 @@ export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPo
       return true
     })
     const sending = {
-      ...{ keyring: webhookKeyring, dispatcher, allowsPrivate: true, clock: async () => new Date() },
-      ...{ leaseSeconds: endpointLeaseSeconds, aborted: new AbortController().signal },
+      keyring: webhookKeyring,
+      dispatcher,
+      allowsPrivate: true,
+      clock: async () => new Date(),
+      leaseSeconds: endpointLeaseSeconds,
+      aborted: new AbortController().signal,
       onAttempt: () => runner.afterNextTransaction(stored),
     }
     const runner = createProcess<EndpointKey>(newPool(), gate, {
@@ -216,7 +220,10 @@ export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPo
       const deliveries = (list as Row[]).map(
         ({ waybill_number: waybill, body, state, attempts, code, next_attempt_at }) => ({
           event: orderEvent({ waybill, status: body.data.status.key }),
-          ...{ state, attempts, code, dueAt: timeOf(next_attempt_at) },
+          state,
+          attempts,
+          code,
+          dueAt: timeOf(next_attempt_at),
         }),
       )
       const endpoint = { disabled, failures, failingSince: timeOf(failing_since) }

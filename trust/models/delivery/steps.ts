@@ -13,11 +13,11 @@ import {
 } from './endpoint.ts'
 import {
   type Channel,
+  createProcesses,
   type Drain,
   type Order,
   orderEvent,
   type ProcessName,
-  processesOf,
   processNames,
   type Rules,
   type Stage,
@@ -59,7 +59,7 @@ const deliverySteps = <C extends Channel<D>, D extends Drain>(
   { runners, arrivals, look }: Receiver,
   show: (channel: C) => object,
 ) => {
-  const { work, goOn } = processesOf(rules)
+  const { work, goOn } = createProcesses(rules)
   const isPlayed = ({ receivers }: State): boolean => receivers.includes(receiver)
   const reacts = (mood: string): Step<State> => ({
     isPossible: isPlayed,

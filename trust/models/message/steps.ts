@@ -4,7 +4,7 @@ import type { Tx } from '../../../services/notifier/database/tables.ts'
 import { sweep } from '../../../services/notifier/sending/sweep.ts'
 import { messageTo } from '../../../services/notifier/test/fixture.ts'
 import { status as statusUpdate } from '../../../services/notifier/test/webhooks-fixture.ts'
-import { type CreateModel, expectSame, stepsOf, stepWith, times } from '../history.ts'
+import { type CreateModel, createSteps, expectSame, stepWith, times } from '../history.ts'
 import { fates, runningNotifier } from '../running-notifier.ts'
 import {
   accept,
@@ -33,7 +33,7 @@ export const message: CreateModel = async t => {
     waybill: fc.constantFrom('W1', 'W2', null),
     next: fc.option(fc.constantFrom(...Object.keys(fates)), { freq: 3 }),
   })
-  const accepts = stepsOf(
+  const accepts = createSteps(
     sends,
     ({ waybill, next }, { messages }: State) =>
       `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${next ? `; the next send will be ${next}` : ''}`,
@@ -122,8 +122,11 @@ export const message: CreateModel = async t => {
         const arrived = control.messages({ to: state.recipient })
         const sends = arrived.filter(each => each.biz_opaque_callback_data === message.id).toReversed()
         const update = statusUpdate({
-          ...{ id: sends[nth]?.id, status: to, timestamp: String(state.second++) },
-          ...{ recipient_id: state.recipient, biz_opaque_callback_data: message.id },
+          id: sends[nth]?.id,
+          status: to,
+          timestamp: String(state.second++),
+          recipient_id: state.recipient,
+          biz_opaque_callback_data: message.id,
           ...(to === 'failed' && { errors: [{ code: 131026, title: 'no' }] }),
         })
         const body = webhook({ statuses: [update] })
@@ -159,8 +162,14 @@ export const message: CreateModel = async t => {
       return { resends, recipient, messages: [], fates: [], arrived: [], second, reported: [] }
     },
     steps: [
-      ...[...times(3, accepts), ...times(2, waits), isGivenUp, expires, cancels],
-      ...[...times(2, resends), ...times(2, reportsOf), repeats],
+      ...times(3, accepts),
+      ...times(2, waits),
+      isGivenUp,
+      expires,
+      cancels,
+      ...times(2, resends),
+      ...times(2, reportsOf),
+      repeats,
     ],
     check: async ({ recipient, messages, arrived }: State) => {
       const names = new Map(messages.map(({ id, name }) => [id, name]))

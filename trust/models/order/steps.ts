@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { batch, order as parcel } from '../../../services/orders/test/tenant.ts'
-import { type CreateModel, expectSame, pick, type Step, stepsOf, stepWith, times } from '../history.ts'
+import { type CreateModel, createSteps, expectSame, pick, type Step, stepWith, times } from '../history.ts'
 import {
   book,
   buttons,
@@ -44,7 +44,7 @@ export const order: CreateModel = async t => {
     waybill: fc.constantFrom('none', 'none', 'own', 'ahead', 'taken'),
     which: number,
   })
-  const books = stepsOf(
+  const books = createSteps(
     booking,
     ({ count, initial, waybill }) => `merchant books ${count} as ${initial}, the first with ${waybill} waybill`,
     async (state: State, { count, initial, waybill, which }) => {
