@@ -64,35 +64,41 @@ const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) =>
 
 type Row = Awaited<ReturnType<typeof keep>>
 
-/** These promises have no limit of time, or count computing time: they run while `soak` waits, which takes half an hour. */
-const besideSoak = ['models', 'fuzz', 'cost', 'access', 'row-security', 'roles', 'canaries']
+/** Promises without a limit of time run side by side at the end: soak mostly waits, and takes half an hour. */
+const lanes: readonly (readonly string[])[] = [
+  ['soak'],
+  ['repeated-requests', 'presses', 'restored', 'models'],
+  ['fuzz', 'access', 'row-security', 'roles', 'canaries'],
+]
 
-/** Tests soak in a process of its own: the models stop the clocks of theirs. */
-const startSoak = async ({ seed }: Form, cleanUps: AsyncDisposableStack): Promise<Row[]> => {
-  const words = [import.meta.filename, 'soak', '--json', '--seed', String(seed)]
+/** Tests a lane in a process of its own: the models stop the clocks of theirs. */
+const runLane = async (names: readonly string[], { seed }: Form, cleanUps: AsyncDisposableStack): Promise<Row[]> => {
+  const words = [import.meta.filename, ...names, '--json', '--seed', String(seed)]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   cleanUps.defer(() => void child.kill('SIGTERM'))
   const printed = await text(child.stdout)
-  const unkept: Row = { promise: 'soak', limit: '', measured: 'its process ended early', seconds: 0, ok: 'NO' }
-  return printed ? JSON.parse(printed) : [unkept]
+  const toRow = (promise: string): Row => {
+    return { promise, limit: '', measured: 'its process ended early', seconds: 0, ok: 'NO' }
+  }
+  return printed ? JSON.parse(printed) : names.map(toRow)
 }
 
-const runAll = async (chosen: readonly string[], form: Form, cleanUps: AsyncDisposableStack): Promise<Row[]> => {
+const runInTurn = async (chosen: readonly string[], form: Form, cleanUps: AsyncDisposableStack): Promise<Row[]> => {
   const postgres = await startTestPostgres()
   cleanUps.defer(postgres.stop)
   await makeTemplates(postgres.url)
   process.env.TEST_POSTGRES_URL = postgres.url
-  const isApart = !form.short && chosen.includes('soak') && chosen.some(name => besideSoak.includes(name))
-  const runInTurn = async (names: readonly string[]): Promise<Row[]> => {
-    const rows: Row[] = []
-    for (const name of names) rows.push(await keep(name, form, cleanUps))
-    return rows
-  }
-  if (!isApart) return runInTurn(chosen)
-  const rows = await runInTurn(chosen.filter(name => name !== 'soak' && !besideSoak.includes(name)))
-  const soaking = startSoak(form, cleanUps)
-  rows.push(...(await runInTurn(chosen.filter(name => besideSoak.includes(name)))))
-  return [...rows, ...(await soaking)]
+  const rows: Row[] = []
+  for (const name of chosen) rows.push(await keep(name, form, cleanUps))
+  return rows
+}
+
+const runAll = async (chosen: readonly string[], form: Form, cleanUps: AsyncDisposableStack): Promise<Row[]> => {
+  const apart = lanes.map(lane => lane.filter(name => chosen.includes(name))).filter(({ length }) => length > 0)
+  if (form.short || apart.length < 2) return runInTurn(chosen, form, cleanUps)
+  const first = chosen.filter(name => !apart.flat().includes(name))
+  const rows = first.length > 0 ? await runInTurn(first, form, cleanUps) : []
+  return [...rows, ...(await Promise.all(apart.map(names => runLane(names, form, cleanUps)))).flat()]
 }
 
 await runTool(async cleanUps => {
