@@ -105,7 +105,7 @@ const runPeople = async ({ send }: Observed, canaries: Canaries): Promise<string
   const { token, headers } = await logIn(person.email)
   await send('GET', `${merchant}/user/get-current`, undefined, headers)
   await send('POST', `${merchant}/person`, person, headers)
-  await send('POST', path, batchOf(canaries), headers)
+  await send('POST', path, makeBatch(canaries), headers)
   return token
 }
 
