@@ -17,7 +17,7 @@ import { staffTokenRoutes } from './access/staff-tokens.ts'
 import { api } from './api.ts'
 import { bookingRoutes } from './booking/routes.ts'
 import { placeRoutes } from './catalogue/place-routes.ts'
-import { catalogueRoutes, cityRoutes, staffCityRoutes } from './catalogue/routes.ts'
+import { catalogueRoutes, staffCityRoutes } from './catalogue/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
 import { customerRequestRoutes } from './customer-actions/request-routes.ts'
 import { customerActionRoutes } from './customer-actions/routes.ts'
@@ -26,15 +26,9 @@ import { merchantEditRoutes, staffEditRoutes } from './editing/routes.ts'
 import { merchantInstructionRoutes, staffInstructionRoutes } from './instructions/routes.ts'
 import { merchantLabelRoutes, staffLabelRoutes } from './labels/routes.ts'
 import { lookUpRoutes } from './lists/look-up.ts'
-import { merchantOrderRoutes, orderStatusRoutes, staffOrderRoutes } from './lists/order-routes.ts'
+import { merchantOrderRoutes, staffOrderRoutes } from './lists/order-routes.ts'
 import { webhookRoutes } from './merchant-webhooks/routes.ts'
-import { balanceRoutes, merchantBalanceRoutes } from './money/balance-routes.ts'
-import { cashRoutes } from './money/cash-routes.ts'
-import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './money/finance-routes.ts'
-import { invoiceRoutes, merchantInvoiceRoutes } from './money/invoice-routes.ts'
-import { disputeRoutes, lineRoutes } from './money/line-routes.ts'
-import { payoutRoutes } from './money/payout-routes.ts'
-import { statementRoutes } from './money/statement-routes.ts'
+import { companyMoneyRoutes, merchantMoneyRoutes } from './money/routes.ts'
 import { merchantMoveRoutes, staffMoveRoutes } from './moves/move-routes.ts'
 import { takeBackRoutes } from './moves/take-back.ts'
 import { rateGapRoutes } from './rate-gaps/routes.ts'
@@ -80,12 +74,10 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(userRoutes, own)
   await app.register(programTokenRoutes, own)
   await app.register(personRoutes, own)
-  await app.register(cityRoutes, own)
   await app.register(catalogueRoutes, own)
   await app.register(placeRoutes, own)
   await app.register(bookingRoutes, own)
   await app.register(merchantOrderRoutes, own)
-  await app.register(orderStatusRoutes, own)
   await app.register(lookUpRoutes, own)
   await app.register(merchantLabelRoutes, own)
   await app.register(changeRoutes, own)
@@ -102,11 +94,7 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(statusRoutes, own)
   await app.register(trackingRoutes, own)
   await app.register(sentMessageRoutes, own)
-  await app.register(financeStatusRoutes, own)
-  await app.register(balanceRoutes, own)
-  await app.register(parcelMoneyRoutes, own)
-  await app.register(merchantInvoiceRoutes, own)
-  await app.register(disputeRoutes, own)
+  await app.register(merchantMoneyRoutes, own)
 }
 
 const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
@@ -131,13 +119,7 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(merchantListRoutes, own)
   await app.register(rateGapRoutes, own)
   await app.register(customerRequestRoutes, own)
-  await app.register(cashRoutes, own)
-  await app.register(statementRoutes, own)
-  await app.register(payoutRoutes, { ...own, keyring: own.sending.keyring })
-  await app.register(staffMoneyRoutes, own)
-  await app.register(merchantBalanceRoutes, own)
-  await app.register(invoiceRoutes, own)
-  await app.register(lineRoutes, own)
+  await app.register(companyMoneyRoutes, { ...own, keyring: own.sending.keyring })
   await app.register(takeBackRoutes, own)
 }
 

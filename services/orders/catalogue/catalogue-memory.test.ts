@@ -10,10 +10,10 @@ import { plainCatalogue } from '../test/plain-catalogue.ts'
 import { batch, tenantFile } from '../test/tenant.ts'
 import { type Catalogue, createCatalogues, estimateBytes } from './catalogue.ts'
 import { CityIndex } from './cities.ts'
-import { cityFilters } from './filters.ts'
 import { Lists } from './lists.ts'
 import { indexPlaces } from './place-index.ts'
 import { RateCard } from './rate-card.ts'
+import { cityFilters } from './schema.ts'
 import { WaybillFormat } from './waybill-format.ts'
 
 setFlagsFromString('--expose-gc')

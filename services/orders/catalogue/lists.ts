@@ -1,12 +1,9 @@
 import type { City, CityIndex, State } from './cities.ts'
 import type { RateCard } from './rate-card.ts'
-import type { ListedCity, ListedState } from './schema.ts'
+import { countryId, type ListedCity, type ListedState } from './schema.ts'
 
 /** Formats reference numbers such as `CT-0260`. */
 export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${String(id).padStart(4, '0')}`
-
-/** A tenant serves one country. */
-export const countryId = 1
 
 /**
  * The cities and states of one version of a catalogue with their zones in a rate card, by id. The whole lists are long,

@@ -10,9 +10,22 @@ import { type Merchant, type OrderScope, readScope } from '../access/merchant.ts
 import { findOwnBusinesses } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogues } from './catalogue.ts'
-import { BusinessQuery, businessFilters, CityQuery, cityFilters, StateQuery, stateFilters } from './filters.ts'
 import type { Lists } from './lists.ts'
-import { Business, Businesses, ById, Cities, City, State, States } from './schema.ts'
+import {
+  Business,
+  Businesses,
+  BusinessQuery,
+  ById,
+  businessFilters,
+  Cities,
+  City,
+  CityQuery,
+  cityFilters,
+  State,
+  StateQuery,
+  States,
+  stateFilters,
+} from './schema.ts'
 
 interface CatalogueOptions {
   pool: pg.Pool
@@ -31,13 +44,18 @@ const listSchema = <Query extends TObject>(
   schema: { tags: ['merchant'], operationId, summary, querystring, response: { 200: list } },
 })
 
-/** Serves the businesses and states that merchants choose from, and single rows by id. Only active rows. */
+/** Serves the businesses, cities and states that merchants choose from, and single rows by id. Only active rows. */
 export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, catalogues }) => {
   const ofBusinesses = listSchema('listBusinesses', "List the merchant's businesses", BusinessQuery.schema, Businesses)
   app.get('/business', ofBusinesses, async request => {
     const rows = await findBusinesses(pool, request.merchant)
     return writePage(request, request.query, filterRows(businessFilters, BusinessQuery.read(request.query), rows))
   })
+
+  const ofCities = listSchema('listCities', 'List the cities', CityQuery.schema, Cities)
+  app.get('/city', { ...ofCities, serializerCompiler }, async (request, reply) =>
+    sendCities(request, reply, await findLists(catalogues, request.merchant)),
+  )
 
   const ofStates = listSchema('listStates', 'List the states', StateQuery.schema, States)
   app.get('/state', { ...ofStates, serializerCompiler }, async (request, reply) => {
@@ -72,18 +90,8 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
   addOne('city', ['getCity', 'One city'], City, async merchant => (await findLists(catalogues, merchant)).cities)
 }
 
-type CityRoutes = FastifyPluginAsyncTypebox<Pick<CatalogueOptions, 'catalogues'>>
-
-/** Serves the cities of the tenant, to merchants with their zones. */
-export const cityRoutes: CityRoutes = async (app, { catalogues }) => {
-  const { schema } = listSchema('listCities', 'List the cities', CityQuery.schema, Cities)
-  app.get('/city', { schema, serializerCompiler }, async (request, reply) =>
-    sendCities(request, reply, await findLists(catalogues, readScope(request))),
-  )
-}
-
-/** Serves them to staff, who have no merchant and therefore no zones. */
-export const staffCityRoutes: CityRoutes = async (app, { catalogues }) => {
+/** Serves the cities to staff, who have no merchant and therefore no zones. */
+export const staffCityRoutes: FastifyPluginAsyncTypebox<{ catalogues: Catalogues }> = async (app, { catalogues }) => {
   const { schema } = listSchema('listStaffCities', 'List the cities', CityQuery.schema, Cities)
   app.get('/city', { schema: { ...schema, tags: ['staff'] }, serializerCompiler }, async (request, reply) =>
     sendCities(request, reply, await findLists(catalogues, readScope(request))),

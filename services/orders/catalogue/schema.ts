@@ -1,5 +1,9 @@
-import { ListBody } from '@courier/shared/lists/pages.ts'
+import { flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
+import { ListBody, pageFields } from '@courier/shared/lists/pages.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
+
+/** A tenant serves one country. */
+export const countryId = 1
 
 const text = Type.String()
 const is_active = Type.Boolean({ description: 'Always true: the list has no others.' })
@@ -59,3 +63,54 @@ export const States = ListBody(StateRow)
 export const State = OneOf(StateRow)
 export const Cities = ListBody(CityRow)
 export const City = OneOf(CityRow)
+
+interface Row {
+  readonly id: number
+  readonly ref_no: string
+  readonly name: string
+  readonly is_active: boolean
+}
+
+const filters = {
+  id: whole<Row>(row => row.id, 'The id.'),
+  ref_no: whole<Row>(row => row.ref_no, 'The reference number.'),
+  name: part<Row>(row => row.name, 'Part of the name, in any letter case.'),
+  is_active: flag<Row>(row => row.is_active, 'The list has only active rows.'),
+}
+
+export const businessFilters = {
+  ...filters,
+  business_name: part<Row>(row => row.name, 'Part of the name, in any letter case.'),
+  is_default: flag<Row & { is_default: boolean }>(row => row.is_default, "The merchant's default business."),
+}
+
+export const stateFilters = {
+  ...filters,
+  country_id: whole<ListedState>(row => row.country_id, 'Always 1.'),
+  has_child: flag<ListedState>(row => row.has_child, 'Whether it has cities.'),
+}
+
+export const cityFilters = {
+  ...filters,
+  postal_code: whole<ListedCity>(row => row.postal_code, 'The postal code.'),
+  state_id: whole<ListedCity>(row => row.state_id, 'The id of a state.'),
+  state_name: part<ListedCity>(row => row.state.name, "Part of the state's name, in any letter case."),
+  country_id: whole<ListedCity>(() => countryId, 'Always 1.'),
+  zone_id: whole<ListedCity>(row => row.zone_id, 'The id of a zone.'),
+  zone: whole<ListedCity>(row => row.zone?.name, 'The name of a zone.'),
+}
+
+export const BusinessQuery = listQuery(pageFields, businessFilters)
+export const StateQuery = listQuery(
+  {
+    ...pageFields,
+    include: Type.Optional(
+      Type.String({
+        maxLength: 255,
+        description: 'With `cities` each state has its cities, as the whole list always has.',
+      }),
+    ),
+  },
+  stateFilters,
+)
+export const CityQuery = listQuery(pageFields, cityFilters)

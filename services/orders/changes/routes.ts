@@ -6,8 +6,7 @@ import type { FastifyReply } from 'fastify'
 import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
 import { keptDays } from '../log/expiry.ts'
-import { cursorPattern, type FeedPage, readFeed, writeId } from './read-feed.ts'
-import { ChangeItem, changeItem } from './schema.ts'
+import { ChangeItem, changeItem, cursorPattern, type FeedPage, readFeed, writeId } from './feed-page.ts'
 import type { ChangeWatch } from './watch.ts'
 
 const maxLimit = 500

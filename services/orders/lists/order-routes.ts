@@ -42,7 +42,7 @@ export const WaybillParams = Type.Object({ waybill: Type.String({ description: '
 const MerchantQuery = listQuery(orderPageFields, merchantFilters)
 const StaffQuery = listQuery(orderPageFields, staffFilters)
 
-/** Serves a merchant's own orders. */
+/** Serves a merchant's own orders, and the status of one. */
 export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { operationId: 'listOrders', summary: 'List your orders, newest first' }
   addList(app, options, about, MerchantQuery)
@@ -51,17 +51,8 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
     tagWith(order, reply)
     return merchantView(order, new Date())
   })
-}
-
-/** Serves the current status of a merchant's order. */
-export const orderStatusRoutes: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'findOrder'>> = async (
-  app,
-  options,
-) => {
-  const one = { operationId: 'getOrderStatus', summary: 'The status of an order' }
-  addOne(app, options, `${oneOrder}/status`, { ...one, ...viewSchema(OrderStatus) }, order =>
-    statusView(order, new Date()),
-  )
+  const status = { operationId: 'getOrderStatus', summary: 'The status of an order', ...viewSchema(OrderStatus) }
+  addOne(app, options, `${oneOrder}/status`, status, order => statusView(order, new Date()))
 }
 
 /** Serves the orders of all merchants of a tenant. */

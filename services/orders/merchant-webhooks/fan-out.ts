@@ -1,6 +1,6 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { changeItem } from '../changes/schema.ts'
+import { changeItem } from '../changes/feed-page.ts'
 import type { Tx } from '../database/tables.ts'
 import { openFeed } from '../log/feed.ts'
 import { type Change, readChanges } from '../log/read-changes.ts'

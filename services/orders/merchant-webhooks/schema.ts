@@ -1,7 +1,7 @@
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
-import { ChangeItem } from '../changes/schema.ts'
+import { ChangeItem } from '../changes/feed-page.ts'
 import { changeTypes } from '../database/tables.ts'
 
 export const maxEndpoints = 5

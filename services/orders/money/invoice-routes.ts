@@ -37,7 +37,7 @@ export interface PrintedInvoice {
   readonly invoice: Static<typeof InvoiceWithLines>
 }
 
-interface InvoiceOptions {
+export interface InvoiceOptions {
   readonly pool: pg.Pool
   /** Draws a PDF in a thread; undefined when too many wait. */
   readonly printer: { print(tenant: string, job: PrintedInvoice & { kind: 'invoice' }): Readable | undefined }

@@ -1,13 +1,15 @@
+import type { IncomingMessage } from 'node:http'
 import { isTenantId, readTenant } from '@courier/shared/access/authenticate.ts'
+import { parseJson } from '@courier/shared/edge/json-body.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
 import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { isBlank, required } from '@courier/shared/errors/field-errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TrackingEvent, toTimeline } from './order-view.ts'
 import { PublicTracking, publicView } from './public-view.ts'
 import type { FindOrder, TrackedOrder } from './read-orders.ts'
-import { maxWaybillBodyBytes, readBody, readWaybill, trackingCodeIn } from './read-waybill.ts'
 
 interface WaybillOptions {
   findOrder: FindOrder
@@ -24,9 +26,10 @@ const PublicWaybill = Type.Object(
   { waybill_number: Type.String(), tracking_code: Type.Optional(Type.String()) },
   { title: 'RequiredWaybill', examples: [{ waybill_number: 'DM00000001', tracking_code: 'q3x0cJ2mYb8' }] },
 )
-const bodyLimit = maxWaybillBodyBytes
+/** The largest body that names a waybill. */
+const bodyLimit = 16_384
 
-/** Bodies of every content type stay bytes: `readWaybill` reads them. */
+/** Bodies of every content type stay bytes: `findWaybill` reads them. */
 const acceptWaybillBody = (app: FastifyInstance): void => {
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
   app.removeAllContentTypeParsers()
@@ -45,11 +48,24 @@ const takeBody = async (request: FastifyRequest): Promise<Buffer | undefined> =>
   throw httpError('payload_too_large', 'The body is too large. It holds one waybill number.', { headers })
 }
 
+/** Reads the waybill number in a request's query, else in its JSON body. */
 const findWaybill = (request: FastifyRequest, body: Buffer | undefined): string => {
-  const read = readWaybill(request.query, body)
-  if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
-  if (read.kind === 'refused') throw invalid(read.errors)
-  return read.waybill
+  const { waybill_number: inQuery } = request.query as Record<string, unknown>
+  const value = !isBlank(inQuery) || !body?.length ? inQuery : readFields(body)?.waybill_number
+  if (isBlank(value)) throw invalid({ waybill_number: [required('waybill_number')] })
+  if (typeof value === 'string' || typeof value === 'number') return String(value).trim()
+  throw invalid({ waybill_number: ['The waybill number field must be a string.'] })
+}
+
+const readFields = (body: Buffer): Record<string, unknown> | null => {
+  const parsed = parseJson(body)
+  if (parsed.kind === 'malformed') throw httpError('malformed_request', parsed.message)
+  return parsed.value as Record<string, unknown> | null
+}
+
+const findTrackingCode = (body: Buffer | undefined): string | undefined => {
+  const { tracking_code: code } = (body?.length && readFields(body)) || {}
+  return typeof code === 'string' ? code : undefined
 }
 
 interface WaybillRead {
@@ -120,7 +136,23 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
       const waybill = findWaybill(request, body)
       const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
       if (!order) throw notFound('waybill')
-      return { data: publicView(order, trackingCodeIn(body), new Date()) }
+      return { data: publicView(order, findTrackingCode(body), new Date()) }
     },
   )
+}
+
+/**
+ * The body of a GET, which the framework leaves unread; undefined when it is larger than allowed, with the rest unread.
+ * The server's request timeout bounds the wait.
+ */
+const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = []
+  let length = 0
+  // Destroying the request would close the connection before the response.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    length += chunk.length
+    if (length > bodyLimit) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
