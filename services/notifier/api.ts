@@ -4,10 +4,10 @@ export const api = {
   tags: [
     { name: 'messages', description: 'Messages and their timelines.' },
     { name: 'timeline', description: 'The statuses of a parcel and the messages sent to its customer.' },
-    { name: 'costs', description: 'What messages cost, and the budget.' },
+    { name: 'costs', description: 'The cost of messages, and the budget.' },
     { name: 'channels', description: 'The numbers that messages are sent from.' },
     { name: 'templates', description: 'The catalogue of the account.' },
-    { name: 'conversations', description: 'What customers write, and the 24 hours after that.' },
+    { name: 'conversations', description: 'Messages of customers, and the 24 hours after them.' },
     { name: 'events', description: 'Events from orders.' },
     { name: 'webhooks', description: 'Webhooks of the messaging API.' },
   ],

@@ -10,7 +10,7 @@ const orderEvents = {
   security: [{ service: [] }],
   requestBody: { required: true, content: { 'application/json': { schema: OrderEvents } } },
   responses: {
-    200: { description: 'Taken: these events are not sent again.' },
+    200: { description: 'Acknowledged: these events are not sent again.' },
     '4XX': { description: 'The events are sent again.' },
   },
 }
@@ -24,10 +24,10 @@ export const api = {
   tags: [
     { name: 'merchant', description: 'Login, and the lists that a merchant chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each request carries a bearer token and X-tenant.' },
-    { name: 'webhooks', description: 'Where a merchant gets events (docs/merchants/webhooks.md).' },
-    { name: 'public', description: 'For anyone who knows a waybill number, without a token.' },
-    { name: 'staff', description: "For the courier's staff, with a staff token." },
-    { name: 'internal', description: 'For the notifier.' },
+    { name: 'webhooks', description: 'Addresses where a merchant gets events (docs/merchants/webhooks.md).' },
+    { name: 'public', description: 'Requests for anyone who knows a waybill number, without a token.' },
+    { name: 'staff', description: "Requests for the courier's staff, with a staff token." },
+    { name: 'internal', description: 'Requests for the notifier.' },
   ],
   audiences: [
     {
@@ -61,7 +61,7 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
     {
       name: 'internal',
       title: 'Internal',
-      description: 'What the services ask of each other, and what an operator watches.',
+      description: 'Requests between the services, and those that an operator watches.',
       tags: ['internal', 'operations'],
     },
   ],

@@ -21,7 +21,7 @@ export const CustomerAction = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: maxAddressLength,
-        description: 'Of `change_address`: the new address. Without it, whether the address may be changed.',
+        description: 'The new address of `change_address`. Without it, the request asks if the address may be changed.',
       }),
     ),
     happened_at: UtcTime,
@@ -29,7 +29,8 @@ export const CustomerAction = Type.Object(
       Type.String({
         maxLength: 20,
         pattern: '^\\d{5,20}$',
-        description: 'Who pressed: E.164 digits without the plus. Refused once the order has another phone number.',
+        description:
+          'The person who pressed: E.164 digits without the plus. Refused once the order has another phone number.',
       }),
     ),
   },

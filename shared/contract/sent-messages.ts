@@ -11,7 +11,7 @@ export const SentMessage = Type.Object(
       description: 'queued, held, sending, unknown, accepted, sent, delivered, read, failed, cancelled or expired.',
       examples: ['delivered'],
     }),
-    at: Type.String({ description: 'When it got this status. ISO 8601, UTC.' }),
+    at: Type.String({ description: 'The time when it got this status. ISO 8601, UTC.' }),
   },
   { title: 'SentMessage' },
 )

@@ -58,7 +58,7 @@ const takeUpTrace = (request: FastifyRequest, reply: FastifyReply, tracer: Trace
 }
 
 const Metrics = {
-  description: 'In the text format of Prometheus.',
+  description: 'Metrics in the text format of Prometheus.',
   content: { 'text/plain': { schema: { type: 'string' }, example: 'orders_booked_total 25\n' } },
 }
 

@@ -44,12 +44,12 @@ export const ErrorBody = Type.Object(
       Type.Record(
         Type.String(),
         Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })),
-        { description: 'For a name that was not found: up to three nearest names, under the same path.' },
+        { description: 'Up to three nearest names for a name that was not found, under the same path.' },
       ),
     ),
     more_errors: Type.Optional(
       Type.Integer({
-        description: 'How many sentences `errors` leaves out after the first 1,000; counted up to 4,000.',
+        description: 'The number of sentences that `errors` leaves out after the first 1,000; counted up to 4,000.',
       }),
     ),
   },

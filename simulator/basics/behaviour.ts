@@ -5,7 +5,7 @@ import { closed } from './schemas.ts'
 export const Behaviour = closed(
   {
     webhook_url: Type.Union([Type.String({ maxLength: 2048, pattern: '^https?://.+' }), Type.Null()], {
-      description: 'Where webhooks go; null sends none.',
+      description: 'The address of webhooks; null sends none.',
       must: 'be an http:// or https:// address, or null',
     }),
     delay_factor: Type.Number({

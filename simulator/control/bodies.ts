@@ -42,7 +42,7 @@ export const Press = closed({
   index: Type.Integer({ minimum: 0, maximum: 9, description: 'The place of the button, from 0.' }),
   from: Type.Optional(Phone),
   copies: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10, description: 'How often its webhook comes; once without it.' }),
+    Type.Integer({ minimum: 1, maximum: 10, description: 'The number of times that its webhook comes. Default: 1.' }),
   ),
 })
 export type Press = Static<typeof Press>

@@ -14,7 +14,7 @@ const readLimit = ({ limit }: { limit?: string }) => (limit === undefined ? {} :
 export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = async (app, { control }) => {
   app.setValidatorCompiler(validator)
 
-  app.get('', { schema: { tags, summary: 'What happened and what is set' } }, async () => control.summary())
+  app.get('', { schema: { tags, summary: 'Report what happened and what is set' } }, async () => control.summary())
   const messages = { tags, summary: 'Accepted messages, newest first', querystring: MessageQuery }
   app.get('/messages', { schema: messages }, async ({ query }) => ({
     data: control.messages({ ...query, ...readLimit(query) } as Parameters<Control['messages']>[0]),

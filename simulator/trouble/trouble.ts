@@ -13,7 +13,7 @@ const Broken = <Kind extends string>(kind: Kind, fallback: boolean, description:
     {
       kind: Type.Literal(kind),
       accepted: Type.Optional(
-        Type.Boolean({ description: `Whether the request took effect all the same; default ${fallback}.` }),
+        Type.Boolean({ description: `True if the request took effect all the same; default ${fallback}.` }),
       ),
     },
     { description },
@@ -28,7 +28,9 @@ const Trouble = Type.Union(
         code: Type.Integer({ minimum: 0 }),
         details: Type.Optional(Type.String()),
         http_status: Type.Optional(Type.Integer({ minimum: 400, maximum: 599 })),
-        retry_after_seconds: Type.Optional(Type.Integer({ minimum: 0, description: 'As the header Retry-After.' })),
+        retry_after_seconds: Type.Optional(
+          Type.Integer({ minimum: 0, description: 'The value of the header Retry-After.' }),
+        ),
       },
       { description: 'Refused with a code of docs/contributors/messaging-api.md#error-table.' },
     ),
@@ -49,7 +51,7 @@ export const Script = closed({
   call: Type.Optional(oneOf([...requestNames, 'any'], { description: 'Default messages.' })),
   times: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'How many requests meet it; default 1, null is until cleared.',
+      description: 'The number of requests that meet it; default 1, null is until cleared.',
       must: 'be a whole number from 1, or null',
     }),
   ),

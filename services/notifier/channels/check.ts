@@ -14,9 +14,9 @@ import { keptByAnother, noWebhooks, showChannels, unproven } from './view.ts'
 
 export const Checked = Type.Object(
   {
-    ok: Type.Boolean({ description: 'Whether the channel can send.' }),
-    problems: Type.Array(Type.String(), { description: 'What keeps it from sending, each with its remedy.' }),
-    warnings: Type.Array(Type.String(), { description: 'What may keep it from sending later.' }),
+    ok: Type.Boolean({ description: 'True if the channel can send.' }),
+    problems: Type.Array(Type.String(), { description: 'Problems that keep it from sending, each with its remedy.' }),
+    warnings: Type.Array(Type.String(), { description: 'Problems that may keep it from sending later.' }),
     number: orNull(PhoneNumber),
     token: orNull(TokenInfo),
   },

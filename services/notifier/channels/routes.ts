@@ -24,7 +24,7 @@ const Changed = Type.Object(
   {
     message: Type.String({ examples: ['Channel Updated Successfully'] }),
     data: Channel,
-    warnings: Type.Optional(Type.Array(Type.String(), { description: 'What the channel cannot do yet.' })),
+    warnings: Type.Optional(Type.Array(Type.String(), { description: 'Things that the channel cannot do yet.' })),
   },
   { title: 'ChannelChanged' },
 )
@@ -154,7 +154,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
         tags,
         operationId: 'checkChannel',
         summary: 'Check number and token with the messaging API',
-        description: 'When nothing is wrong, a new token replaces the old one, and a paused channel is resumed.',
+        description: 'If nothing is wrong, a new token replaces the old one, and a paused channel resumes.',
         params,
         response: { 200: Type.Object({ data: Checked }), ...errorResponses(404) },
       },

@@ -19,15 +19,17 @@ export const Channel = Type.Object(
     app_secret_last4: Last4('As with the access token.', '9c1e'),
     next_app_secret_last4: Last4('The newer secret of a rotation: webhooks may be signed with either.'),
     proven_at: orNull(
-      Type.String({ description: "Since when the number is the tenant's, so that no other receives its webhooks." }),
+      Type.String({
+        description: "The time since which the number is the tenant's, so that no other receives its webhooks.",
+      }),
     ),
     registered_at: orNull(Type.String()),
-    checked_at: orNull(Type.String({ description: 'When a check was last green.' })),
+    checked_at: orNull(Type.String({ description: 'The time when a check was last green.' })),
     waba_id: orNull(Type.String({ description: 'The account that owns the templates.' }), {
       examples: ['102290129340398'],
     }),
     messages_per_second: Type.Number({ examples: [80] }),
-    webhooks: Type.Boolean({ description: 'Whether it receives webhooks: it has an app secret and a verify token.' }),
+    webhooks: Type.Boolean({ description: 'True if it receives webhooks: it has an app secret and a verify token.' }),
   },
   { title: 'Channel' },
 )

@@ -21,7 +21,7 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
       schema: {
         tags,
         operationId: 'getConversation',
-        summary: 'Whether a conversation is open, and whether the person opted out',
+        summary: 'Read if a conversation is open, and if the person opted out',
         params: Phone,
         querystring: Type.Object({
           channel: Type.Optional(

@@ -29,14 +29,14 @@ const timeOrNull = (description: string, ...examples: string[]) => orNull(Type.S
 export const Conversation = Type.Object(
   {
     data: Type.Object({
-      open: Type.Boolean({ description: 'Whether a message may be sent on plan free now.' }),
+      open: Type.Boolean({ description: 'True if a message may be sent on plan free now.' }),
       last_inbound_at: timeOrNull('When the person last wrote.', '2026-02-19T19:06:23.000Z'),
       expires_at: timeOrNull('24 hours after that.', '2026-02-20T19:06:23.000Z'),
-      opted_out: Type.Boolean({ description: 'Whether the person opted out of every message.', examples: [false] }),
-      marketing_opted_out: Type.Boolean({ description: 'Whether the person opted out of marketing messages.' }),
+      opted_out: Type.Boolean({ description: 'True if the person opted out of every message.', examples: [false] }),
+      marketing_opted_out: Type.Boolean({ description: 'True if the person opted out of marketing messages.' }),
       opt_outs: Type.Array(
         Type.Object({
-          id: Type.String({ description: 'By which the audit names it.', examples: ['17'] }),
+          id: Type.String({ description: 'The id by which the audit names it.', examples: ['17'] }),
           change: oneOf(['out', 'in']),
           scope: Scope,
           at: Type.String(),

@@ -39,7 +39,7 @@ export const CostReport = Type.Object({
   ),
   total: Type.Object(sums, { description: 'The sums of all groups.' }),
   without_tariff: Type.Array(Type.Object({ category, country: orNull(Type.String()), messages: Type.Integer() }), {
-    description: `What the unknown ones are, most messages first, ${maxUnpriced} at most.`,
+    description: `Categories and countries of the unknown ones, most messages first, ${maxUnpriced} at most.`,
   }),
 })
 export type CostReport = Static<typeof CostReport>

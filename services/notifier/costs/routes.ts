@@ -16,7 +16,7 @@ const Day = (description: string) =>
 const CostsQuery = Type.Object({
   from: Type.Optional(Day("The first day, by the tenant's clocks; the first of the month without it.")),
   to: Type.Optional(Day('The last day; today without it.')),
-  group: Type.Optional(oneOf(costGroups, { description: 'Without it by day.' })),
+  group: Type.Optional(oneOf(costGroups, { description: 'The groups. Default: day.' })),
 })
 
 const Costs = Type.Object(
@@ -40,7 +40,7 @@ export const costRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
       schema: {
         tags: ['costs'],
         operationId: 'getCosts',
-        summary: 'What messages cost',
+        summary: 'Report what messages cost',
         querystring: CostsQuery,
         response: { 200: Costs },
       },

@@ -34,7 +34,7 @@ const Taken = Type.Object(
   {
     message: Type.String({ examples: ['The events are taken.'] }),
     data: Type.Object({
-      taken: Type.Integer({ description: 'Events that are new.' }),
+      taken: Type.Integer({ description: 'The number of new events.' }),
       repeated: Type.Integer({ description: 'Events that were accepted before: they create no messages.' }),
       expired: Type.Integer({ description: 'New events that are older than 24 hours: they create no messages.' }),
     }),
@@ -85,7 +85,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
         tags: ['events'],
         operationId: 'listKnownEvents',
         summary: 'The events that the notifier has processed',
-        description: 'For orders after a backup was restored. Kept for 30 days.',
+        description: 'Serves orders after a backup was restored. Ids are kept for 30 days.',
         security: [{ service: [] }],
         params: Type.Object({ tenant: Type.String() }),
         querystring: Type.Object({ since: UtcTime, after: Type.Optional(Type.String({ maxLength: 200 })) }),

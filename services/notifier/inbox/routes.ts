@@ -55,7 +55,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       schema: {
         tags,
         operationId: 'listConversationMessages',
-        summary: 'What was written in a conversation, by both sides, newest first',
+        summary: 'List what both sides wrote in a conversation, newest first',
         params: Phone,
         querystring: view.ThreadQuery,
         response: { 200: view.Thread },

@@ -66,7 +66,7 @@ const ThreadMessage = Type.Object(
     media_id: orNull(Type.String(), { description: 'The id by which the platform has the file.' }),
     unread: Type.Boolean(),
     template: textOrNull,
-    status: orNull(Status, { description: 'Set for our messages alone.', examples: [null] }),
+    status: orNull(Status, { description: 'Only our messages have it.', examples: [null] }),
     error: textOrNull,
     waybill_number: textOrNull,
   },
@@ -76,7 +76,7 @@ const ThreadMessage = Type.Object(
 const window = {
   phone: Type.String({ description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
   channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
-  open: Type.Boolean({ description: 'Whether a text may be sent now.' }),
+  open: Type.Boolean({ description: 'True if a text may be sent now.' }),
   expires_at: orNull(at, {
     description: '24 hours after the person last wrote.',
     examples: ['2026-02-20T19:06:23.000Z'],

@@ -58,7 +58,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
       schema: {
         tags: ['messages'],
         operationId: 'summariseMessages',
-        summary: 'What waits, what failed, and how many are sent in a minute',
+        summary: 'Count what waits, what failed, and how many are sent in a minute',
         description: 'Up to five seconds old.',
         response: { 200: Type.Object({ data: MessageSummary }) },
       },

@@ -28,7 +28,8 @@ export const MessageBody = Type.Object(
     waybill_number: optional(
       Type.String({
         maxLength: 50,
-        description: 'What it is about; parameter texts may then name fields of the order, as {{customer_name}}.',
+        description:
+          'The parcel that it is about; parameter texts may then name fields of the order, as {{customer_name}}.',
       }),
     ),
     send_at: optional(

@@ -22,7 +22,7 @@ export const Cost = orNull(
   Type.Object({
     amount: orNull(Type.String({ description: 'An exact decimal; null: no tariff says.' }), { examples: ['0.0165'] }),
     currency: orNull(Type.String(), { examples: ['USD'] }),
-    category: Type.String({ description: 'As billed by the platform.', examples: ['utility'] }),
+    category: Type.String({ description: 'The category as billed by the platform.', examples: ['utility'] }),
     is_free: Type.Boolean({ examples: [false] }),
   }),
   {
@@ -36,7 +36,7 @@ export const Message = Type.Object(
     channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
     to: Type.String({ description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
     template: TemplateOrNull,
-    text: orNull(Type.String({ description: 'Of a message without a template.' })),
+    text: orNull(Type.String({ description: 'The text of a message without a template.' })),
     waybill_number: orNull(Type.String(), { examples: ['DM00000001'] }),
     status: Status,
     provider_message_id: orNull(Type.String(), { examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),

@@ -91,7 +91,7 @@ export const Parameter = closed(
     ...optionalValues,
     parameter_name: Type.Optional(ParameterName),
   },
-  { description: 'Its `type`, and the value of that name.' },
+  { description: 'An object of its `type` and the value of that name.' },
 )
 export type Parameter = Static<typeof Parameter>
 
@@ -102,11 +102,11 @@ export const Component = closed({
   type: Type.Union([Type.Literal('header'), Type.Literal('body'), Type.Literal('button')], {
     must: 'be "header", "body" or "button"',
   }),
-  sub_type: Type.Optional(oneOf(buttonKinds, { description: 'Of a button.' })),
+  sub_type: Type.Optional(oneOf(buttonKinds, { description: 'The kind of a button.' })),
   index: Type.Optional(
     Type.Union([Type.String({ maxLength: 1, pattern: '^[0-9]$' }), Type.Integer({ minimum: 0, maximum: 9 })], {
       must: 'be the place of the button, 0 to 9',
-      description: 'Of a button: its place in the template, from 0.',
+      description: "A button's place in the template, from 0.",
     }),
   ),
   parameters: Type.Array(Parameter, { maxItems: maxParameters }),

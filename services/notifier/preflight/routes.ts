@@ -33,7 +33,7 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = asyn
       schema: {
         tags: ['messages'],
         operationId: 'preflightMessages',
-        summary: 'What would become of a message, or of up to 1000, without sending them',
+        summary: 'Predict what becomes of a message, or of up to 1000, without sending them',
         body: Type.Union([MessageBody, MessageBodies(maxMessages)], { examples: MessageBody.examples }),
         response: { 200: Preflights },
       },

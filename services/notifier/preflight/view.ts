@@ -15,10 +15,10 @@ const Rendered = Type.Object({
 
 export const Preflight = Type.Object(
   {
-    status: oneOf(['queued', 'held', 'refused'], { description: 'What a send would make of it.' }),
+    status: oneOf(['queued', 'held', 'refused'], { description: 'The status that a send would give it.' }),
     errors: Type.Record(Type.String(), Type.Array(Type.String()), {
       description:
-        'Those of a send, by path; of a message that is not refused, why it would fail or stay all the same.',
+        'The errors of a send, by path; for a message that is not refused, why it would fail or wait all the same.',
       examples: [{}],
     }),
     to: orNull(Type.String(), { description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
@@ -31,26 +31,26 @@ export const Preflight = Type.Object(
       }),
     ),
     text: orNull(Rendered, {
-      description: 'As the customer reads it; null: the catalogue does not have the template.',
+      description: 'The text as the customer reads it; null: the catalogue does not have the template.',
     }),
     window: Type.Object({
-      open: Type.Boolean({ description: 'Whether a message may be sent on plan free now.', examples: [false] }),
-      until: orNull(Type.String(), { description: 'When it closes, or closed.' }),
+      open: Type.Boolean({ description: 'True if a message may be sent on plan free now.', examples: [false] }),
+      until: orNull(Type.String(), { description: 'The time when it closes, or closed.' }),
     }),
     opt_out: Type.Object({
       scope: orNull(oneOf(['all', 'marketing']), { examples: [null] }),
       since: Text,
-      exempt: Type.Boolean({ description: 'Whether it goes to a person who opted out, too.', examples: [false] }),
+      exempt: Type.Boolean({ description: 'True if it goes even to a person who opted out.', examples: [false] }),
     }),
     hours: orNull(Type.Object({ between: Type.Array(Type.String()), time_zone: Type.String() }), {
-      description: 'Within which it is sent; null: at any time.',
+      description: 'The hours within which it is sent; null: at any time.',
       examples: [null],
     }),
     leaves_at: orNull(Type.String(), {
-      description: "When it is sent, apart from its number's rate; null: not as things stand.",
+      description: "The time when it is sent, apart from its number's rate; null: it is not, as things stand.",
       examples: ['2026-02-19T19:06:23.000Z'],
     }),
-    waits_for: orNull(Type.String(), { description: 'Why it is sent later than asked for, or not yet.' }),
+    waits_for: orNull(Type.String(), { description: 'The reason why it is sent later than requested, or not yet.' }),
     price: Type.Object(
       {
         amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),
@@ -60,8 +60,7 @@ export const Preflight = Type.Object(
         reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
       },
       {
-        description:
-          'Of a delivery at `leaves_at`, or now; the amount is null where the `reason` is that it is not known.',
+        description: 'The price of a delivery at `leaves_at`, or now; `reason` says why the amount is null.',
       },
     ),
   },

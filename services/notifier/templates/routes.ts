@@ -43,7 +43,7 @@ const Template = Type.Object(
     category: orNull(Type.String(), { examples: ['UTILITY'] }),
     parameter_format: Type.String({ description: 'POSITIONAL or NAMED.', examples: ['POSITIONAL'] }),
     components: Type.Array(Type.Unknown(), {
-      description: 'As the messaging API lists them.',
+      description: 'The components as the messaging API lists them.',
       examples: [[{ type: 'BODY', text: 'Hello {{1}}, your parcel {{2}} is on its way.' }]],
     }),
     held: orNull(Type.Object({ at: Type.String(), code: orNull(Type.Integer()) }), {

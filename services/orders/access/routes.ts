@@ -34,7 +34,7 @@ const LoggedInResponse = Type.Object(
   {
     message: Type.Literal('success'),
     token: Type.String({ description: 'The bearer token of further requests.' }),
-    expires_at: Type.String({ description: 'When the token expires.' }),
+    expires_at: Type.String({ description: 'The time when the token expires.' }),
     user: User,
   },
   { title: 'LoggedIn' },

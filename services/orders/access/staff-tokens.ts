@@ -30,8 +30,8 @@ export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; servic
       schema: {
         tags: ['internal'],
         operationId: 'findStaffTokens',
-        summary: 'Who logged in with these staff tokens',
-        description: 'By their hashes, read from the database each time. With SERVICE_TOKEN.',
+        summary: 'Find who logged in with these staff tokens',
+        description: 'Looks hashes up in the database each time. Needs SERVICE_TOKEN.',
         security: [{ service: [] }],
         body: StaffTokens,
         response: { 200: StaffTokenHolders },

@@ -39,11 +39,11 @@ const Quotes = Type.Object(
         destination_city_id: Type.Integer(),
         destination_city: Type.String(),
         destination_state: Type.String(),
-        delivery_charge: Type.Number({ description: "In the company's currency." }),
+        delivery_charge: Type.Number({ description: "The charge in the company's currency." }),
         currency: Type.String(),
         rate: PlaceRate,
       }),
-      { description: 'In the order of order_data.' },
+      { description: 'The order is that of order_data.' },
     ),
   },
   { title: 'Quotes' },
@@ -67,7 +67,7 @@ export const addQuote = (
     operationId: 'quoteOrders',
     summary: 'The charges of parcels',
     description:
-      'By origin, destination and weight, the same as in a dry run, without recipients. Accepts a complete bulk body.',
+      'Prices by origin, destination and weight, as a dry run does, without recipients. Accepts a complete bulk body.',
     body,
     response: { 200: Quotes },
   }

@@ -23,7 +23,7 @@ const BulkQuery = Type.Object({
   dry_run: Type.Optional(
     Type.Union(
       ['true', '1', 'false', '0', ''].map(text => Type.Literal(text)),
-      { description: 'With true: all checks and the prices; nothing is created.', must: 'be true or false' },
+      { description: 'True runs all checks, returns the prices and creates nothing.', must: 'be true or false' },
     ),
   ),
 })

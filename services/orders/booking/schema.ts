@@ -125,7 +125,7 @@ export const quotedMessage = 'Nothing was created: this was a dry run'
 
 const warnings = Type.Optional(
   Type.Record(Type.String(), Type.Array(Type.String()), {
-    description: 'What looks wrong but is legal, by path; only when there is any.',
+    description: 'Names what looks wrong but is legal, by path; absent if there is nothing.',
   }),
 )
 
@@ -149,7 +149,7 @@ export const Quoted = Type.Object(
         order_no: Type.Union([Type.String(), Type.Null()]),
         destination_city: Type.String(),
         destination_state: Type.String(),
-        delivery_charge: Type.Number({ description: "In the company's currency." }),
+        delivery_charge: Type.Number({ description: "The charge in the company's currency." }),
         currency: Type.String(),
       }),
     ),

@@ -29,7 +29,7 @@ export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, 
         operationId: 'resolvePlaces',
         summary: 'Find the cities of up to 1,000 places as people write them',
         description:
-          'By name, alias, spelling, address, state or postal code, each with a confidence. Nothing is stored.',
+          'Matches name, alias, spelling, address, state or postal code, each with a confidence. Stores nothing.',
         body: ResolvePlaces,
         response: { 200: ResolvedPlaces },
       },

@@ -44,8 +44,8 @@ const CityOfPlace = Type.Object(
 
 export const PlaceRate = Type.Object(
   {
-    first_kg: Type.Number({ description: 'For the first kilogram.' }),
-    each_extra_kg: Type.Number({ description: 'For each additional kilogram or part of one.' }),
+    first_kg: Type.Number({ description: 'The price of the first kilogram.' }),
+    each_extra_kg: Type.Number({ description: 'The price of each additional kilogram or part of one.' }),
     currency: text,
   },
   { title: 'PlaceRate' },
@@ -80,7 +80,7 @@ export const ResolvedPlaces = Type.Object(
         },
         { title: 'ResolvedPlace' },
       ),
-      { description: 'In the order of the places.' },
+      { description: 'The order is that of the places.' },
     ),
   },
   { title: 'ResolvedPlaces' },

@@ -49,7 +49,7 @@ const StateRow = Type.Object(
     ref_no: Type.String({ examples: ['ST-0001'] }),
     name: Type.String({ examples: ['Colombo'] }),
     country_id: Type.Integer({ description: 'Always 1: a courier company serves one country.' }),
-    has_child: Type.Boolean({ description: 'Whether it has cities.' }),
+    has_child: Type.Boolean({ description: 'True if it has cities.' }),
     is_active,
     cities: Type.Optional(Type.Array(CityRow)),
   },

@@ -38,7 +38,7 @@ const Query = Type.Object({
       maxLength: 2,
       pattern: '^(1?[0-9]|20)$',
       must: `be a whole number of seconds, 0 to ${maxWaitSeconds}`,
-      description: 'How many seconds to wait if there are no changes yet. Default: 0.',
+      description: 'The seconds to wait if there are no changes yet. Default: 0.',
       documented: { type: 'integer', minimum: 0, maximum: maxWaitSeconds },
     }),
   ),
@@ -70,7 +70,7 @@ export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (ap
     {
       schema: {
         operationId: 'listChanges',
-        summary: 'What happened to your orders since the last request',
+        summary: 'List what happened to your orders since the last request',
         description: `Every creation, status change and edit, once, oldest first; kept for ${keptDays} days.`,
         querystring: Query,
         response: { 200: Changes, ...errorResponses(410) },

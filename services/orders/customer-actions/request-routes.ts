@@ -55,7 +55,7 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
     {
       schema: {
         operationId: 'listCustomerRequests',
-        summary: 'What customers ask for by a button, newest first',
+        summary: 'List what customers ask for by a button, newest first',
         querystring: RequestsQuery.schema,
         response: { 200: PageOf(CustomerRequest, 'CustomerRequests') },
       },
@@ -76,7 +76,7 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
       schema: {
         operationId: 'decideCustomerRequest',
         summary: 'Accept or decline what a customer asks for',
-        description: 'Once. The notifier learns of it as an event such as reschedule.accepted, with the note.',
+        description: 'Works once. The notifier learns of it as an event such as reschedule.accepted, with the note.',
         params: Type.Object({ id: Type.String() }),
         body: RequestDecision,
         response: {

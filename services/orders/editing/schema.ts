@@ -88,7 +88,7 @@ export const EditedOrder = Type.Object(
     }),
     warnings: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'What looks wrong but is accepted, by field. Absent if there is nothing.',
+        description: 'Names what looks wrong but is accepted, by field. Absent if there is nothing.',
       }),
     ),
   },

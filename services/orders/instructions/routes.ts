@@ -79,7 +79,7 @@ const addReasons = (app: FastifyInstance, { pool }: InstructionOptions, tag: str
     ...{
       tags: [tag],
       operationId,
-      summary: 'Why deliveries fail, in the list of the company',
+      summary: 'List the reasons of the company for failed deliveries',
       security: [{ token: [] }],
     },
     response: {

@@ -12,7 +12,7 @@ export const InstructionBody = Type.Object(
       instructionActions.map(action => Type.Literal(action)),
       { must: `be ${instructionActions.join(', ')}` },
     ),
-    date: Type.Optional({ ...Day, description: 'When to deliver, up to 30 days ahead; `reschedule` needs it.' }),
+    date: Type.Optional({ ...Day, description: 'The day of delivery, up to 30 days ahead; `reschedule` needs it.' }),
     address: Type.Optional(
       Type.String({
         maxLength: 500,
@@ -20,7 +20,7 @@ export const InstructionBody = Type.Object(
         description: 'The new address in the same city, of `change_address`.',
       }),
     ),
-    note: Type.Optional({ ...Note, description: 'For the rider.' }),
+    note: Type.Optional({ ...Note, description: 'A note for the rider.' }),
   },
   { title: 'Instruction', additionalProperties: false, examples: [{ action: 'reschedule', date: '2026-02-21' }] },
 )
@@ -37,10 +37,10 @@ export const FailedDelivery = Type.Object(
     waybill_number: Type.String(),
     order_no: nullable,
     status_key: Type.String(),
-    attempt: Type.Integer({ description: 'How many attempts failed.' }),
+    attempt: Type.Integer({ description: 'The number of failed attempts.' }),
     reason: Type.Union([Type.Object({ code: Type.String(), name: Type.String() }), Type.Null()]),
     failed_at: Type.String(),
-    due_at: Type.String({ description: 'Until then the customer and the merchant may give an instruction.' }),
+    due_at: Type.String({ description: 'The customer and the merchant may give an instruction until then.' }),
     instruction: Type.Union(
       [
         Type.Object({

@@ -107,7 +107,7 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) =>
         description: 'All of them, or none and every unknown waybill number.',
         body: LabelRequest,
         response: {
-          200: { description: 'In the order of the waybill numbers.', content: { ...pdf, ...zpl } },
+          200: { description: 'The order is that of the waybill numbers.', content: { ...pdf, ...zpl } },
         },
       },
     },

@@ -39,10 +39,15 @@ export const RunSheetRequest = Type.Object(
     waybill_numbers: Type.Optional(WaybillNumbers),
     reattempts_by: Type.Optional({
       ...Day,
-      description: 'In place of the numbers: the parcels that are to be delivered again by that day, 500 at most.',
+      description: 'Selects, in place of the numbers, parcels that are to be delivered again by that day, 500 at most.',
     }),
     title: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 100, default: 'Run sheet', description: 'Such as the van and the day.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        default: 'Run sheet',
+        description: 'The title, such as the van and the day.',
+      }),
     ),
   },
   {

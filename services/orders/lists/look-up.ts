@@ -45,7 +45,7 @@ type LookedUpOrder = Static<typeof LookedUpOrder>
 const LookedUp = Type.Object(
   {
     data: Type.Array(LookedUpOrder, {
-      description: 'In the order of the numbers; several orders of one number: the newest first.',
+      description: 'The order is that of the numbers; the newest of several orders of a number comes first.',
     }),
     missing: Type.Array(Type.String(), { description: 'The numbers of which the merchant has no order.' }),
   },
@@ -67,8 +67,7 @@ export const lookUpRoutes: FastifyPluginAsyncTypebox<LookUpStore> = async (app, 
       schema: {
         operationId: 'lookUpOrders',
         summary: 'The status of up to 500 orders',
-        description:
-          'By waybill numbers or by your own order numbers. Those that you do not have are listed as missing.',
+        description: 'Takes waybill numbers or your own order numbers. Lists those that you do not have as missing.',
         body: LookUp,
         response: { 200: LookedUp },
       },

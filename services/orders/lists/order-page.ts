@@ -46,7 +46,7 @@ export const OrderPage = Type.Object(
         next_cursor: Link,
         searched_to: Type.Optional(
           Type.Union([Type.String(), Type.Null()], {
-            description: `Of a search. A time: it stopped after ${maxSearched} orders, and next_cursor continues there.`,
+            description: `The end of a search; a time: it stopped after ${maxSearched} orders, and next_cursor continues there.`,
           }),
         ),
       }),

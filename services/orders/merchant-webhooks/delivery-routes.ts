@@ -28,7 +28,8 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
         ...route.ofOne,
         operationId: 'pingWebhook',
         summary: 'Send a message of the type ping now',
-        description: 'Once, even while the webhook is disabled. The response has the result, within 10 seconds.',
+        description:
+          'Sends it once, even while the webhook is disabled. The response has the result, within 10 seconds.',
         response: { 200: Type.Object({ data: Ping }) },
       },
     },
@@ -61,7 +62,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
         ...route.ofOne,
         operationId: 'replayWebhook',
         summary: 'Send the events of a period again',
-        description: `Those of the last ${keptDays} days, oldest first, each with its original webhook-id, before any new events. One replay at a time.`,
+        description: `Sends those of the last ${keptDays} days, oldest first, each with its original webhook-id, before any new events. One replay at a time.`,
         body: ReplayPeriod,
         response: {
           202: Type.Object({

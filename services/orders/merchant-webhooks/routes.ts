@@ -121,7 +121,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
         ...route.ofOne,
         operationId: 'deleteWebhook',
         summary: 'Delete a webhook',
-        description: 'Its pending events are deleted, too.',
+        description: 'Deletes its pending events, too.',
         response: { 200: Type.Object({ message: Type.String({ examples: [deleted] }) }) },
       },
     },

@@ -63,7 +63,7 @@ export const WebhookWithSecret = Type.Object(
 /** The result of a request. */
 const attempt = {
   code: Code,
-  ms: Type.Integer({ description: 'How long it took, in milliseconds.', examples: [87] }),
+  ms: Type.Integer({ description: 'The milliseconds that it took.', examples: [87] }),
   error: Nullable('Why there was no response.'),
   response_body: Nullable('The first 1,024 bytes of the response.'),
 }

@@ -3,7 +3,7 @@ import { netSql } from './ledger.ts'
 
 /** The sums of lines, as merchants read them. `sumsSql` selects them. */
 export const amountFields = {
-  collected: Type.Number({ description: 'What recipients paid.' }),
+  collected: Type.Number({ description: 'The sum that recipients paid.' }),
   delivery: Type.Number({ description: 'Delivery charges.' }),
   cod_fee: Type.Number({ description: 'Fees on what recipients paid.' }),
   return_fee: Type.Number({ description: 'Fees of returns.' }),

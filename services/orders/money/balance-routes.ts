@@ -71,7 +71,7 @@ const readBalance = async (pool: pg.Pool, tenant: string, merchantId: string): P
 
 /** Serves what a merchant is owed, and where it lies. */
 export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  const own = { tags: ['orders'], operationId: 'getBalance', summary: 'What you are owed, and where it lies' }
+  const own = { tags: ['orders'], operationId: 'getBalance', summary: 'Read what you are owed, and where it lies' }
   app.get('/balance', { schema: { ...schema, ...own } }, ({ merchant: { tenant, merchantId } }) =>
     readBalance(pool, tenant, merchantId),
   )
@@ -82,7 +82,7 @@ export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
   const any = {
     tags: ['staff'],
     operationId: 'getMerchantBalance',
-    summary: 'What a merchant is owed, and where it lies',
+    summary: 'Read what a merchant is owed, and where it lies',
   }
   const params = Type.Object({ merchant_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
   app.get('/merchant/:merchant_id/balance', { schema: { ...schema, ...any, params } }, ({ staff, params }) =>

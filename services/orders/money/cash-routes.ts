@@ -47,7 +47,10 @@ const Cash = Type.Object(
         above_ceiling: Type.Boolean(),
       }),
     ),
-    office: Type.Object({ ...Lying.properties }, { description: 'With debts that were paid, less what was missing.' }),
+    office: Type.Object(
+      { ...Lying.properties },
+      { description: 'The cash with debts that were paid, less what was missing.' },
+    ),
     clearing: Type.Object(
       { ...Lying.properties },
       { description: 'Paid by card, QR or transfer, and not yet in the bank.' },
@@ -74,7 +77,7 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     '/cash',
     {
       schema: {
-        ...{ tags: [tag], operationId: 'getCash', summary: 'Who holds how much cash since when', security },
+        ...{ tags: [tag], operationId: 'getCash', summary: 'List who holds how much cash since when', security },
         response: { 200: Type.Object({ data: Cash }, { examples: [{ data: exampleCash }] }), ...failures },
       },
     },
@@ -114,9 +117,9 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     body: Type.Object(
       {
         collected_by: CollectedBy,
-        waybill_numbers: Type.Optional({ ...Waybills, description: 'Without it all that the person holds and owes.' }),
-        declared: { ...Amount, description: 'What the person says to hand over.' },
-        counted: { ...Amount, description: 'What you counted.' },
+        waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all that the person holds and owes.' }),
+        declared: { ...Amount, description: 'The sum that the person declares.' },
+        counted: { ...Amount, description: 'The sum that you counted.' },
         note: Type.Optional(Reason),
       },
       {
@@ -168,7 +171,7 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
       {
         amount: Amount,
         bank_reference: Reason,
-        waybill_numbers: Type.Optional({ ...Waybills, description: 'Without it all cash at the office.' }),
+        waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
       },
       { title: 'NewDeposit', additionalProperties: false, examples: [{ amount: 96400, bank_reference: 'BOC 4711' }] },
     ),

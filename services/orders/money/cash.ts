@@ -15,7 +15,7 @@ export const Handover = Type.Object(
     collected_by: Type.String(),
     waybill_numbers: Type.Array(Type.String()),
     expected: Type.Number({ description: 'The cash of the parcels, and `debt`.' }),
-    debt: Type.Number({ description: 'What the person owed from earlier handovers.' }),
+    debt: Type.Number({ description: 'The sum that the person owed from earlier handovers.' }),
     declared: Type.Number(),
     counted: Type.Number(),
     state: Type.Union(

@@ -41,20 +41,20 @@ export const Collected = Type.Record(
           minimum: 0,
           maximum: mostCollected,
           must: `be an amount from 0 to ${mostCollected}`,
-          description: 'Without it the COD. At most two decimals.',
+          description: 'The amount, with at most two decimals. Default: the COD.',
         }),
       ),
       method: Type.Optional(
         Type.Union(
           methods.map(method => Type.Literal(method)),
-          { description: 'Without it cash.', must: `be ${methods.join(', ')}` },
+          { description: 'Default: cash.', must: `be ${methods.join(', ')}` },
         ),
       ),
       reason: Type.Optional(Reason),
     },
     { additionalProperties: false },
   ),
-  { description: 'What recipients paid, by waybill number, for statuses that book a delivery.' },
+  { description: 'The amounts that recipients paid, by waybill number, for statuses that book a delivery.' },
 )
 
 /** Names who collected the cash of a delivery, and what recipients paid other than the COD in cash. */

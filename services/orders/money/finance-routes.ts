@@ -34,11 +34,11 @@ const ParcelMoney = Type.Object(
     waybill_number: Type.String(),
     ...amountFields,
     method: nullable('cash, card, qr or transfer; null: nothing was paid.'),
-    owed: Type.Number({ description: 'What the courier company owes you for the parcel; below zero you owe it.' }),
+    owed: Type.Number({ description: 'The courier company owes you this for the parcel; below zero you owe it.' }),
     booked_on: nullable('The day of the delivery or return; null: nothing is booked yet.'),
     state: Type.Union(
       places.map(place => Type.Literal(place)),
-      { description: 'Where the money of the delivery is.' },
+      { description: 'The place of the money of the delivery.' },
     ),
     ...FinanceStatus.properties,
     paid_on: nullable('When the invoice was paid.'),
@@ -72,8 +72,8 @@ export const parcelMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = a
       schema: {
         tags: ['orders'],
         operationId: 'getParcelMoney',
-        summary: 'What was collected for up to 500 orders, and what each cost',
-        description: 'Those that you do not have are listed as missing.',
+        summary: 'Read what was collected for up to 500 orders, and what each cost',
+        description: 'Lists orders that are not yours as missing.',
         security: [{ token: [] }],
         querystring: FinanceQuery,
         response: {
@@ -163,7 +163,7 @@ export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; fin
   options,
 ) => {
   const about = {
-    summary: 'Whether an order was invoiced',
+    summary: 'Read if an order was invoiced',
     description: 'A JSON body may name the waybill, also of a GET.',
   }
   const view = Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] })
@@ -196,7 +196,11 @@ export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
     '/order/:waybill/money',
     {
       schema: {
-        ...{ tags: ['staff'], operationId: 'getAnyParcelMoney', summary: 'What was booked for an order, line by line' },
+        ...{
+          tags: ['staff'],
+          operationId: 'getAnyParcelMoney',
+          summary: 'List what was booked for an order, line by line',
+        },
         security: [{ token: [] }],
         params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
         response: {

@@ -18,7 +18,7 @@ export const disputeRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async
   addAction(app, pool, {
     ...{ path, operationId: 'disputeInvoice', tag: 'orders', params: InvoiceParams, action: 'invoice.disputed' },
     ...{ summary: 'Dispute parcels of a submitted invoice', message: 'Parcels Disputed Successfully' },
-    description: 'What they add to the total is held until the courier company settles it; the rest goes on.',
+    description: 'Holds what they add to the total until the courier company settles it; the rest goes on.',
     body: Type.Object(
       { waybill_numbers: Waybills, reason: Reason },
       {
@@ -56,7 +56,7 @@ export const lineRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
           ...Amount,
           minimum: -9_999_999_999.99,
           must: 'be an amount',
-          description: 'Below zero the merchant gets less.',
+          description: 'The merchant gets this more; below zero, less.',
         }),
         reason: Reason,
       },
@@ -75,7 +75,7 @@ export const lineRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   addAction(app, pool, {
     ...{ path: '/compensation', operationId: 'compensateParcel', tag: 'staff', action: 'parcel.compensated' },
     ...{ summary: 'Owe a merchant an amount for a lost parcel', message: 'Parcel Compensated Successfully' },
-    description: 'Once for a parcel. The next invoice of the merchant takes it.',
+    description: 'Works once for a parcel. The next invoice of the merchant takes it.',
     body: Type.Object(
       { waybill_number: Waybills.items, amount: Amount, reason: Reason },
       {

@@ -11,7 +11,10 @@ export const Made = Type.Object(
     kind: Type.Union([Type.Literal('made'), Type.Literal('nothing_payable')]),
     invoice_no: Type.Optional(Type.String()),
     invoice_ref_no: Type.Optional(Type.String()),
-    total: Type.Number({ description: 'Below zero the merchant owes it: the next invoice brings it forward.' }),
+    total: Type.Number({
+      description:
+        'The merchant is owed this; below zero the merchant owes it, and the next invoice brings it forward.',
+    }),
   },
   { title: 'MadeInvoice' },
 )

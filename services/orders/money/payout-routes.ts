@@ -146,8 +146,13 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     '/payout',
     {
       schema: {
-        ...{ tags: ['staff'], operationId: 'getPayRun', summary: 'What a bank is to pay: approved invoices', security },
-        description: 'With the numbers of accounts: each reading is audited.',
+        ...{
+          tags: ['staff'],
+          operationId: 'getPayRun',
+          summary: 'List the approved invoices that a bank is to pay',
+          security,
+        },
+        description: 'Shows the numbers of accounts: each reading is audited.',
         querystring: Type.Object({
           format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
         }),

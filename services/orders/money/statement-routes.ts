@@ -16,7 +16,7 @@ const Entry = Type.Object({
   counter_account: Type.String(),
   debit: Type.Number(),
   credit: Type.Number(),
-  balance: Type.Number({ description: 'After the entry: debits less credits.' }),
+  balance: Type.Number({ description: 'The balance after the entry: debits less credits.' }),
   seal: Type.Union([Type.String(), Type.Null()], { description: 'The seal of the day; null until it is folded.' }),
 })
 const Statement = Type.Object(

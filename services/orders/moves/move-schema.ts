@@ -49,10 +49,10 @@ export const StatusMove = Type.Object(
         maxLength: 63,
         pattern: '^[a-z][a-z0-9_]*$',
         must: "be a code of the company's list, such as not_home",
-        description: 'Why the delivery failed or the parcel goes back, of the company’s list.',
+        description: 'The reason, of the company’s list, why the delivery failed or the parcel goes back.',
       }),
     ),
-    collected_by: Type.Optional({ ...CollectedBy, description: 'Who has the cash; without it you.' }),
+    collected_by: Type.Optional({ ...CollectedBy, description: 'The person who has the cash. Default: you.' }),
     collected: Type.Optional(Collected),
   },
   {

@@ -22,9 +22,9 @@ const RateGap = Type.Object(
     }),
     merchants: Type.Array(
       Type.Object({ id: Type.Integer(), name: Type.String(), rate_card: Type.Union([Type.String(), Type.Null()]) }),
-      { description: `Those that want it most, at most ${maxMerchants}.` },
+      { description: `The merchants that want it most, at most ${maxMerchants}.` },
     ),
-    more_merchants: Type.Integer({ description: 'How many others.' }),
+    more_merchants: Type.Integer({ description: 'The number of others.' }),
     last_at: Type.String({ description: 'ISO 8601, UTC.' }),
   },
   { title: 'RateGap' },
@@ -70,7 +70,8 @@ export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (a
       schema: {
         operationId: 'listRateGaps',
         summary: 'Combinations of cities that rate cards lack, most wanted first',
-        description: 'Those that merchants asked for or have orders of, while their card has no rate for them now.',
+        description:
+          'Lists combinations that merchants requested or have orders of, and whose rate their card lacks now.',
         querystring: Query,
         response: {
           200: Type.Object({ data: Type.Array(RateGap) }, { title: 'RateGaps' }),

@@ -33,9 +33,9 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
       schema: {
         tags: ['orders'],
         operationId: 'getRecipient',
-        summary: 'How many parcels a recipient took, and how many came back',
+        summary: 'Count the parcels that a recipient took, and those that came back',
         description:
-          'Of the newest 200 parcels of all merchants of the company. At most 30 requests a minute; audited.',
+          'Counts the newest 200 parcels of all merchants of the company. Allows 30 requests a minute; audits each.',
         security: [{ token: [] }],
         params: Type.Object({
           phone: Type.String({ maxLength: 30, pattern: '^[+]?[0-9 ().-]{7,29}$', must: 'be a phone number' }),

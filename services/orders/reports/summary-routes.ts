@@ -38,7 +38,7 @@ export const summaryRoutes: FastifyPluginAsyncTypebox<SummaryOptions> = async (a
       schema: {
         operationId: 'summariseOrders',
         summary: 'Counts and COD of the orders of a period',
-        description: `By time of creation; ${maxDays} days and ${maxSummed} orders at most.`,
+        description: `Counts by time of creation; ${maxDays} days and ${maxSummed} orders at most.`,
         querystring: Query.schema,
         response: { 200: Summary },
       },

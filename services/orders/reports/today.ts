@@ -43,7 +43,7 @@ export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
     {
       schema: {
         operationId: 'getToday',
-        summary: 'Figures of today and of the days before',
+        summary: 'Read the metrics of today and of the days before',
         description: 'Up to five seconds old.',
         response: { 200: Type.Object({ data: Today }) },
       },

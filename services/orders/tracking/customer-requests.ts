@@ -10,7 +10,7 @@ export const CustomerRequest = Type.Object(
   {
     id: Type.String({ examples: ['17'] }),
     waybill_number: Type.String(),
-    request: Type.String({ description: 'Its name.', examples: ['call_me'] }),
+    request: Type.String({ description: 'The name of the request.', examples: ['call_me'] }),
     status: Type.Union(requestStatuses.map(status => Type.Literal(status))),
     requested_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
     decided_at: nullable,

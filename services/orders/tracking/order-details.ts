@@ -16,7 +16,7 @@ export const OrderDetails = Type.Object(
       Type.Object({
         status_key: Type.String(),
         status_name: Type.String(),
-        color: Type.String({ description: 'By name, such as success.' }),
+        color: Type.String({ description: 'The colour by name, such as success.' }),
         at: Type.String({ format: 'date-time' }),
         staff_name: nullable('Who moved it; null: the merchant or the customer.'),
         by: ActorName,
@@ -26,7 +26,7 @@ export const OrderDetails = Type.Object(
     ),
     edits: Type.Array(
       Type.Object({
-        fields: Type.Array(Type.String(), { description: 'What was changed, by name.' }),
+        fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
         at: Type.String({ format: 'date-time' }),
         staff_name: nullable('Who changed it; null: the merchant or the customer.'),
         by: ActorName,

@@ -20,7 +20,7 @@ const StatusLabel = Type.Object(
 )
 export const ActorName = Type.Union(
   changeActors.map(actor => Type.Literal(actor)),
-  { description: 'Who did it.' },
+  { description: 'The party that did it.' },
 )
 const nullable = Type.Union([Type.String(), Type.Null()])
 
@@ -55,7 +55,7 @@ const orderFields = {
   destination_state_name: Type.String(),
   customer_name: Type.String(),
   customer_address: Type.String(),
-  customer_phone: Type.String({ description: 'As the merchant wrote it.' }),
+  customer_phone: Type.String({ description: 'The number as the merchant wrote it.' }),
   customer_secondary_phone: nullable,
   customer_email: nullable,
   cod: Type.Integer({ description: 'Whole units of the currency.' }),
@@ -98,8 +98,10 @@ const OrderInstruction = Type.Unsafe<InstructionRow>(
   ),
 )
 const failureFields = {
-  failed_attempts: Type.Integer({ description: 'How many attempts to deliver failed.' }),
-  instructions: Type.Array(OrderInstruction, { description: 'What was said after failed deliveries, newest first.' }),
+  failed_attempts: Type.Integer({ description: 'The number of failed attempts to deliver.' }),
+  instructions: Type.Array(OrderInstruction, {
+    description: 'The instructions after failed deliveries, newest first.',
+  }),
 }
 /** Only staff see it. */
 export const Previous = Type.Unsafe<EditRow['previous']>({
@@ -134,13 +136,15 @@ export const StaffOrderView = Type.Object(
       Type.Object({ ...OrderEdited.properties, reason: nullable, previous: Previous }, { title: 'StaffOrderEdited' }),
     ),
     ...failureFields,
-    moves: Type.Array(NextStatus, { description: 'Where staff may move it now, in the order of the set.' }),
+    moves: Type.Array(NextStatus, {
+      description: 'The statuses to which staff may move it now, in the order of the set.',
+    }),
     editable: Type.Union(
       editables.map(each => Type.Literal(each)),
       { description: 'The fields that staff may change now; customer: those that begin with customer_.' },
     ),
     requests: Type.Array(CustomerRequest, {
-      description: `What the customer asked for (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
+      description: `Requests of the customer (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
     }),
   },
   { title: 'StaffOrder' },

@@ -98,7 +98,7 @@ export const addWaybillReads = (
 /** Serves the timeline of an order to its merchant. */
 export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   const about = {
-    summary: 'Where an order has been',
+    summary: 'Read where an order has been',
     description: 'The timeline of one of your orders, newest first. A JSON body may name the waybill, also of a GET.',
   }
   const view = Type.Object({ data: Type.Array(TrackingEvent) })
@@ -119,7 +119,7 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
       schema: {
         tags: ['public'],
         operationId: 'trackParcel',
-        summary: 'Where a parcel has been',
+        summary: 'Read where a parcel has been',
         description:
           'Without a token; the recipient is masked. The amount and the city need the tracking_code that ends the link on the label.',
         headers: Type.Object({ 'x-tenant': Type.Optional(Type.String({ description: 'The tenant.' })) }),
