@@ -32,7 +32,7 @@ const refused = [
   'Send a text while the conversation is open',
   // No delivery failed, and the company shows no history of recipients.
   'Say what happens after a failed delivery',
-  'How many parcels a recipient took, and how many came back',
+  'Count the parcels that a recipient took, and those that came back',
   // No cash is collected yet, and nothing invoiced.
   'An invoice with its lines',
   'Approve a submitted invoice',
