@@ -14,7 +14,7 @@ import { Parcel } from './screens/parcel.js'
 import { Upload } from './screens/upload.js'
 import { Webhooks } from './screens/webhooks.js'
 
-/** Screens by the first part of the address after `#/`. `isHidden` keeps one out of the menu. */
+/** Screens by the first part of the address after `#/`. `isHidden` keeps one out of the menu, `ofOwners` out of that of clerks. */
 const screens = {
   upload: { Screen: Upload },
   book: { Screen: Book },
@@ -22,8 +22,8 @@ const screens = {
   parcel: { Screen: Parcel, isHidden: true },
   failures: { Screen: Failures },
   money: { Screen: Money },
-  webhooks: { Screen: Webhooks },
-  access: { Screen: Access },
+  webhooks: { Screen: Webhooks, ofOwners: true },
+  access: { Screen: Access, ofOwners: true },
 }
 
 const readHash = () => {
@@ -53,7 +53,8 @@ const readMe = async (options = {}) => {
     country: '',
     time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
-  return { name: data.merchant.name, email: data.email, role: 'merchant', operations: [], tenant }
+  const { merchant: of, person, email, role } = data
+  return { name: of.name, person: person?.name, email, role, operations: [], tenant }
 }
 
 const signOut = () => {
@@ -70,11 +71,11 @@ const Top = ({ me, route, onLanguage }) => html`
   <a class="skip" href="#main" onClick=${instead(() => document.getElementById('main')?.focus())}>${t('skip')}</a>
   <header class="top">
     <strong class="brand">${me.name}</strong>
-    <div class="person"><${Language} onChange=${onLanguage} />
+    <div class="person">${me.person && html`<span>${me.person}</span>`}<${Language} onChange=${onLanguage} />
       <button type="button" class="button quiet" onClick=${signOut}>${t('sign_out')}</button></div>
     <nav aria-label=${t('menu')}>
       ${Object.entries(screens)
-        .filter(([, screen]) => !('isHidden' in screen))
+        .filter(([, screen]) => !('isHidden' in screen || ('ofOwners' in screen && me.role !== 'owner')))
         .map(
           ([name]) =>
             html`<a key=${name} href=${`#/${name}`} aria-current=${name === route.name ? 'page' : undefined}>${t(`menu.${name}`)}</a>`,

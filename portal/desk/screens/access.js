@@ -4,6 +4,8 @@ import { html, useState } from '../../kit/preact.js'
 import {
   AskingButton,
   announced,
+  Badge,
+  Button,
   column,
   ErrorText,
   Live,
@@ -11,6 +13,7 @@ import {
   Secret,
   Table,
   Time,
+  Two,
   useAction,
   useLive,
 } from '../../kit/ui.js'
@@ -53,5 +56,67 @@ const Tokens = () => {
     <${Form} id="token" fields=${fields} submit=${t('access.add_token')} send=${add} /><//>`
 }
 
+const roles = () => ['clerk', 'owner'].map(id => ({ id, label: t(`access.${id}`) }))
+const password = () => ({
+  name: 'password',
+  label: t('access.password'),
+  type: 'password',
+  autocomplete: 'new-password',
+  minlength: 8,
+  maxlength: 255,
+  required: true,
+})
+
+/** Changes the role or the password of a person, or ends and opens their access. */
+const PersonActions = ({ person, change }) => {
+  const act = useAction(change)
+  const [isOpen, setIsOpen] = useState(false)
+  const turn = person.is_active ? 'deactivate' : 'activate'
+  const role = person.role === 'owner' ? 'clerk' : 'owner'
+  const send = async (/** @type {object} */ body) => {
+    await change(body)
+    setIsOpen(false)
+  }
+  return html`<div class="stack"><div class="row">
+      <${Button} onClick=${() => act.run({ role })}>${t(`access.make_${role}`)}<//>
+      <${AskingButton} question=${t(`access.${turn}_sure`)} onClick=${() => act.run({ is_active: !person.is_active })}>${t(`access.${turn}`)}<//>
+      <${Button} onClick=${() => setIsOpen(!isOpen)}>${t('access.password')}<//></div>
+    <${ErrorText} error=${act.error} />
+    ${isOpen && html`<${Form} id=${`person-${person.id}`} fields=${[password()]} submit=${t('parcel.save')} send=${send} />`}</div>`
+}
+
+/** The people who sign in for the merchant. */
+const People = () => {
+  const list = useLive(signal => merchant('/person', { signal }))
+  const send = async (/** @type {string} */ path, /** @type {string} */ method, /** @type {object} */ body) => {
+    await announced(merchant(path, { method, body }))
+    list.reload()
+  }
+  const columns = [
+    column(t('access.name'), row => html`<${Two} first=${row.name} second=${row.email} />`),
+    column(
+      t('access.role'),
+      row =>
+        html`<${Badge} kind=${row.is_active ? 'neutral' : 'warn'}>${t(row.is_active ? `access.${row.role}` : 'access.inactive')}<//>`,
+    ),
+    column(
+      '',
+      row =>
+        row.id !== null &&
+        html`<${PersonActions} person=${row} change=${body => send(`/person/${row.id}`, 'PATCH', body)} />`,
+    ),
+  ]
+  const fields = [
+    { name: 'name', label: t('access.name'), maxlength: 100, required: true },
+    { name: 'email', label: t('field.customer_email'), type: 'email', maxlength: 255, required: true },
+    { name: 'role', label: t('access.role'), options: roles() },
+    password(),
+  ]
+  const add = (/** @type {object} */ entered) => send('/person', 'POST', { role: 'clerk', ...entered })
+  return html`<${Panel} title=${t('access.people')}><p class="soft">${t('access.people_about')}</p>
+    <${Live} of=${list}>${({ data }) => html`<${Table} caption=${t('access.people')} columns=${columns} rows=${data} empty="" />`}<//>
+    <${Form} id="person" fields=${fields} start=${{ role: 'clerk' }} submit=${t('access.add_person')} send=${add} /><//>`
+}
+
 /** Who and what may act for the merchant. */
-export const Access = () => html`<h1 tabindex="-1">${t('menu.access')}</h1><${Tokens} />`
+export const Access = () => html`<h1 tabindex="-1">${t('menu.access')}</h1><${People} /><${Tokens} />`
