@@ -1,5 +1,6 @@
 // npm run trust [-- NAME ...]: measures whether the promises of docs/promises.md are kept. --help explains.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
@@ -75,7 +76,11 @@ const lanes: readonly (readonly string[])[] = [
 const runLane = async (names: readonly string[], { seed }: Form, cleanUps: AsyncDisposableStack): Promise<Row[]> => {
   const words = [import.meta.filename, ...names, '--json', '--seed', String(seed)]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
-  cleanUps.defer(() => void child.kill('SIGTERM'))
+  const ended = once(child, 'close')
+  cleanUps.defer(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
   const printed = await text(child.stdout)
   const toRow = (promise: string): Row => {
     return { promise, limit: '', measured: 'its process ended early', seconds: 0, ok: 'NO' }
