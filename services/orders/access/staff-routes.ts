@@ -33,7 +33,7 @@ export const LoggedInStaff = Type.Object(
   {
     message: Type.Literal('success'),
     token: Type.String({ description: 'The bearer token of further requests, at orders and at the notifier.' }),
-    expires_at: Type.String({ description: 'When the token expires.' }),
+    expires_at: Type.String({ description: 'The time when the token expires.' }),
     staff: Type.Object({ name: Type.String(), email: Type.String(), ...held }),
   },
   { title: 'LoggedInStaff' },

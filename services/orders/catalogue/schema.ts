@@ -107,7 +107,7 @@ export const StateQuery = listQuery(
     include: Type.Optional(
       Type.String({
         maxLength: 255,
-        description: 'With `cities` each state has its cities, as the whole list always has.',
+        description: '`cities` adds its cities to each state, as the whole list always does.',
       }),
     ),
   },

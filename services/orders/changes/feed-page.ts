@@ -22,10 +22,10 @@ export const ChangeItem = Type.Object(
     by: ActorName,
     details: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()], {
       description:
-        'What there is beyond the type: reason_code of a failed delivery; action, date and given_as of order.instructed; invoice_no, invoice_ref_no and paid_on of money.paid.',
+        'Details beyond the type: reason_code of a failed delivery; action, date and given_as of order.instructed; invoice_no, invoice_ref_no and paid_on of money.paid.',
     }),
     fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
-      description: 'For order.edited: the names of the changed fields.',
+      description: 'The names of the fields that order.edited changed.',
       examples: [null],
     }),
   },
