@@ -1,16 +1,18 @@
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
 import type { OrdersClient } from '../services/notifier/orders-client/orders-client.ts'
 import { until } from '../services/notifier/test/fixture.ts'
 import { serviceToken } from '../services/notifier/test/portal.ts'
 import { callMe, cancel, changeAddress, confirm, prepareWith } from '../services/notifier/test/replies-fixture.ts'
+import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { build } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
-t.test('a customer’s press takes effect in orders, and a message confirms it', async t => {
+/** Starts both services, the notifier with the rules of its fixture. */
+const start = async (t: Test) => {
   let client: OrdersClient | undefined
   const late: OrdersClient = {
     find: (...of) => client?.find(...of) ?? Promise.resolve({ kind: 'unavailable' }),
@@ -18,7 +20,7 @@ t.test('a customer’s press takes effect in orders, and a message confirms it',
     findStaff: async () => ({ kind: 'found', now: 0, holders: [] }),
   }
   const notifier = await prepareWith(t, late)
-  const { control, settled, texts, texted, question } = notifier
+  const { control } = notifier
   const orders = await build(t, {
     notifier: createServiceClient({ baseUrl: notifier.url, serviceToken }),
     serviceToken,
@@ -41,6 +43,12 @@ t.test('a customer’s press takes effect in orders, and a message confirms it',
     return response.json()
   }
   const offered = () => control.messages().filter(({ template }) => template !== null)
+  return { notifier, control, orders, staff, offered }
+}
+
+t.test('a customer’s press takes effect in orders, and a message confirms it', async t => {
+  const { notifier, control, orders, staff, offered } = await start(t)
+  const { settled, texts, texted, question } = notifier
   const phones = ['0770000101', '0770000102', '0770000103']
   const booked = await orders.bulk(
     batch(phones.map(customer_phone => order({ customer_phone, initial_status_key: 'key_1' }))),
@@ -103,4 +111,26 @@ t.test('a customer’s press takes effect in orders, and a message confirms it',
     'We cannot call: no line there',
   ])
   t.equal((await notifier.stored()).length, 5, 'each press once')
+})
+
+t.test('after a failed delivery the demo asks the customer first, whose press is an instruction', async t => {
+  const { notifier, control, orders, staff, offered } = await start(t)
+  await giveRules(notifier.pool)
+  const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
+  for (const status_key of ['key_9', 'key_10', 'key_11', 'key_12', 'key_15']) {
+    const reason = status_key === 'key_15' && { reason_code: 'not_home' }
+    await staff('/status', { waybill_numbers: [waybill], status_key, ...reason })
+  }
+  const asked = () => offered().find(({ template }) => template?.name === 'delivery_failed')
+  await until('the customer is asked', async () => asked() !== undefined)
+  control.press({ message_id: asked()?.id ?? '', index: 0 })
+  t.match(await notifier.settled(1), [{ action: 'tomorrow', outcome: 'done' }])
+  t.match((await staff(`/${waybill}`)).data.instructions, [
+    { action: 'reattempt', date: /^\d{4}-\d\d-\d\d$/, given_as: 'customer' },
+  ])
+  await notifier.texted(1)
+  t.same(notifier.texts(), [`Thank you, Nimali Perera. We bring ${waybill} tomorrow.`])
+  control.press({ message_id: asked()?.id ?? '', index: 3 })
+  t.match((await notifier.settled(2))[1], { action: 'return', outcome: 'done' })
+  t.match((await staff(`/${waybill}`)).data.instructions[0], { action: 'return', given_as: 'customer' })
 })

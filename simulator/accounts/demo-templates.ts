@@ -61,6 +61,13 @@ const templates: Template[] = [
       buttons: ['Confirm', 'Cancel it', 'Change address', 'Call me'].map(text => ({ type: 'QUICK_REPLY', text })),
     },
   ]),
+  utility('1387372356726611', 'delivery_failed', [
+    body('Hello {{1}}, we could not deliver your parcel {{2}}. When may we come again?'),
+    {
+      type: 'BUTTONS',
+      buttons: ['Tomorrow', 'Another day', 'New address', 'Return it'].map(text => ({ type: 'QUICK_REPLY', text })),
+    },
+  ]),
 ]
 
 /** The templates by `toKey`, in the order in which they are listed. */

@@ -99,6 +99,11 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
   if (action === 'cancel_order') return move(tx, delivered, cancelledKey)
   const hasFailed = (await findOpenAttempt(tx, tenant, waybill)) !== undefined
   if (hasFailed && (action === 'reattempt' || action === 'return')) return giveInstruction(tx, delivered, { action })
+  if (hasFailed && action === 'tomorrow')
+    return giveInstruction(tx, delivered, {
+      action: 'reattempt',
+      date: await findDayAfter(tx, tenant, given.happened_at),
+    })
   if (hasFailed && action === 'change_address')
     return address === undefined
       ? { outcome: 'asked', detail: null }
@@ -130,17 +135,25 @@ const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Ou
 const giveInstruction = async (
   tx: Tx,
   delivered: Delivered,
-  { action, address }: Pick<Instruction, 'action'> & { address?: string },
+  { action, address, date = null }: Pick<Instruction, 'action'> & { address?: string; date?: string | null },
 ): Promise<Outcome> => {
   const { tenant, action: given } = delivered
   const by = nameActor(delivered)
   const wanted = { tenant, waybill: given.waybill_number, giver: customer, action, address: address ?? null }
-  const result = await instruct(tx, { ...wanted, date: null, note: null, by })
+  const result = await instruct(tx, { ...wanted, date, note: null, by })
   if (result.kind === 'unknown') return unknown
   if (result.kind === 'refused') return refusedBy(result.errors)
   await audit(tx, tenant, by, 'order.instructed', given.waybill_number)
   return done
 }
+
+/** Returns the day after a press, or today if the press arrived late, in the time zone of the company. */
+const findDayAfter = async (tx: Tx, tenant: string, pressedAt: string): Promise<string> =>
+  (await tx.client.query(dayAfterSql, [tenant, pressedAt])).rows[0].day
+
+const dayAfterSql = `
+  select greatest(($2::timestamptz at time zone time_zone)::date + 1, (now() at time zone time_zone)::date)::text as day
+  from tenants where tenant_id = $1`
 
 const mayGiveAddress = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome => {
   const wanted = { waybill: given.waybill_number, editor: customer, given: ['customer_address'] }

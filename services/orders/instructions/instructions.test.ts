@@ -126,6 +126,21 @@ t.test('an instruction of staff overrides that of the customer, and this that of
   t.equal((await orderOf('DM00000020')).instructions.length, 3)
 })
 
+t.test('a press of tomorrow is a reattempt on the day after it, also when it arrives late', async t => {
+  await fail(['DM00000026', 'DM00000027', 'DM00000028'])
+  const now = { action: 'tomorrow', happened_at: new Date().toISOString() }
+  t.match(await act('press 5', 'DM00000026', now), { outcome: 'done' })
+  t.match(await act('press 6', 'DM00000027', { action: 'tomorrow' }), { outcome: 'done' })
+  t.match((await orderOf('DM00000026')).instructions, [
+    { action: 'reattempt', date: await day(1), given_as: 'customer' },
+  ])
+  t.match((await orderOf('DM00000027')).instructions, [{ action: 'reattempt', date: await day(0) }])
+  t.match(await act('press 7', 'DM00000028', { action: 'reschedule' }), { outcome: 'requested' })
+  t.strictSame((await orderOf('DM00000028')).instructions, [])
+  await make(['DM00000029'])
+  t.match(await act('press 8', 'DM00000029', { action: 'tomorrow' }), { outcome: 'requested' }, 'nothing failed')
+})
+
 t.test('an instruction changes the address: order, edits and the notifier have it', async t => {
   await fail(['DM00000025'])
   t.match(await act('press 3', 'DM00000025', { action: 'change_address' }), { outcome: 'asked' })
