@@ -56,6 +56,24 @@ if (browser) {
     )
   })
 
+  t.test('a scanned parcel is moved to a failed status with the reason', async t => {
+    const [scanned = ''] = (await orders.bulk(batch([order(confirmed)]))).body.data
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [scanned])
+    await page.goto(`${url}#/scan`)
+    await page.locator('#scan').fill(scanned)
+    await page.keyboard.press('Enter')
+    await page.locator('#scan-status').selectOption('key_13')
+    t.equal(await page.getByLabel('Reason').count(), 0, 'a delivery has none')
+    await page.locator('#scan-status').selectOption('key_15')
+    await page.getByLabel('Reason').selectOption({ label: 'Phone off' })
+    await show(t, 'scan-failed')
+    await page.locator('button.primary', { hasText: 'Move' }).click()
+    await page.locator('tbody .badge', { hasText: 'RETURN TO DESTINATION WAREHOUSE' }).waitFor()
+    const found = await orders.rows('select reason_code from attempts where waybill_number = $1', [scanned])
+    t.strictSame(found, [{ reason_code: 'phone_off' }])
+    await orders.rows('update attempts set is_open = false where waybill_number = $1', [scanned])
+  })
+
   t.test('the list keeps those without an instruction, and prints the sheet of reattempts', async t => {
     await page.goto(`${url}#/failures?instructed=false`)
     await page.getByRole('link', { name: other }).waitFor()

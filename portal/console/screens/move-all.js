@@ -1,14 +1,25 @@
 import { newKeys, orders } from '../../kit/api.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
-import { announced, Button, ErrorText, Field, Panel, useAction } from '../../kit/ui.js'
+import { announced, Button, ErrorText, Field, Panel, useAction, useLive } from '../../kit/ui.js'
 import { movesOf, refusalOf } from '../scan-list.js'
 import { play } from '../sound.js'
+
+/** The statuses of failed deliveries and returns, which take a reason. */
+export const mayFail = (/** @type {string} */ key) => /^key_(1[5-9]|2[01])$/.test(key)
+
+export const Reasons = ({ value, onChange }) => {
+  const reasons = useLive(signal => orders('/api/staff/order/failure-reasons', { signal }))
+  return html`<${Field} id="reason" label=${t('failures.reason')} value=${value} onChange=${event => onChange(event.target.value)}>
+    <option value="">${t('failures.no_reason')}</option>
+    ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
+}
 
 /** A form that moves all items to one status; it names the refused ones and can leave them out. */
 export const Move = ({ list, field }) => {
   const [status, setStatus] = useState('')
   const [note, setNote] = useState('')
+  const [reason_code, setReason] = useState('')
   const keys = useRef(newKeys())
   const { items } = list
   const moves = movesOf(items)
@@ -21,8 +32,10 @@ export const Move = ({ list, field }) => {
   const isReady = chosen && refused.length === 0 && read.length === items.length
   const move = useAction(async () => {
     if (!isReady) return
-    await moveAll(list, { status_key: chosen, note: note.trim() }, keys.current)
+    const reason = mayFail(chosen) && reason_code ? { reason_code } : {}
+    await moveAll(list, { status_key: chosen, note: note.trim(), reason }, keys.current)
     setNote('')
+    setReason('')
     field.current?.querySelector('input').focus()
   })
   const drop = () => {
@@ -38,6 +51,7 @@ export const Move = ({ list, field }) => {
             html`<option key=${status_key} value=${status_key}>${statusName(name)}${count < items.length ? ` (${t('scan.some', { count: number(count), total: number(items.length) })})` : ''}</option>`,
         )}
       <//>
+      ${mayFail(chosen) && html`<${Reasons} value=${reason_code} onChange=${setReason} />`}
       <${Field} id="scan-note" label=${t('moves.note')} value=${note} maxlength="1000" onInput=${event => setNote(event.target.value)} />
       ${
         refused.length > 0 &&
@@ -54,9 +68,9 @@ export const Move = ({ list, field }) => {
 }
 
 /** Moves all or none; notes the service's refusal at each item. */
-const moveAll = async (list, { status_key, note }, keys) => {
+const moveAll = async (list, { status_key, note, reason }, keys) => {
   const waybill_numbers = list.items.map(({ waybill }) => waybill)
-  const body = { waybill_numbers, status_key, ...(note && { note }) }
+  const body = { waybill_numbers, status_key, ...(note && { note }), ...reason }
   try {
     await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.of(body) }))
     keys.done()

@@ -23,6 +23,7 @@ import { Status } from './find.js'
 import { Composer } from './message.js'
 import { MessageActions } from './messages.js'
 import { ParcelMoney } from './money.js'
+import { mayFail, Reasons } from './move-all.js'
 import { Requests } from './today.js'
 
 const Details = ({ order }) => {
@@ -67,16 +68,6 @@ const Order = ({ order, onEdited }) => {
         : html`<${Live} of=${order} lines=${9}>${({ data }) => html`<${Details} order=${data} />`}<//>`
     }
   <//>`
-}
-
-/** The statuses of failed deliveries and returns, which take a reason. */
-const mayFail = (/** @type {string} */ key) => /^key_(1[5-9]|2[01])$/.test(key)
-
-const Reasons = ({ value, onChange }) => {
-  const reasons = useLive(signal => orders('/api/staff/order/failure-reasons', { signal }))
-  return html`<${Field} id="reason" label=${t('failures.reason')} value=${value} onChange=${event => onChange(event.target.value)}>
-    <option value="">${t('failures.no_reason')}</option>
-    ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
 }
 
 const Moves = ({ order, onMoved }) => {
