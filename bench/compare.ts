@@ -4,7 +4,7 @@ import type { Costed, Measure } from './repeat.ts'
 import { tell } from './service.ts'
 
 /** Ours and the baselines, by the names that they have in the table. */
-export interface Sides {
+interface Sides {
   ours: Measure
   floors: Record<string, Measure>
 }

@@ -13,7 +13,7 @@ export interface FloorTask {
 }
 
 /** Uses the `values` in turn; with `newWaybills`, an array of that many new waybills comes before them. */
-export interface FloorWork {
+interface FloorWork {
   text: string
   values: (string | null)[][]
   newWaybills?: number

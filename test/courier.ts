@@ -34,7 +34,7 @@ export const request = async (
   return { status: response.status, body: await response.json() }
 }
 
-export interface PhoneMessage {
+interface PhoneMessage {
   template: { name: string }
   components: unknown[]
   rendered: { header?: string; body: string }

@@ -20,7 +20,7 @@ const kinds = {
 } as const
 
 type Kind = keyof typeof kinds
-export type CanaryName = (typeof kinds)[Kind][number]
+type CanaryName = (typeof kinds)[Kind][number]
 export type Canaries = Record<CanaryName, string>
 
 /** Makes canaries of letters and digits alone, which no encoding changes. */

@@ -33,7 +33,7 @@ export interface Courier extends Stack {
   control: (path: string, body?: object, method?: string) => Promise<any>
 }
 
-export interface CourierOptions extends StackOptions {
+interface CourierOptions extends StackOptions {
   /** Messages per second of demo's number. */
   rate?: number
   /** Rules in place of the demo's. */

@@ -2,7 +2,7 @@ import { onServer } from '../dev/databases.ts'
 import type { TestDatabase } from '../dev/test-database.ts'
 
 /** A clock of Postgres that can be set. */
-export interface PostgresClock {
+interface PostgresClock {
   /** Sets it to that time; it runs on from there. */
   set: (time: number) => Promise<void>
   /** Returns the time that it showed at that time of the computer's clock. */
