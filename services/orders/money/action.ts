@@ -3,7 +3,7 @@ import { errorResponses, type FieldErrors, invalid, notFound } from '@courier/sh
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
-import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import type { Person } from '../access/queries.ts'
@@ -39,21 +39,22 @@ export interface ActionRoute<Body extends TObject, Data extends TSchema> {
   readonly operationId: string
   readonly summary: string
   readonly description?: string
-  readonly tag: 'staff' | 'orders'
   readonly params?: TObject
   readonly body: Body
   readonly message: string
   readonly data: Data
-  readonly example: NoInfer<Static<Data>>
   readonly action: Action
   readonly act: (tx: Tx, call: Call<Static<Body>>) => Promise<Acted<NoInfer<Static<Data>>>>
   /** Called after the commit. */
   readonly onDone?: ((tenant: string) => void) | undefined
 }
 
+/** The body of a request: these fields and no others. */
+export const bodyOf = <Fields extends TProperties>(title: string, fields: Fields) =>
+  Type.Object(fields, { title, additionalProperties: false })
+
 /** Fits 1,000 waybills with every character escaped; a body without a list fits the server's own limit. */
 const maxBytes = 512_000
-const failures = errorResponses(400, 401, 404, 405, 409, 413, 415, 422, 429, 503)
 
 /** Adds a POST that acts in one transaction, once for its Idempotency-Key, with its entries in the audit. */
 export const addAction = <Body extends TObject, Data extends TSchema>(
@@ -61,23 +62,19 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
   pool: pg.Pool,
   route: ActionRoute<Body, Data>,
 ): void => {
-  const { path, operationId, summary, description, tag, params, body, message, data, example } = route
-  const response = Type.Object({ message: Type.String(), data }, { examples: [{ message, data: example }] })
-  const schema = {
-    ...{ tags: [tag], operationId, summary, security: [{ token: [] }], headers: IdempotentHeaders, body },
-    ...(description && { description }),
-    ...(params && { params }),
-    response: { 200: response, ...failures },
-  }
+  const { path, action, message, data, act, onDone, ...about } = route
+  const { operationId, body } = about
+  const done = Type.Object({ message: Type.String({ examples: [message] }), data })
+  const schema = { ...about, headers: IdempotentHeaders, response: { 200: done, ...errorResponses(404) } }
   const hasList = Object.values(body.properties).some(({ type }) => type === 'array')
   app.post(path, { ...(hasList && { bodyLimit: maxBytes }), schema }, async (request, reply) => {
     const { tenant, actor: by } = request.merchant ?? request.staff
     const { merchantId = null, person = null } = request.merchant ?? {}
     refuseFractions(request.body as object)
     const wanted = request.params as Record<string, string>
-    const key = readIdempotencyKey(request, [tag, merchantId, operationId, ...Object.values(wanted)].join(' '))
+    const key = readIdempotencyKey(request, [merchantId ?? 'staff', operationId, ...Object.values(wanted)].join(' '))
     const call = { tenant, merchantId, person, by, params: wanted, body: request.body as Static<Body> }
-    const done = await inTenant<
+    const result = await inTenant<
       Tables,
       Acted<unknown> | { kind: 'running' | 'other_body' | 'replayed'; data?: unknown }
     >(
@@ -87,23 +84,24 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
         const claim = key && (await claimKey(tx, tenant, key))
         if (claim?.kind === 'finished') return { kind: 'replayed', data: JSON.parse(claim.result[0] ?? 'null') }
         if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
-        const acted = await route.act(tx, call)
+        const acted = await act(tx, call)
         if (acted.kind !== 'done') return acted
-        if (acted.objects.length > 0) await audit(tx, tenant, by, route.action, acted.objects)
+        if (acted.objects.length > 0) await audit(tx, tenant, by, action, acted.objects)
         if (key) await insertKey(tx, tenant, key, [JSON.stringify(acted.data)])
         return acted
       },
       { keeps: ({ kind }) => kind === 'done' },
     )
-    if (done.kind === 'refused') throw invalid(nameGiven(done.errors, request.body as { waybill_numbers?: string[] }))
-    if (done.kind === 'unknown') throw notFound(done.what)
-    if (done.kind === 'running' || done.kind === 'other_body') throw keyRefused(done.kind, 'request')
-    markReplayed(reply, done.kind === 'replayed')
-    if (done.kind === 'done' && done.objects.length > 0) {
-      request.log.info({ objects: done.objects.length }, route.action)
-      route.onDone?.(tenant)
+    if (result.kind === 'refused')
+      throw invalid(nameGiven(result.errors, request.body as { waybill_numbers?: string[] }))
+    if (result.kind === 'unknown') throw notFound(result.what)
+    if (result.kind === 'running' || result.kind === 'other_body') throw keyRefused(result.kind, 'request')
+    markReplayed(reply, result.kind === 'replayed')
+    if (result.kind === 'done' && result.objects.length > 0) {
+      request.log.info({ objects: result.objects.length }, action)
+      onDone?.(tenant)
     }
-    return { message, data: done.data }
+    return { message, data: result.data }
   })
 }
 

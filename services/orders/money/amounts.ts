@@ -3,12 +3,12 @@ import { netSql } from './ledger.ts'
 
 /** The sums of lines, as merchants read them. `sumsSql` selects them. */
 export const amountFields = {
-  collected: Type.Number({ description: 'The sum that recipients paid.' }),
-  delivery: Type.Number({ description: 'Delivery charges.' }),
-  cod_fee: Type.Number({ description: 'Fees on what recipients paid.' }),
-  return_fee: Type.Number({ description: 'Fees of returns.' }),
-  tax: Type.Number({ description: 'Tax on the charges and fees.' }),
-  withholding: Type.Number({ description: 'Withheld for the tax office.' }),
+  collected: Type.Number({ description: 'The sum that recipients paid.', examples: [1000] }),
+  delivery: Type.Number({ description: 'Delivery charges.', examples: [450] }),
+  cod_fee: Type.Number({ description: 'Fees on what recipients paid.', examples: [20] }),
+  return_fee: Type.Number({ description: 'Fees of returns.', examples: [0] }),
+  tax: Type.Number({ description: 'Tax on the charges and fees.', examples: [84.6] }),
+  withholding: Type.Number({ description: 'Withheld for the tax office.', examples: [20] }),
 }
 
 const sum = (expression: string): string => `coalesce(sum(${expression}), 0)::float8`

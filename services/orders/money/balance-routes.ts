@@ -4,24 +4,25 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { isoTime } from '../database/iso-time.ts'
+import { Day } from './collection.ts'
 import { chargesSql, netSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
 import { isUninvoicedSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
 
-const sum = (description: string) => Type.Number({ description })
+const sum = (description: string, example: number) => Type.Number({ description, examples: [example] })
 
 const Balance = Type.Object(
   {
     currency: Type.String(),
-    with_riders: sum('Cash that riders hold, of parcels that no invoice has.'),
-    at_office: sum('What lies at the office or with card and QR providers, of those parcels.'),
-    banked: sum('What is in the bank, of those parcels.'),
-    waiting: sum('Totals of invoices that are not paid yet.'),
-    held: sum('What is held for parcels in dispute.'),
+    with_riders: sum('Cash that riders hold, of parcels that no invoice has.', 12000),
+    at_office: sum('What lies at the office or with card and QR providers, of those parcels.', 30000),
+    banked: sum('What is in the bank, of those parcels.', 0),
+    waiting: sum('Totals of invoices that are not paid yet.', 15451.8),
+    held: sum('What is held for parcels in dispute.', 425.4),
     held_for: Type.Array(
       Type.Object({
         waybill_number: Type.String(),
-        amount: Type.Number(),
+        amount: Type.Number({ examples: [425.4] }),
         reason: Type.Union([Type.String(), Type.Null()]),
         since: Type.String(),
       }),
@@ -29,38 +30,25 @@ const Balance = Type.Object(
     ),
     payable_now: sum(
       'What an invoice made now would pay, and drafts, which staff still check; below zero the next ones bring it forward.',
+      21800.5,
     ),
     next_payment: Type.Union(
       [
         Type.Object({
-          on: Type.String({ documented: { type: 'string', format: 'date' } }),
-          amount: sum('What an invoice would pay on that day.'),
+          on: Day,
+          amount: sum('What an invoice would pay on that day.', 24100),
         }),
         Type.Null(),
       ],
       { description: 'The next day on which more becomes payable; null: none is known.' },
     ),
-    balance: sum('All that the courier company owes the merchant; below zero the merchant owes it.'),
+    balance: sum('All that the courier company owes the merchant; below zero the merchant owes it.', 47377.7),
   },
   { title: 'Balance' },
 )
 type Balance = Static<typeof Balance>
 
-const example: Balance = {
-  ...{ currency: 'LKR', with_riders: 12000, at_office: 30000, banked: 0, waiting: 15451.8, held: 425.4 },
-  held_for: [
-    { waybill_number: 'DM00000001', amount: 425.4, reason: 'It came open', since: '2026-02-20T09:12:44.000000Z' },
-  ],
-  ...{ payable_now: 21800.5, next_payment: { on: '2026-02-22', amount: 24100 }, balance: 47377.7 },
-}
-
-const schema = {
-  security: [{ token: [] }],
-  response: {
-    200: Type.Object({ data: Balance }, { examples: [{ data: example }] }),
-    ...errorResponses(400, 401, 404, 405, 429, 503),
-  },
-}
+const response = { 200: Type.Object({ data: Balance }), ...errorResponses(404) }
 
 const readBalance = async (pool: pg.Pool, tenant: string, merchantId: string): Promise<{ data: Balance }> => {
   const query = { name: 'read_balance', text: balanceSql, values: [tenant, merchantId] }
@@ -71,21 +59,16 @@ const readBalance = async (pool: pg.Pool, tenant: string, merchantId: string): P
 
 /** Serves what a merchant is owed, and where it lies. */
 export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  const own = { tags: ['orders'], operationId: 'getBalance', summary: 'Read what you are owed, and where it lies' }
-  app.get('/balance', { schema: { ...schema, ...own } }, ({ merchant: { tenant, merchantId } }) =>
-    readBalance(pool, tenant, merchantId),
-  )
+  const schema = { operationId: 'getBalance', summary: 'Read what you are owed, and where it lies', response }
+  app.get('/balance', { schema }, ({ merchant: { tenant, merchantId } }) => readBalance(pool, tenant, merchantId))
 }
 
 /** Serves the same for staff. */
 export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  const any = {
-    tags: ['staff'],
-    operationId: 'getMerchantBalance',
-    summary: 'Read what a merchant is owed, and where it lies',
-  }
   const params = Type.Object({ merchant_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
-  app.get('/merchant/:merchant_id/balance', { schema: { ...schema, ...any, params } }, ({ staff, params }) =>
+  const summary = 'Read what a merchant is owed, and where it lies'
+  const schema = { operationId: 'getMerchantBalance', summary, params, response }
+  app.get('/merchant/:merchant_id/balance', { schema }, ({ staff, params }) =>
     readBalance(pool, staff.tenant, params.merchant_id),
   )
 }

@@ -10,28 +10,27 @@ import { lockName, readClock } from './parcels.ts'
 /** A new account is paid this long after the change, so that whoever was deceived can object. */
 export const waitHours = 48
 
-const Name = Type.String({
-  maxLength: 100,
-  pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\ud800-\\udfff]*$',
-  must: 'be text of at most 100 characters in one line',
-})
+const name = (example: string) =>
+  Type.String({
+    maxLength: 100,
+    pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\ud800-\\udfff]*$',
+    must: 'be text of at most 100 characters in one line',
+    examples: [example],
+  })
 
 export const AccountDetails = Type.Object(
   {
-    bank: Name,
-    branch: Type.Optional(Name),
-    holder: Name,
+    bank: name('Bank of Ceylon'),
+    branch: Type.Optional(name('Galle')),
+    holder: name('Lanka Shoes (Pvt) Ltd'),
     number: Type.String({
       maxLength: 34,
       pattern: '^[A-Z0-9 -]{4,34}$',
       must: 'be 4 to 34 digits, capital letters, blanks or hyphens',
+      examples: ['0071234567'],
     }),
   },
-  {
-    title: 'AccountDetails',
-    additionalProperties: false,
-    examples: [{ bank: 'Bank of Ceylon', branch: 'Galle', holder: 'Lanka Shoes (Pvt) Ltd', number: '0071234567' }],
-  },
+  { title: 'AccountDetails', additionalProperties: false },
 )
 export type AccountDetails = Static<typeof AccountDetails>
 
@@ -39,8 +38,8 @@ const nullable = Type.Union([Type.String(), Type.Null()])
 export const BankAccount = Type.Object(
   {
     version: Type.Integer(),
-    last_four: Type.String(),
-    changed_by: Type.String(),
+    last_four: Type.String({ examples: ['4567'] }),
+    changed_by: Type.String({ examples: ['Chamari'] }),
     changed_at: Type.String(),
     confirmed_by: nullable,
     confirmed_at: nullable,

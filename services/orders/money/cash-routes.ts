@@ -1,50 +1,32 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { isoTime } from '../database/iso-time.ts'
-import { addAction } from './action.ts'
+import { addAction, bodyOf } from './action.ts'
 import { Handover, handOver, handoverColumns, settleHandover } from './cash.ts'
-import { Amount, CollectedBy, Reason, Waybills } from './collection.ts'
+import { Amount, BankReference, CollectedBy, Reason, Waybills } from './collection.ts'
 import { Deposit, deposit, isUnbankedSql } from './deposits.ts'
 import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
 import { hasLaterSql } from './parcels.ts'
 
-const tag = 'staff' as const
-const security = [{ token: [] }]
-const failures = errorResponses(400, 401, 405, 422, 429, 503)
-
-const exampleHandover: Static<typeof Handover> = {
-  ...{
-    handover_id: 7,
-    collected_by: 'Nimal',
-    waybill_numbers: ['DM00000001'],
-    expected: 2500,
-    debt: 0,
-    declared: 2500,
-  },
-  ...{ counted: 2000, state: 'open', note: null, taken_by: 'Chamari', taken_at: '2026-02-19T18:04:11.000000Z' },
-  ...{ settled_by: null, settled_at: null, settle_reason: null },
-}
-
 const Lying = Type.Object({
-  parcels: Type.Integer(),
-  amount: Type.Number(),
+  parcels: Type.Integer({ examples: [12] }),
+  amount: Type.Number({ examples: [31000] }),
   since: Type.Union([Type.String(), Type.Null()]),
 })
 const Cash = Type.Object(
   {
     currency: Type.String(),
-    ceiling: Type.Union([Type.Number(), Type.Null()]),
+    ceiling: Type.Union([Type.Number(), Type.Null()], { examples: [50000] }),
     people: Type.Array(
       Type.Object({
-        name: Type.String(),
+        name: Type.String({ examples: ['Nimal'] }),
         ...Lying.properties,
-        debt: Type.Number({ description: 'Owed from earlier handovers.' }),
-        above_ceiling: Type.Boolean(),
+        debt: Type.Number({ description: 'Owed from earlier handovers.', examples: [500] }),
+        above_ceiling: Type.Boolean({ examples: [false] }),
       }),
     ),
     office: Type.Object(
@@ -58,15 +40,6 @@ const Cash = Type.Object(
   },
   { title: 'Cash' },
 )
-const since = '2026-02-19T09:12:44.000000Z'
-const exampleCash: Static<typeof Cash> = {
-  currency: 'LKR',
-  ceiling: 50000,
-  people: [{ name: 'Nimal', parcels: 12, amount: 31000, since, debt: 500, above_ceiling: false }],
-  office: { parcels: 40, amount: 96400, since },
-  clearing: { parcels: 3, amount: 7200, since },
-}
-
 const HandoverQuery = listQuery({}, { state: oneOf(['open', 'cleared', 'owed', 'written_off'], 'Without it all.') })
 const HandoverParams = Type.Object({ handover_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
 
@@ -77,8 +50,9 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     '/cash',
     {
       schema: {
-        ...{ tags: [tag], operationId: 'getCash', summary: 'List who holds how much cash since when', security },
-        response: { 200: Type.Object({ data: Cash }, { examples: [{ data: exampleCash }] }), ...failures },
+        operationId: 'getCash',
+        summary: 'List who holds how much cash since when',
+        response: { 200: Type.Object({ data: Cash }) },
       },
     },
     async ({ staff: { tenant } }) => {
@@ -95,12 +69,10 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     '/cash/handover',
     {
       schema: {
-        ...{ tags: [tag], operationId: 'listHandovers', summary: 'The newest 100 handovers, newest first', security },
+        operationId: 'listHandovers',
+        summary: 'The newest 100 handovers, newest first',
         querystring: HandoverQuery.schema,
-        response: {
-          200: Type.Object({ data: Type.Array(Handover) }, { examples: [{ data: [exampleHandover] }] }),
-          ...failures,
-        },
+        response: { 200: Type.Object({ data: Type.Array(Handover) }) },
       },
     },
     async ({ staff: { tenant }, query }) => {
@@ -111,81 +83,64 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   )
 
   addAction(app, pool, {
-    ...{ path: '/cash/handover', operationId: 'handOverCash', tag, message: 'Cash Handed Over Successfully' },
+    path: '/cash/handover',
+    operationId: 'handOverCash',
+    action: 'cash.handed_over',
     summary: 'Take the cash that a person collected',
     description: 'The handover stays open, and clears nothing, while expected, declared and counted sums differ.',
-    body: Type.Object(
-      {
-        collected_by: CollectedBy,
-        waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all that the person holds and owes.' }),
-        declared: { ...Amount, description: 'The sum that the person declares.' },
-        counted: { ...Amount, description: 'The sum that you counted.' },
-        note: Type.Optional(Reason),
-      },
-      {
-        title: 'NewHandover',
-        additionalProperties: false,
-        examples: [{ collected_by: 'Nimal', declared: 2500, counted: 2500 }],
-      },
-    ),
-    ...{ data: Handover, example: exampleHandover, action: 'cash.handed_over' },
+    message: 'Cash Handed Over Successfully',
+    body: bodyOf('NewHandover', {
+      collected_by: CollectedBy,
+      waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all that the person holds and owes.' }),
+      declared: { ...Amount, description: 'The sum that the person declares.' },
+      counted: { ...Amount, description: 'The sum that you counted.' },
+      note: Type.Optional(Reason),
+    }),
+    data: Handover,
     act: (tx, { tenant, by, body: { collected_by, waybill_numbers, declared, counted, note } }) =>
       handOver(tx, tenant, by.name, {
         collectedBy: collected_by.trim(),
         waybills: waybill_numbers ? [...new Set(waybill_numbers)] : null,
-        ...{ declared, counted, note: note?.trim() ?? null },
+        declared,
+        counted,
+        note: note?.trim() ?? null,
       }),
   })
 
   addAction(app, pool, {
-    ...{
-      path: '/cash/handover/:handover_id/settle',
-      operationId: 'settleHandover',
-      tag,
-      message: 'Handover Settled Successfully',
-    },
+    path: '/cash/handover/:handover_id/settle',
+    params: HandoverParams,
+    operationId: 'settleHandover',
+    action: 'cash.settled',
     summary: 'Decide about a handover whose sums differ',
     description: 'Somebody other than who took it decides: the person owes the difference, or it is written off.',
-    params: HandoverParams,
-    body: Type.Object(
-      {
-        settle_as: Type.Union([Type.Literal('owed'), Type.Literal('written_off')], { must: 'be owed or written_off' }),
-        reason: Reason,
-      },
-      {
-        title: 'Settlement',
-        additionalProperties: false,
-        examples: [{ settle_as: 'owed', reason: 'He pays on Friday' }],
-      },
-    ),
-    ...{ data: Handover, example: exampleHandover, action: 'cash.settled' },
+    message: 'Handover Settled Successfully',
+    body: bodyOf('Settlement', {
+      settle_as: Type.Union([Type.Literal('owed'), Type.Literal('written_off')], { must: 'be owed or written_off' }),
+      reason: Reason,
+    }),
+    data: Handover,
     act: (tx, { tenant, by, params: { handover_id: id = '' }, body: { settle_as: settleAs, reason } }) =>
       settleHandover(tx, tenant, by.name, { id, settleAs, reason: reason.trim() }),
   })
 
   addAction(app, pool, {
-    ...{ path: '/cash/deposit', operationId: 'depositCash', tag, message: 'Cash Deposited Successfully' },
+    path: '/cash/deposit',
+    operationId: 'depositCash',
+    action: 'cash.deposited',
     summary: 'Book what was brought to the bank',
     description: 'The same bank_reference and amount again is the same deposit.',
-    body: Type.Object(
-      {
-        amount: Amount,
-        bank_reference: Reason,
-        waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
-      },
-      { title: 'NewDeposit', additionalProperties: false, examples: [{ amount: 96400, bank_reference: 'BOC 4711' }] },
-    ),
+    message: 'Cash Deposited Successfully',
+    body: bodyOf('NewDeposit', {
+      amount: Amount,
+      bank_reference: BankReference,
+      waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
+    }),
     data: Deposit,
-    example: {
-      deposit_id: '0199c0de-0000-7000-8000-000000000001',
-      amount: 96400,
-      parcels: 40,
-      bank_reference: 'BOC 4711',
-    },
-    action: 'cash.deposited',
     act: (tx, { tenant, by, body: { amount, bank_reference, waybill_numbers } }) =>
       deposit(tx, tenant, by.name, {
-        ...{ amount, reference: bank_reference.trim() },
+        amount,
+        reference: bank_reference.trim(),
         waybills: waybill_numbers ? [...new Set(waybill_numbers)] : null,
       }),
   })

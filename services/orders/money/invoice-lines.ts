@@ -1,22 +1,17 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { amountFields } from './amounts.ts'
 import { netSql } from './ledger.ts'
 
 export const InvoiceLine = Type.Object({
   waybill_number: Type.String(),
-  kind: Type.String(),
+  kind: Type.String({ examples: ['delivered'] }),
   booked_on: Type.String(),
   ...amountFields,
-  compensation: Type.Number(),
-  adjustment: Type.Number(),
-  held: Type.Number({ description: 'Disputed, and paid once that is settled.' }),
-  net: Type.Number(),
+  compensation: Type.Number({ examples: [0] }),
+  adjustment: Type.Number({ examples: [0] }),
+  held: Type.Number({ description: 'Disputed, and paid once that is settled.', examples: [0] }),
+  net: Type.Number({ examples: [425.4] }),
 })
-
-export const exampleLine: Static<typeof InvoiceLine> = {
-  ...{ waybill_number: 'DM00000001', kind: 'delivered', booked_on: '2026-02-19', collected: 1000, delivery: 450 },
-  ...{ cod_fee: 20, return_fee: 0, tax: 84.6, withholding: 20, compensation: 0, adjustment: 0, held: 0, net: 425.4 },
-}
 
 /** Selects `InvoiceLine` of lines, `line`. */
 export const lineColumnsSql = `line.waybill_number, line.kind, line.booked_on::text, cod::float8 as collected, delivery::float8, cod_fee::float8,

@@ -11,14 +11,13 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import type { Tx } from '../database/tables.ts'
-import { addAction, refuse } from './action.ts'
-import { Reason } from './collection.ts'
+import { addAction, bodyOf, refuse } from './action.ts'
+import { BankReference, Day, Reason } from './collection.ts'
 import { toCsv } from './csv.ts'
-import { exampleLine, InvoiceLine, lineColumnsSql } from './invoice-lines.ts'
+import { InvoiceLine, lineColumnsSql } from './invoice-lines.ts'
 import {
   decideInvoice,
   depositInvoice,
-  exampleInvoice,
   findInvoice,
   fromInvoicesSql,
   Invoice,
@@ -45,13 +44,6 @@ export interface InvoiceOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-const security = [{ token: [] }]
-export const Day = Type.String({
-  documented: { type: 'string', format: 'date' },
-  maxLength: 10,
-  pattern: '^20\\d\\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
-  must: 'be a day such as 2026-02-19',
-})
 const InvoiceParams = Type.Object({
   invoice_no: Type.String({ maxLength: 100, description: 'One of its two numbers.' }),
 })
@@ -72,16 +64,16 @@ export const refuseNoDay = (path: string, day: string) =>
 const addReads = (
   app: FastifyInstance,
   { pool, printer }: InvoiceOptions,
-  tag: 'staff' | 'orders',
   operations: readonly [string, string],
 ): void => {
   app.get<{ Querystring: Static<typeof InvoiceQuery.schema> }>(
     '/invoice',
     {
       schema: {
-        ...{ tags: [tag], operationId: operations[0], summary: 'List invoices, newest first', security },
+        operationId: operations[0],
+        summary: 'List invoices, newest first',
         querystring: InvoiceQuery.schema,
-        response: { 200: PageOf(Invoice, 'Invoices', exampleInvoice), ...errorResponses(400, 401, 405, 422, 429, 503) },
+        response: { 200: PageOf(Invoice, 'Invoices') },
       },
     },
     async request => {
@@ -97,13 +89,9 @@ const addReads = (
     '/invoice/:invoice_no',
     {
       schema: {
-        ...{
-          tags: [tag],
-          operationId: operations[1],
-          summary: 'An invoice with its lines',
-          security,
-          params: InvoiceParams,
-        },
+        operationId: operations[1],
+        summary: 'An invoice with its lines',
+        params: InvoiceParams,
         querystring: Type.Object({
           format: Type.Optional(
             Type.Union(
@@ -116,17 +104,12 @@ const addReads = (
           200: {
             description: 'The invoice; as CSV its lines.',
             content: {
-              'application/json': {
-                schema: Type.Object(
-                  { data: InvoiceWithLines },
-                  { examples: [{ data: { ...exampleInvoice, lines: [exampleLine] } }] },
-                ),
-              },
+              'application/json': { schema: Type.Object({ data: InvoiceWithLines }) },
               'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) },
               'text/csv': { schema: Type.String({ examples: ['waybill_number,kind\r\n'] }) },
             },
           },
-          ...errorResponses(400, 401, 404, 405, 422, 429, 503),
+          ...errorResponses(404),
         },
       },
     },
@@ -183,26 +166,22 @@ const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
 /** Makes, decides and pays invoices, for staff. */
 export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool, onChanged: onDone } = options
-  addReads(app, options, 'staff', ['listAllInvoices', 'getAnyInvoice'])
+  addReads(app, options, ['listAllInvoices', 'getAnyInvoice'])
   acceptJson(app)
-  const common = { tag: 'staff', params: InvoiceParams, data: Invoice, example: exampleInvoice } as const
+  const common = { params: InvoiceParams, data: Invoice }
   addAction(app, pool, {
-    ...{ path: '/invoice', operationId: 'makeInvoices', tag: 'staff', message: 'Invoices Made Successfully' },
+    path: '/invoice',
+    operationId: 'makeInvoices',
+    action: 'invoice.made',
+    message: 'Invoices Made Successfully',
     summary: 'Invoice what is payable, of one merchant or all',
     description: 'A merchant whose charges are above its COD gets none: the next invoice brings them forward.',
-    body: Type.Object(
-      {
-        merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-        all: Type.Optional(Type.Literal(true, { must: 'be true' })),
-        until: { ...Day, description: 'Takes lines of this day and before.' },
-      },
-      { title: 'NewInvoices', additionalProperties: false, examples: [{ all: true, until: '2026-02-19' }] },
-    ),
+    body: bodyOf('NewInvoices', {
+      merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+      all: Type.Optional(Type.Literal(true, { must: 'be true', examples: [true] })),
+      until: { ...Day, description: 'Takes lines of this day and before.' },
+    }),
     data: Type.Array(Made),
-    example: [
-      { merchant_id: 1, kind: 'made', invoice_no: 'CFX-26-02-00001', invoice_ref_no: 'MI-0001', total: 15877.2 },
-    ],
-    action: 'invoice.made',
     act: async (tx, { tenant, by, body: { merchant_id, all, until } }) =>
       (merchant_id === undefined) === (all === undefined)
         ? refuse('merchant_id', 'Give either merchant_id or all.')
@@ -212,50 +191,41 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
   for (const [step, operationId, summary, action] of decisions) {
     const needsReason = step === 'reject' || step === 'cancel'
     addAction(app, pool, {
-      ...{
-        ...common,
-        path: `/invoice/:invoice_no/${step}`,
-        operationId,
-        summary,
-        action,
-        message: 'Invoice Updated Successfully',
-      },
-      body: Type.Object(
-        { reason: needsReason ? Reason : Type.Optional(Reason) },
-        {
-          title: needsReason ? 'InvoiceRefusal' : 'InvoiceDecision',
-          additionalProperties: false,
-          examples: [{ reason: 'The weight of DM00000001 is wrong' }],
-        },
-      ),
+      ...common,
+      path: `/invoice/:invoice_no/${step}`,
+      operationId,
+      summary,
+      action,
+      message: 'Invoice Updated Successfully',
+      body: needsReason
+        ? bodyOf('InvoiceRefusal', { reason: Reason })
+        : bodyOf('InvoiceDecision', { reason: Type.Optional(Reason) }),
       act: (tx, { tenant, by, params: { invoice_no: number = '' }, body: { reason } }) =>
         decideInvoice(tx, tenant, { step, number, by: by.name, merchantId: null, reason: reason?.trim() ?? null }),
     })
   }
   addAction(app, pool, {
-    ...{ ...common, path: '/invoice/:invoice_no/deposit', operationId: 'depositInvoice', action: 'invoice.deposited' },
-    ...{ summary: 'Book that an approved invoice was paid', message: 'Invoice Deposited Successfully' },
+    ...common,
+    path: '/invoice/:invoice_no/deposit',
+    operationId: 'depositInvoice',
+    action: 'invoice.deposited',
+    summary: 'Book that an approved invoice was paid',
+    message: 'Invoice Deposited Successfully',
     onDone,
     description: 'The same request again changes nothing.',
-    body: Type.Object(
-      { bank_reference: Reason, paid_on: Day },
-      {
-        title: 'InvoicePayment',
-        additionalProperties: false,
-        examples: [{ bank_reference: 'BOC 4712', paid_on: '2026-02-21' }],
-      },
-    ),
+    body: bodyOf('InvoicePayment', { bank_reference: BankReference, paid_on: Day }),
     act: async (tx, { tenant, by, params: { invoice_no = '' }, body: { bank_reference, paid_on } }) =>
       refuseNoDay('paid_on', paid_on) ??
       depositInvoice(tx, tenant, by.name, invoice_no, { reference: bank_reference.trim(), paidOn: paid_on }),
   })
   addAction(app, pool, {
-    ...{ ...common, path: '/invoice/:invoice_no/charges', operationId: 'payCharges', action: 'invoice.charges_paid' },
-    ...{ summary: 'Book that a merchant paid the charges it keeps apart', message: 'Charges Paid Successfully' },
-    body: Type.Object(
-      { bank_reference: Reason },
-      { title: 'ChargesPayment', additionalProperties: false, examples: [{ bank_reference: 'BOC 4713' }] },
-    ),
+    ...common,
+    path: '/invoice/:invoice_no/charges',
+    operationId: 'payCharges',
+    action: 'invoice.charges_paid',
+    summary: 'Book that a merchant paid the charges it keeps apart',
+    message: 'Charges Paid Successfully',
+    body: bodyOf('ChargesPayment', { bank_reference: BankReference }),
     act: (tx, { tenant, params: { invoice_no = '' }, body: { bank_reference } }) =>
       payCharges(tx, tenant, invoice_no, bank_reference.trim()),
   })
@@ -271,18 +241,17 @@ const decisions = [
 /** Shows a merchant its invoices, and takes its approval. */
 export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool } = options
-  addReads(app, options, 'orders', ['listInvoices', 'getInvoice'])
+  addReads(app, options, ['listInvoices', 'getInvoice'])
   acceptJson(app)
   addAction(app, pool, {
-    ...{
-      path: '/invoice/:invoice_no/approve',
-      operationId: 'approveOwnInvoice',
-      tag: 'orders',
-      action: 'invoice.approved',
-    },
-    ...{ summary: 'Approve a submitted invoice', message: 'Invoice Approved Successfully' },
-    ...{ params: InvoiceParams, data: Invoice, example: exampleInvoice },
-    body: Type.Object({}, { title: 'InvoiceApproval', additionalProperties: false, examples: [{}] }),
+    path: '/invoice/:invoice_no/approve',
+    params: InvoiceParams,
+    operationId: 'approveOwnInvoice',
+    action: 'invoice.approved',
+    summary: 'Approve a submitted invoice',
+    message: 'Invoice Approved Successfully',
+    data: Invoice,
+    body: bodyOf('InvoiceApproval', {}),
     act: (tx, { tenant, by, merchantId, params: { invoice_no: number = '' } }) =>
       decideInvoice(tx, tenant, { step: 'approve', number, by: `merchant ${by.name}`, merchantId, reason: null }),
   })

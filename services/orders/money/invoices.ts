@@ -19,13 +19,20 @@ export const Invoice = Type.Object(
     until: Type.String({
       description: 'Lines of this day and before.',
       documented: { type: 'string', format: 'date' },
+      examples: ['2026-02-19'],
     }),
-    state: Type.Union(invoiceStates.map(state => Type.Literal(state))),
-    parcels: Type.Integer(),
-    brought_forward: Type.Number({ description: 'Part of `total`: lines that an earlier invoice left.' }),
-    total: Type.Number({ description: 'The amount that the courier company pays.' }),
-    charges_due: Type.Number({ description: 'The amount that the merchant pays apart.' }),
-    made_by: Type.String(),
+    state: Type.Union(
+      invoiceStates.map(state => Type.Literal(state)),
+      { examples: ['submitted'] },
+    ),
+    parcels: Type.Integer({ examples: [50] }),
+    brought_forward: Type.Number({
+      description: 'Part of `total`: lines that an earlier invoice left.',
+      examples: [0],
+    }),
+    total: Type.Number({ description: 'The amount that the courier company pays.', examples: [15877.2] }),
+    charges_due: Type.Number({ description: 'The amount that the merchant pays apart.', examples: [0] }),
+    made_by: Type.String({ examples: ['Chamari'] }),
     made_at: Type.String(),
     submitted_at: nullable(),
     decided_by: nullable(
@@ -40,13 +47,6 @@ export const Invoice = Type.Object(
   { title: 'Invoice' },
 )
 export type Invoice = Static<typeof Invoice>
-
-export const exampleInvoice: Invoice = {
-  ...{ invoice_no: 'CFX-26-02-00001', invoice_ref_no: 'MI-0001', merchant_id: 1, merchant_name: 'Lanka Shoes' },
-  ...{ until: '2026-02-19', state: 'submitted', parcels: 50, brought_forward: 0, total: 15877.2, charges_due: 0 },
-  ...{ made_by: 'Chamari', made_at: '2026-02-20T08:00:00.000000Z', submitted_at: '2026-02-20T08:05:00.000000Z' },
-  ...{ decided_by: null, decided_at: null, reason: null, deposited_at: null, bank_reference: null, paid_on: null },
-}
 
 /** A submitted invoice that nobody objected to in time is approved. */
 export const stateSql = `case when invoices.state = 'submitted' and submitted_at + make_interval(days => accept_after_days) <= now()

@@ -1,5 +1,5 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, addAction } from './action.ts'
+import { type Acted, addAction, bodyOf } from './action.ts'
 import {
   AccountDetails,
   BankAccount,
@@ -18,10 +18,10 @@ import {
   openAccount,
   usableAtSql,
 } from './bank-accounts.ts'
-import { Reason } from './collection.ts'
+import { BankReference, Day } from './collection.ts'
 import { toCsv } from './csv.ts'
-import { Day, refuseNoDay } from './invoice-routes.ts'
-import { depositInvoice, exampleInvoice, Invoice, stateSql } from './invoices.ts'
+import { refuseNoDay } from './invoice-routes.ts'
+import { depositInvoice, Invoice, stateSql } from './invoices.ts'
 import { lockParcels } from './parcels.ts'
 
 interface PayoutOptions {
@@ -32,53 +32,25 @@ interface PayoutOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-const security = [{ token: [] }]
 const Payout = Type.Object(
   {
     invoice_no: Type.String(),
     merchant_name: Type.String(),
-    amount: Type.Number(),
+    amount: Type.Number({ examples: [15451.8] }),
     currency: Type.String(),
     ...AccountDetails.properties,
-    reference: Type.String({ description: 'Stands on the merchant’s bank statement.' }),
+    reference: Type.String({ description: 'Stands on the merchant’s bank statement.', examples: ['MI-0001'] }),
   },
   { title: 'Payout' },
 )
 const LeftOut = Type.Object({
   invoice_no: Type.String(),
   merchant_name: Type.String(),
-  total: Type.Number(),
-  why: Type.String(),
+  total: Type.Number({ examples: [900] }),
+  why: Type.String({ examples: ['The merchant has no bank account.'] }),
 })
 const PayRun = Type.Object({ payouts: Type.Array(Payout), left_out: Type.Array(LeftOut) }, { title: 'PayRun' })
 type PayRun = Static<typeof PayRun>
-const exampleRun: PayRun = {
-  payouts: [
-    {
-      ...{
-        invoice_no: 'CFX-26-02-00001',
-        merchant_name: 'Lanka Shoes',
-        amount: 15451.8,
-        currency: 'LKR',
-        reference: 'MI-0001',
-      },
-      ...{ bank: 'Bank of Ceylon', branch: 'Galle', holder: 'Lanka Shoes (Pvt) Ltd', number: '0071234567' },
-    },
-  ],
-  left_out: [
-    { invoice_no: 'CFX-26-02-00002', merchant_name: 'Ceylon Books', total: 900, why: 'It has no bank account.' },
-  ],
-}
-const exampleAccount: Static<typeof BankAccount> = {
-  ...{
-    version: 1,
-    last_four: '4567',
-    changed_by: 'Chamari',
-    changed_at: '2026-02-17T08:00:00.000000Z',
-    confirmed_by: 'Ruwan',
-  },
-  ...{ confirmed_at: '2026-02-17T09:00:00.000000Z', usable_at: '2026-02-19T08:00:00.000000Z' },
-}
 const MerchantParams = Type.Object({ merchant_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
 const path = '/merchant/:merchant_id/bank-account'
 
@@ -94,19 +66,11 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     path,
     {
       schema: {
-        ...{
-          tags: ['staff'],
-          operationId: 'getBankAccount',
-          summary: 'The newest bank account of a merchant',
-          security,
-        },
+        operationId: 'getBankAccount',
+        summary: 'The newest bank account of a merchant',
         params: MerchantParams,
         response: {
-          200: Type.Object(
-            { data: Type.Union([BankAccount, Type.Null()], { description: 'null: none was given.' }) },
-            { examples: [{ data: exampleAccount }] },
-          ),
-          ...errorResponses(400, 401, 405, 422, 429, 503),
+          200: Type.Object({ data: Type.Union([BankAccount, Type.Null()], { description: 'null: none was given.' }) }),
         },
       },
     },
@@ -115,15 +79,13 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
       return { data: data ?? null }
     },
   )
-  const account = { tag: 'staff', params: MerchantParams, data: BankAccount, example: exampleAccount } as const
+  const account = { params: MerchantParams, data: BankAccount }
   addAction(app, pool, {
-    ...{
-      ...account,
-      path,
-      operationId: 'changeBankAccount',
-      action: 'bank_account.changed',
-      message: 'Bank Account Changed Successfully',
-    },
+    ...account,
+    path,
+    operationId: 'changeBankAccount',
+    action: 'bank_account.changed',
+    message: 'Bank Account Changed Successfully',
     summary: 'Change the bank account of a merchant',
     description: 'A second person must confirm it. Nothing is paid to the merchant for 48 hours.',
     body: AccountDetails,
@@ -131,27 +93,29 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
       changeAccount(tx, tenant, requireKeys(keyring), { merchantId, by: by.name, details }),
   })
   addAction(app, pool, {
-    ...{ ...account, path: `${path}/confirm`, operationId: 'confirmBankAccount', action: 'bank_account.confirmed' },
-    ...{ summary: 'Confirm a changed bank account', message: 'Bank Account Confirmed Successfully' },
-    body: Type.Object(
-      { last_four: Type.String({ maxLength: 4, pattern: '^[A-Z0-9]{1,4}$', must: 'be the last four digits' }) },
-      { title: 'AccountConfirmation', additionalProperties: false, examples: [{ last_four: '4567' }] },
-    ),
+    ...account,
+    path: `${path}/confirm`,
+    operationId: 'confirmBankAccount',
+    action: 'bank_account.confirmed',
+    summary: 'Confirm a changed bank account',
+    message: 'Bank Account Confirmed Successfully',
+    body: bodyOf('AccountConfirmation', {
+      last_four: Type.String({
+        maxLength: 4,
+        pattern: '^[A-Z0-9]{1,4}$',
+        must: 'be the last four digits',
+        examples: ['4567'],
+      }),
+    }),
     act: (tx, { tenant, by, params: { merchant_id = '' }, body: { last_four } }) =>
       confirmAccount(tx, tenant, merchant_id, by.name, last_four),
   })
-
-  const csv = { 'text/csv': { schema: Type.String({ examples: ['invoice_no,merchant_name\r\n'] }) } }
   app.get(
     '/payout',
     {
       schema: {
-        ...{
-          tags: ['staff'],
-          operationId: 'getPayRun',
-          summary: 'List the approved invoices that a bank is to pay',
-          security,
-        },
+        operationId: 'getPayRun',
+        summary: 'List the approved invoices that a bank is to pay',
         description: 'Shows the numbers of accounts: each reading is audited.',
         querystring: Type.Object({
           format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
@@ -160,11 +124,10 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
           200: {
             description: 'The pay run; as CSV what a bank takes.',
             content: {
-              'application/json': { schema: Type.Object({ data: PayRun }, { examples: [{ data: exampleRun }] }) },
-              ...csv,
+              'application/json': { schema: Type.Object({ data: PayRun }) },
+              'text/csv': { schema: Type.String({ examples: ['invoice_no,merchant_name\r\n'] }) },
             },
           },
-          ...errorResponses(400, 401, 405, 422, 429, 503),
         },
       },
     },
@@ -189,28 +152,23 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     },
   )
   addAction(app, pool, {
-    ...{
-      path: '/payout',
-      operationId: 'markPayRun',
-      tag: 'staff',
-      action: 'invoice.deposited',
-      message: 'Invoices Deposited Successfully',
-    },
+    path: '/payout',
+    operationId: 'markPayRun',
+    action: 'invoice.deposited',
+    message: 'Invoices Deposited Successfully',
     summary: 'Book that a bank paid invoices',
     description: 'All of them, or none and every error. The same request again changes nothing.',
-    body: Type.Object(
-      {
-        invoice_nos: Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 1000 }),
-        bank_reference: Reason,
-        paid_on: Day,
-      },
-      {
-        title: 'PaidRun',
-        additionalProperties: false,
-        examples: [{ invoice_nos: ['CFX-26-02-00001'], bank_reference: 'BOC 4712', paid_on: '2026-02-21' }],
-      },
-    ),
-    ...{ data: Type.Array(Invoice), example: [exampleInvoice], onDone: onChanged },
+    body: bodyOf('PaidRun', {
+      invoice_nos: Type.Array(Type.String({ maxLength: 100 }), {
+        minItems: 1,
+        maxItems: 1000,
+        examples: [['CFX-26-02-00001']],
+      }),
+      bank_reference: BankReference,
+      paid_on: Day,
+    }),
+    data: Type.Array(Invoice),
+    onDone: onChanged,
     act: async (tx, { tenant, by, body: { invoice_nos, bank_reference, paid_on } }) =>
       refuseNoDay('paid_on', paid_on) ??
       markPaid(tx, tenant, by.name, [...new Set(invoice_nos)], bank_reference.trim(), paid_on),

@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { followTakeBack } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, addAction, refuse } from '../money/action.ts'
+import { type Acted, addAction, bodyOf, refuse } from '../money/action.ts'
 import { Reason } from '../money/collection.ts'
 import { lockParcels } from '../money/parcels.ts'
 import { reverseBooking } from '../money/reverse.ts'
@@ -25,16 +25,17 @@ const TakenBack = Type.Object({ waybill_number: Type.String(), status_key: Type.
 export const takeBackRoutes: FastifyPluginAsyncTypebox<TakeBackOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
   addAction(app, pool, {
-    ...{ path: '/order/:waybill/take-back', operationId: 'takeBackMove', tag: 'staff', action: 'order.taken_back' },
-    ...{ summary: 'Take the newest move of an order back', message: 'Move Taken Back Successfully' },
+    path: '/order/:waybill/take-back',
+    operationId: 'takeBackMove',
+    action: 'order.taken_back',
+    summary: 'Take the newest move of an order back',
+    message: 'Move Taken Back Successfully',
     description:
       'The order has the status before it again, and what the move booked is reversed. The customer gets no message about it.',
     params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
-    body: Type.Object(
-      { reason: Reason },
-      { title: 'TakeBack', additionalProperties: false, examples: [{ reason: 'The wrong parcel was scanned' }] },
-    ),
-    ...{ data: TakenBack, example: { waybill_number: 'DM00000001', status_key: 'key_12' }, onDone: onChanged },
+    body: bodyOf('TakeBack', { reason: Reason }),
+    data: TakenBack,
+    onDone: onChanged,
     act: (tx, { tenant, by, params: { waybill = '' }, body: { reason } }) =>
       takeBack(tx, tenant, { waybill, by: by.name, reason: reason.trim() }),
   })
