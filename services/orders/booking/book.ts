@@ -1,5 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
@@ -10,6 +11,7 @@ import { type CheckedBatch, checkBatch, type Verdict } from './check-batch.ts'
 import { type Comparable, type Conflicts, type FoundAlike, readConflicts } from './conflicts.ts'
 import type { FindHabits, Habits } from './habits.ts'
 import type { Batch, ReadableBatch } from './read-batch.ts'
+import { warnReturns } from './returns.ts'
 import { chooseCheck, type Suspicions, suspect } from './warnings.ts'
 import { type NumberedOrders, numberOrders, type WaybillNumbers } from './waybill-numbers.ts'
 
@@ -83,7 +85,10 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
 export type Quotation = { kind: 'quoted'; batch: CheckedBatch; currency: string; warnings: FieldErrors } | Refusal
 
 /** Runs all checks of `bookOrders`, and prices the batch. Writes nothing and uses no waybill number. */
-export const quoteOrders = async (dependencies: BookingDependencies, asked: Asked): Promise<Quotation> => {
+export const quoteOrders = async (
+  dependencies: BookingDependencies,
+  asked: Asked & { readonly actor: Actor },
+): Promise<Quotation> => {
   const { tenant, batch } = asked
   const catalogue = await dependencies.catalogues.fresh(tenant)
   const checked = await check(dependencies, asked, catalogue)
@@ -93,6 +98,7 @@ export const quoteOrders = async (dependencies: BookingDependencies, asked: Aske
   const refusal = refuse(checked, batch, conflicts, true)
   if (refusal || verdict.kind === 'refused') return refusal ?? (verdict as Refusal)
   const { warnings } = judge(checked, conflicts.alike)
+  await warnReturns(dependencies.pool, asked, verdict.batch.orders, warnings)
   return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency, warnings: warnings.errors }
 }
 

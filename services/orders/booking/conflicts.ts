@@ -106,7 +106,7 @@ export const findAlike = async (
  * Computes phone_key as the table does. Use it in a materialized CTE: under row-level security no index serves a
  * condition that calls a function.
  */
-const phoneKey = (column: string): string => `right(translate(${column}, ' +-().', ''), 9) as phone_key`
+export const phoneKey = (column: string): string => `right(translate(${column}, ' +-().', ''), 9) as phone_key`
 
 const recent = (tenant: string, condition: string): string =>
   `select * from orders where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'`

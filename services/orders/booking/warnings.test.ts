@@ -145,3 +145,26 @@ t.test('warns of a city or a weight that is new to the merchant', async t => {
     'order_data.3.weight': ['None of your last 202 orders weighed more than 1.2 kg: check the weight.'],
   })
 })
+
+t.test('a dry run warns of a phone number to which most parcels came back, where the company allows it', async t => {
+  const phones = ['0779990011', '0779990012', '0779990013']
+  const back = own({ customer_phone: phones[0] })
+  const { data } = (await bulk(batch(Array.from({ length: 4 }, (_, cod) => ({ ...back, cod }))))).body
+  const some = await bulk(batch([1, 2].map(cod => own({ customer_phone: phones[1], cod }))))
+  await rows(
+    `update orders set status_key = case when waybill_number = $1 then 'key_13' else 'key_21' end
+    where waybill_number = any($2)`,
+    [data[0], [...data, ...some.body.data]],
+  )
+  const asked = batch(phones.map(customer_phone => own({ customer_phone: customer_phone.replace('0', '+94 ') })))
+  const warningsOf = async (query = '?dry_run=1') => (await bulk(asked, { query })).body.warnings
+  t.strictSame(await warningsOf(), undefined)
+  await rows(`update tenants set recipient_history = true where tenant_id = 'demo'`)
+  t.strictSame(await warningsOf(), {
+    'order_data.0.customer_phone': ['3 of the last 4 parcels to this phone number came back: call before you send it.'],
+  })
+  t.match(await rows(`select actor_kind, object_id from audit where action = 'recipient.read'`), [
+    { actor_kind: 'merchant', object_id: 'dry run' },
+  ])
+  t.strictSame(await warningsOf(''), undefined, 'a booking looks nothing up')
+})

@@ -1,0 +1,43 @@
+import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
+import { arrayLiteral } from './batch-rows.ts'
+import type { PricedOrder } from './check-batch.ts'
+import { phoneKey } from './conflicts.ts'
+
+/**
+ * Warns of phone numbers to which most parcels of this company came back, from three finished ones on, where the company
+ * allows it (docs/staff/failed-deliveries.md#recipients). For dry runs: a look-up of each phone would slow bookings.
+ */
+export const warnReturns = async (
+  pool: pg.Pool,
+  { tenant, actor }: { readonly tenant: string; readonly actor: Actor },
+  orders: readonly PricedOrder[],
+  warnings: ErrorList,
+): Promise<void> => {
+  const values = [tenant, arrayLiteral(orders.map(({ order }) => order.customerPhone)), deliveredKeys, returnedKeys]
+  const rows = await inTenant(pool, tenant, async (tx: Tx) => {
+    const { rows } = await tx.client.query({ name: 'find_returns', text: findReturnsSql, values })
+    if (rows.length > 0) await audit(tx, tenant, actor, 'recipient.read', 'dry run')
+    return rows
+  })
+  for (const { place, delivered, returned } of rows)
+    warnings.add(
+      `order_data.${place - 1}.customer_phone`,
+      `${returned} of the last ${delivered + returned} parcels to this phone number came back: call before you send it.`,
+    )
+}
+
+const findReturnsSql = `
+  with wanted as materialized (
+    select place::integer, ${phoneKey('phone')} from unnest($2::text[]) with ordinality as wanted (phone, place)
+  )
+  select place, delivered, returned from tenants cross join wanted cross join lateral (
+    select count(*) filter (where status_key = any($3::text[]))::int as delivered,
+      count(*) filter (where status_key = any($4::text[]))::int as returned
+    from (select status_key from orders where tenant_id = $1 and phone_key = wanted.phone_key order by created_at desc limit 200) parcels
+  ) newest
+  where tenants.tenant_id = $1 and recipient_history and delivered + returned >= 3 and returned > delivered order by place`
