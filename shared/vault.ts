@@ -122,3 +122,13 @@ const unknownKey = ({ setting }: Keyring, keyId: string): VaultError =>
 
 const notOpened = (): VaultError =>
   new VaultError('not_opened', 'a sealed secret was altered, or belongs to another owner, purpose or key')
+
+/** Opens a secret; undefined if that throws VaultError. */
+export const tryOpen = <Text>(open: () => Text): Text | undefined => {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof VaultError) return undefined
+    throw error
+  }
+}

@@ -4,10 +4,8 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { createServer, type Edge } from '@courier/shared/edge/server.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
 import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
-import type { Keyring } from '@courier/shared/vault.ts'
+import type { Tracer } from '@courier/shared/traces.ts'
 import type { FastifyInstance } from 'fastify'
-import type pg from 'pg'
-import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { SessionLimits } from './access/sessions.ts'
 import { createStaffReader } from './access/staff-tokens.ts'
@@ -22,29 +20,19 @@ import { eventRoutes } from './events/routes.ts'
 import { inboxRoutes } from './inbox/routes.ts'
 import { listRoutes } from './messages/list-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
-import type { MessagingApi } from './messaging-api/client.ts'
 import { createCounters, registerGauges } from './metrics.ts'
-import type { OrdersClient } from './orders-client/orders-client.ts'
 import { webhookRoutes } from './platform-webhooks/routes.ts'
 import { preflightRoutes } from './preflight/routes.ts'
 import { templateRoutes } from './templates/routes.ts'
 import { timelineRoutes } from './timeline/routes.ts'
 import { sentMessageRoutes } from './timeline/sent-messages.ts'
-import { createWorkers } from './workers.ts'
+import { createWorkers, type Engine } from './workers.ts'
 
-export interface NotifierOptions extends Edge {
-  pool: pg.Pool
-  logger: Logger
-  keyring: Keyring
-  api: MessagingApi
-  /** Reads one order at a time, and delivers customers' requests. */
-  orders: OrdersClient
+export interface NotifierOptions extends Edge, Engine {
+  tracer?: Tracer | undefined
   /** The address at which browsers reach orders, for the console. */
   ordersPublicUrl: string
   serviceToken: string
-  window: number
-  /** Seconds between two messages to one recipient; 0: no limit. */
-  recipientPauseSeconds: number
   requestsPerMinute: number
   sessions?: Partial<SessionLimits> | undefined
   maxMessagesPerBatch?: number | undefined

@@ -17,18 +17,24 @@ import type { ClaimedMessage } from './sending/message.ts'
 import { Queue } from './sending/queue.ts'
 import { createSender } from './sending/sender.ts'
 
-interface WorkerOptions {
+/** What the application and its workers share. */
+export interface Engine {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly keyring: Keyring
   readonly api: MessagingApi
   readonly orders: OrdersClient
+  /** The maximum of messages in flight. */
+  readonly window: number
+  /** Seconds between two messages to one recipient; 0: no limit. */
+  readonly recipientPauseSeconds: number
+  readonly tracer?: Tracer | undefined
+}
+
+interface WorkerOptions extends Engine {
   readonly tokens: TokenKeeper
   readonly keys: KeyCheck
-  readonly window: number
-  readonly recipientPauseSeconds: number
   readonly counters: Counters
-  readonly tracer?: Tracer | undefined
   readonly syncDue: () => Promise<void>
 }
 
@@ -63,13 +69,6 @@ const createQueue = (options: WorkerOptions): Queue => {
     counters.countSend(outcome.status)
     return outcome
   }
-  return new Queue({
-    pool,
-    logger,
-    send: sendAndCount,
-    window,
-    recipientPauseSeconds,
-    sendSeconds,
-    mayClaim: keys.mayUse,
-  })
+  const limits = { window, recipientPauseSeconds, sendSeconds }
+  return new Queue({ pool, logger, send: sendAndCount, mayClaim: keys.mayUse, ...limits })
 }

@@ -24,15 +24,12 @@ export interface ChannelAccount {
 }
 
 /** Returns the numbers in the tenants' notifier files. Throws an Error that names the file and its error. */
-export const readAccounts = async (paths: readonly string[], environment: Record<string, string | undefined>) => {
+export const readAccounts = async (paths: readonly string[], environment: NodeJS.ProcessEnv) => {
   const accounts = await Promise.all(paths.map(path => readAccountFile(path, environment)))
   return accounts.flat()
 }
 
-const readAccountFile = async (
-  path: string,
-  environment: Record<string, string | undefined>,
-): Promise<ChannelAccount[]> => {
+const readAccountFile = async (path: string, environment: NodeJS.ProcessEnv): Promise<ChannelAccount[]> => {
   const refuse = (problem: string): never => {
     throw new Error(`${path}, of SIMULATOR_ACCOUNTS: ${problem}`)
   }

@@ -44,11 +44,8 @@ const readBodiesLeniently = (app: FastifyInstance): void => {
 
 const refuse = (world: World, request: FastifyRequest, reply: FastifyReply, error: GraphError): FastifyReply => {
   const { retryAfterSeconds } = error.options
-  world.requests.add(request, {
-    httpStatus: error.status,
-    code: error.code,
-    details: error.options.details ?? error.message,
-  })
+  const details = error.options.details ?? error.message
+  world.requests.add(request, { httpStatus: error.status, code: error.code, details })
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
   if (authenticationCodes.includes(error.code))
     reply.header(
@@ -69,9 +66,7 @@ const asGraphError = ({ statusCode = 500 }: { statusCode?: number }): GraphError
 export const unknownPaths: FastifyPluginAsync = async app => {
   app.all('/*', { schema: { hide: true } }, async request => {
     const path = (request.params as { '*': string })['*']
-    throw new GraphError(2500, {
-      message: `Unknown path components: /${path.split('/').slice(1).join('/').slice(0, 200)}`,
-      status: 400,
-    })
+    const unknown = path.split('/').slice(1).join('/').slice(0, 200)
+    throw new GraphError(2500, { message: `Unknown path components: /${unknown}`, status: 400 })
   })
 }

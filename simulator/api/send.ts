@@ -38,40 +38,36 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
   })
 }
 
-const makeMessage = (sender: PhoneNumber, body: MessageBody): Message => {
+const makeMessage = ({ phone_number_id: phoneNumberId }: PhoneNumber, body: MessageBody): Message => {
   const to = readRecipient(body.to)
-  const common = { id: messageId(to), phoneNumberId: sender.phone_number_id, to, acceptedAt: 0, statuses: [] }
-  const message = {
-    ...common,
-    callback: body.biz_opaque_callback_data,
+  const own = { id: messageId(to), phoneNumberId, to, callback: body.biz_opaque_callback_data, acceptedAt: 0 }
+  return {
+    ...own,
+    statuses: [],
     template: undefined,
     components: [],
     replies: [],
+    text: undefined,
+    ...readContent(body),
   }
-  switch (body.type) {
-    case 'template':
-      return {
-        ...message,
-        template: sendableTemplate(body.template.name, body.template.language.code),
-        components: body.template.components ?? [],
-        text: undefined,
-      }
-    case 'text':
-      return { ...message, text: body.text.body }
-    case 'interactive': {
-      const { action, body: content } = body.interactive
-      return { ...message, text: content.text, replies: action.buttons.map(({ reply }) => reply) }
-    }
+}
+
+const readContent = (body: MessageBody): Partial<Message> => {
+  if (body.type === 'text') return { text: body.text.body }
+  if (body.type === 'interactive') {
+    const { action, body: content } = body.interactive
+    return { text: content.text, replies: action.buttons.map(({ reply }) => reply) }
   }
+  const { name, language, components = [] } = body.template
+  return { template: sendableTemplate(name, language.code), components }
 }
 
 const sendableTemplate = (name: string, language: string): Template => {
   const template = catalogue.get(toKey({ name, language }))
   if (template?.status === 'APPROVED') return template
   if (template?.status === 'PAUSED') throw new GraphError(132015)
-  throw new GraphError(132001, {
-    details: `template name (${name.slice(0, 100)}) does not exist in ${language.slice(0, 20)}`,
-  })
+  const details = `template name (${name.slice(0, 100)}) does not exist in ${language.slice(0, 20)}`
+  throw new GraphError(132001, { details })
 }
 
 /** A little less than a second: network jitter refuses no client that sends at exactly the rate. */

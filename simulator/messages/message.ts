@@ -43,9 +43,7 @@ export const createMessageLog = () => {
     list: ({ to, phone_number_id: id }: MessageFilter) =>
       ring
         .newestFirst()
-        .filter(
-          message => (to ?? message.to) === message.to && (id ?? message.phoneNumberId) === message.phoneNumberId,
-        ),
+        .filter(each => (to ?? each.to) === each.to && (id ?? each.phoneNumberId) === each.phoneNumberId),
     accepted: () => accepted,
   }
 }

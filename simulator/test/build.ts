@@ -73,15 +73,11 @@ export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions
     path: string,
     { method, body, token = accessToken, headers }: CallOptions = {},
   ): Promise<ApiResponse> => {
-    const response = await fetch(`${url}${path}`, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers: {
-        ...(token !== null && { authorization: `Bearer ${token}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
+    const authorized = token === null ? headers : { authorization: `Bearer ${token}`, ...headers }
+    const payload = typeof body === 'string' ? body : JSON.stringify(body)
+    const written = { body: payload, headers: { 'content-type': 'application/json', ...authorized } }
+    const init = body === undefined ? { method: 'GET', headers: { ...authorized } } : { method: 'POST', ...written }
+    const response = await fetch(`${url}${path}`, { ...init, ...(method && { method }) })
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.startsWith('application/json')
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }

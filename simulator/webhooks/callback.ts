@@ -103,22 +103,16 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
   }
 }
 
+const signed = 'x-hub-signature-256'
+
 /** Returns the status of the callback's response, or why there was none. */
 const post = async (url: string, number: PhoneNumber, updates: Update[], signal: AbortSignal) => {
   try {
     const body = serialize(envelope(number, updates))
     const signature = `sha256=${createHmac('sha256', number.app_secret).update(body).digest('hex')}`
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'facebookexternalua',
-        'x-hub-signature-256': signature,
-      },
-      body,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      redirect: 'manual',
-    })
+    const headers = { 'content-type': 'application/json', 'user-agent': 'facebookexternalua', [signed]: signature }
+    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+    const response = await fetch(url, { method: 'POST', headers, body, signal: within, redirect: 'manual' })
     await response.arrayBuffer()
     return response.status
   } catch (error) {
@@ -127,11 +121,7 @@ const post = async (url: string, number: PhoneNumber, updates: Update[], signal:
 }
 
 /** Serializes a webhook as the real API signs it: JSON that escapes everything beyond ASCII, in lower-case hex. */
-const serialize = (payload: unknown): Buffer<ArrayBuffer> =>
-  Buffer.from(
-    JSON.stringify(payload).replace(
-      /[\u0080-\uffff]/g,
-      unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    ),
-    'latin1',
-  )
+const serialize = (payload: unknown): Buffer<ArrayBuffer> => {
+  const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return Buffer.from(JSON.stringify(payload).replace(/[\u0080-\uffff]/g, toEscape), 'latin1')
+}

@@ -1,6 +1,6 @@
 import { httpError } from '@courier/shared/errors/errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
-import { type Keyring, VaultError } from '@courier/shared/vault.ts'
+import { type Keyring, tryOpen, VaultError } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
@@ -31,23 +31,13 @@ export const findUnopened = async (pool: pg.Pool, keyring: Keyring): Promise<Uno
   )
   return [...Map.groupBy(rows, row => row.key_id)].flatMap(([key_id, ofKey]) => {
     const unopened = ofKey.filter(({ tenant_id: tenant, phone_number_id: phoneNumberId, kind, sealed }) => {
-      return !canOpen(() => open(keyring, { tenant, phoneNumberId, kind }, key_id, sealed))
+      return tryOpen(() => open(keyring, { tenant, phoneNumberId, kind }, key_id, sealed)) === undefined
     })
     if (unopened.length === 0) return []
     const channels = [...new Set(unopened.map(row => `${row.tenant_id} ${row.phone_number_id}`))].slice(0, maxListed)
     const problem = !keyring.keys.has(key_id) ? 'missing' : unopened.length === ofKey.length ? 'wrong' : 'damaged'
     return [{ key_id, problem, secrets: unopened.length, channels }]
   })
-}
-
-const canOpen = (action: () => string): boolean => {
-  try {
-    action()
-    return true
-  } catch (error) {
-    if (error instanceof VaultError) return false
-    throw error
-  }
 }
 
 /** Refuses to seal with a wrong key: those secrets would be lost when the right one is back. Throws VaultError. */

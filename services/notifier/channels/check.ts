@@ -24,10 +24,7 @@ export const Checked = Type.Object(
 )
 export type Checked = Static<typeof Checked>
 
-/**
- * Checks a number and its newest token with the API. If nothing prevents it from sending, a paused channel resumes; a
- * token that read the number becomes the only one. undefined: the tenant has no such channel.
- */
+/** Checks a number and its newest token. A healthy channel resumes; a token that read the number is the only one. */
 export const checkChannel = async (
   dependencies: ChannelDependencies,
   tenant: string,

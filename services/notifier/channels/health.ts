@@ -7,13 +7,6 @@ interface Findings {
   readonly token: Received<TokenInfo> | Failed
 }
 
-interface Health {
-  /** Each prevents the channel from sending, and names its remedy; none: the channel is healthy. */
-  readonly problems: string[]
-  /** Each may prevent it from sending later. */
-  readonly warnings: string[]
-}
-
 /** Returns true if the token has the scope; the start of a scope's name depends on the product. */
 export const holdsScope = ({ scopes }: TokenInfo, scope: Scope): boolean =>
   scopes.some(name => name.endsWith(`_business_${scope}`))
@@ -21,8 +14,8 @@ export const holdsScope = ({ scopes }: TokenInfo, scope: Scope): boolean =>
 const mayOnlySend = (token: TokenInfo): boolean =>
   token.is_valid && holdsScope(token, 'messaging') && !holdsScope(token, 'management')
 
-/** Judges a channel (docs/contributors/messaging-api.md#numbers-and-tokens). Pure. */
-export const judge = ({ number, token }: Findings, wabaId: string | null, now: Date): Health => {
+/** Judges a channel (docs/contributors/messaging-api.md#numbers-and-tokens): problems keep it from sending. Pure. */
+export const judge = ({ number, token }: Findings, wabaId: string | null, now: Date) => {
   const problems: string[] = []
   const warnings: string[] = []
   if (number.kind === 'received') judgeNumber(number.value, problems, warnings)

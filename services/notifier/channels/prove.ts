@@ -72,9 +72,8 @@ const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: s
     const now = sql<Date>`now()`
     const pending = { proof_due_at: now, proof_tries: 0 }
     if (owner !== undefined) {
-      await sql`select from channels where phone_number_id = ${phoneNumberId} order by tenant_id for no key update`.execute(
-        tx,
-      )
+      const owners = sql`select from channels where phone_number_id = ${phoneNumberId} order by tenant_id`
+      await sql`${owners} for no key update`.execute(tx)
       await updateChannel(tx, owner, phoneNumberId, { ...pending, proven_at: null })
     }
     return updateChannel(tx, tenant, phoneNumberId, { ...pending, proven_at: now })
@@ -83,10 +82,7 @@ const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: s
 const channelsAtOnce = 8
 const longestPauseSeconds = 300
 
-/**
- * Proves new channels by a read, so that webhooks find them before their first message. Each is tried again after a
- * pause that doubles from two seconds to five minutes.
- */
+/** Proves new channels by a read, before their first message. Pauses between tries double from 2 s to 5 minutes. */
 export const proveDue = async (prover: Prover, logger: Logger): Promise<void> => {
   const due = await inAllTenants(prover.pool, (tx: Tx) => claimDue(tx))
   const proofs = due.map(async ({ tenant_id: tenant, phone_number_id }) => {

@@ -62,48 +62,38 @@ const RegistrationBody = Type.Object(
 export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
   const { pool, onResumed, beforeSealing } = options
 
-  app.get(
-    '/api/channels',
-    {
-      schema: {
-        tags,
-        operationId: 'listChannels',
-        summary: 'List the channels',
-        querystring: ChannelsQuery.schema,
-        response: { 200: Channels },
-      },
-    },
-    async request => {
-      const { tenant } = request.staff
-      const list = async (tx: Tx) => showChannels(tx, tenant, await findChannels(tx, tenant))
-      const channels = await inTenant(pool, tenant, list)
-      return { data: [...filterRows(channelFilters, ChannelsQuery.read(request.query), channels)] }
-    },
-  )
+  const ListChannels = {
+    tags,
+    operationId: 'listChannels',
+    summary: 'List the channels',
+    querystring: ChannelsQuery.schema,
+    response: { 200: Channels },
+  }
+  app.get('/api/channels', { schema: ListChannels }, async ({ staff: { tenant }, query }) => {
+    const list = async (tx: Tx) => showChannels(tx, tenant, await findChannels(tx, tenant))
+    const channels = await inTenant(pool, tenant, list)
+    return { data: [...filterRows(channelFilters, ChannelsQuery.read(query), channels)] }
+  })
 
+  const PutChannel = {
+    tags,
+    operationId: 'putChannel',
+    summary: 'Create a channel or change it',
+    description:
+      'A new one sends at once. Its number is proven, so that no other tenant gets its webhooks, once the API accepts its access token for a read or a message.',
+    params: Type.Object({ phone_number_id: PhoneNumberId }),
+    body: ChannelBody,
+    response: { 200: Changed },
+  }
   app.put(
     '/api/channels/:phone_number_id',
-    {
-      bodyLimit: maxChannelBytes,
-      schema: {
-        tags,
-        operationId: 'putChannel',
-        summary: 'Create a channel or change it',
-        description:
-          'A new one sends at once. Its number is proven, so that no other tenant gets its webhooks, once the API accepts its access token for a read or a message.',
-        params: Type.Object({ phone_number_id: PhoneNumberId }),
-        body: ChannelBody,
-        response: { 200: Changed },
-      },
-    },
-    async request => {
-      const { tenant, actor } = request.staff
-      const { phone_number_id: id } = request.params
+    { bodyLimit: maxChannelBytes, schema: PutChannel },
+    async ({ staff: { tenant, actor }, params: { phone_number_id: id }, body, log }) => {
       await beforeSealing()
-      const result = await putChannel(options, tenant, { ...request.body, phone_number_id: id }, actor)
+      const result = await putChannel(options, tenant, { ...body, phone_number_id: id }, actor)
       if (result.kind === 'refused') throw invalid(result.errors)
       const { isNew, changed, channel: data } = result
-      request.log.info({ phone_number_id: id, changed }, isNew ? 'channel.created' : 'channel.changed')
+      log.info({ phone_number_id: id, changed }, isNew ? 'channel.created' : 'channel.changed')
       onResumed()
       return {
         message: isNew ? 'Channel Created Successfully' : 'Channel Updated Successfully',
@@ -113,87 +103,73 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
     },
   )
 
+  const RegisterChannel = {
+    tags,
+    operationId: 'registerChannel',
+    summary: 'Register the number',
+    description: 'One request to the messaging API, never repeated: it allows ten in 72 hours.',
+    params,
+    body: RegistrationBody,
+    response: { 200: Changed, ...errorResponses(404) },
+  }
   app.post(
     '/api/channels/:phone_number_id/register',
-    {
-      bodyLimit: maxRegistrationBytes,
-      ...refusesKeys,
-      schema: {
-        tags,
-        operationId: 'registerChannel',
-        summary: 'Register the number',
-        description: 'One request to the messaging API, never repeated: it allows ten in 72 hours.',
-        params,
-        body: RegistrationBody,
-        response: { 200: Changed, ...errorResponses(404) },
-      },
-    },
-    async request => {
-      const { tenant, actor } = request.staff
-      const { phone_number_id: id } = request.params
-      const { pin, certificate } = request.body
+    { bodyLimit: maxRegistrationBytes, ...refusesKeys, schema: RegisterChannel },
+    async ({ staff: { tenant, actor }, params: { phone_number_id: id }, body, log }) => {
       await beforeSealing()
-      const result = await registerNumber(options, { tenant, phoneNumberId: id }, { pin, certificate }, actor)
+      const result = await registerNumber(options, { tenant, phoneNumberId: id }, body, actor)
       if (result.kind === 'unknown_channel') throw notFound('channel')
       if (result.kind === 'refused') throw invalid({ registration: [result.reason] })
       if (result.kind !== 'registered') {
         const { error: err, kind, reason } = result
-        if (err) request.log.error({ phone_number_id: id, err }, 'channel.registration_not_stored')
+        if (err) log.error({ phone_number_id: id, err }, 'channel.registration_not_stored')
         throw httpError(kind === 'unavailable' ? kind : 'outcome_unknown', reason)
       }
-      request.log.info({ phone_number_id: id }, 'channel.registered')
+      log.info({ phone_number_id: id }, 'channel.registered')
       return { message: 'Channel Registered Successfully', data: result.channel }
     },
   )
 
+  const CheckChannel = {
+    tags,
+    operationId: 'checkChannel',
+    summary: 'Check number and token with the messaging API',
+    description: 'If nothing is wrong, a new token replaces the old one, and a paused channel resumes.',
+    params,
+    response: { 200: Type.Object({ data: Checked }), ...errorResponses(404) },
+  }
   app.post(
     '/api/channels/:phone_number_id/check',
-    {
-      ...refusesKeys,
-      schema: {
-        tags,
-        operationId: 'checkChannel',
-        summary: 'Check number and token with the messaging API',
-        description: 'If nothing is wrong, a new token replaces the old one, and a paused channel resumes.',
-        params,
-        response: { 200: Type.Object({ data: Checked }), ...errorResponses(404) },
-      },
-    },
-    async request => {
-      const { phone_number_id: id } = request.params
-      const { tenant, actor } = request.staff
+    { ...refusesKeys, schema: CheckChannel },
+    async ({ staff: { tenant, actor }, params: { phone_number_id: id }, log }) => {
       const result = await checkChannel(options, tenant, id, actor)
       if (!result) throw notFound('channel')
       const { checked, isResumed } = result
       const { ok, problems } = checked
-      request.log.info({ phone_number_id: id, ok, problems: problems.length, resumed: isResumed }, 'channel.checked')
+      log.info({ phone_number_id: id, ok, problems: problems.length, resumed: isResumed }, 'channel.checked')
       if (isResumed) onResumed()
       return { data: checked }
     },
   )
 
+  const ResumeChannel = {
+    tags,
+    operationId: 'resumeChannel',
+    summary: 'Lift a pause',
+    params,
+    response: { 200: Changed, ...errorResponses(404) },
+  }
   app.post(
     '/api/channels/:phone_number_id/resume',
-    {
-      ...refusesKeys,
-      schema: {
-        tags,
-        operationId: 'resumeChannel',
-        summary: 'Lift a pause',
-        params,
-        response: { 200: Changed, ...errorResponses(404) },
-      },
-    },
-    async request => {
-      const { tenant, actor } = request.staff
-      const { phone_number_id: id } = request.params
+    { ...refusesKeys, schema: ResumeChannel },
+    async ({ staff: { tenant, actor }, params: { phone_number_id: id }, log }) => {
       const before = await inTenant(pool, tenant, async (tx: Tx) => {
         const before = await readChannel(tx, tenant, id)
         if (before) await resumeChannel(tx, tenant, id, actor)
         return before
       })
       if (!before) throw notFound('channel')
-      if (before.state === 'paused') request.log.info({ phone_number_id: id }, 'channel.resumed')
+      if (before.state === 'paused') log.info({ phone_number_id: id }, 'channel.resumed')
       onResumed()
       return {
         message: 'Channel Resumed Successfully',

@@ -10,11 +10,9 @@ import { last4, open, type SecretRef, seal } from './vault.ts'
 export type SecretRow = Selectable<Tables['secrets']>
 type Slot = SecretRow['slot']
 
-const toKey = ({ tenant, phoneNumberId, kind }: SecretRef) => ({
-  tenant_id: tenant,
-  phone_number_id: phoneNumberId,
-  kind,
-})
+const toKey = ({ tenant: tenant_id, phoneNumberId: phone_number_id, kind }: SecretRef) => {
+  return { tenant_id, phone_number_id, kind }
+}
 
 /**
  * Seals and stores a secret. An existing secret stays as `current` until this one, as `next`, has worked; storing the
@@ -54,9 +52,8 @@ const putSecret = async (tx: Tx, keyring: Keyring, ref: SecretRef, slot: Slot, t
     insert into secrets (tenant_id, phone_number_id, kind, slot, key_id, sealed, last4)
     values (${ref.tenant}, ${ref.phoneNumberId}, ${ref.kind}, ${slot}, ${keyId}, ${sealed}, ${last4(text)})
     on conflict (tenant_id, phone_number_id, kind, slot) do update set
-      key_id = excluded.key_id, sealed = excluded.sealed, last4 = excluded.last4, created_at = excluded.created_at`.execute(
-    tx,
-  )
+      key_id = excluded.key_id, sealed = excluded.sealed, last4 = excluded.last4,
+      created_at = excluded.created_at`.execute(tx)
 }
 
 export const updateSecret = (tx: Tx, ref: SecretRef, slot: Slot, changes: Updateable<Tables['secrets']>) =>
@@ -105,10 +102,10 @@ export const newestToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef)
 }
 
 /** Reads the app secrets of a number, both of a rotation: either may sign its webhooks. */
-export type AppSecretsOf = (tx: Tx, tenant: string, phoneNumberId: string) => Promise<string[]>
+export type ListAppSecrets = (tx: Tx, tenant: string, phoneNumberId: string) => Promise<string[]>
 
 export const listAppSecrets =
-  (keyring: Keyring): AppSecretsOf =>
+  (keyring: Keyring): ListAppSecrets =>
   async (tx, tenant, phoneNumberId) => [
     ...(await findSecrets(tx, keyring, { tenant, phoneNumberId, kind: 'app_secret' })).values(),
   ]

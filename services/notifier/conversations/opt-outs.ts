@@ -20,21 +20,17 @@ interface OptOut {
 export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<void> => {
   const { rows } = await sql<{ id: string; tenant: string; change: 'out' | 'in'; kind: Actor['kind']; name: string }>`
     insert into opt_outs (tenant_id, phone_number_id, recipient, scope, change, at, actor_kind, actor, reason)
-    select * from unnest(${given.map(each => each.tenant)}::text[], ${given.map(each => each.phoneNumberId)}::text[],
-      ${given.map(each => each.recipient)}::text[], ${given.map(each => each.scope)}::text[],
-      ${given.map(each => (each.isOut ? 'out' : 'in'))}::text[],
-      array(select coalesce(at, now()) from unnest(${given.map(each => each.at)}::timestamptz[]) with ordinality
-        as times (at, place) order by place),
-      ${given.map(each => each.by.kind)}::text[], ${given.map(each => each.by.name)}::text[],
-      ${given.map(each => each.reason)}::text[])
+    select tenant, "phoneNumberId", recipient, scope, case when "isOut" then 'out' else 'in' end, coalesce(at, now()),
+      by ->> 'kind', by ->> 'name', reason
+    from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text, "phoneNumberId" text, recipient text,
+      scope text, "isOut" boolean, at timestamptz, by jsonb, reason text)
     on conflict do nothing
     returning opt_out_id as id, tenant_id as tenant, change, actor_kind as kind, actor as name`.execute(tx)
   const groups = Map.groupBy(rows, ({ tenant, change, kind, name }) => JSON.stringify([tenant, change, kind, name]))
-  for (const [first, ...others] of groups.values()) {
-    if (!first) continue
-    const { tenant, change, kind, name } = first
+  for (const group of groups.values()) {
+    const { tenant, change, kind, name } = group[0] as (typeof rows)[number]
     const by = given.find(each => each.by.kind === kind && each.by.name === name)?.by ?? { kind, name }
-    const ids = [first, ...others].map(({ id }) => id)
+    const ids = group.map(({ id }) => id)
     await audit(tx, tenant, by, change === 'out' ? 'conversation.opted_out' : 'conversation.opted_in', ids)
   }
 }

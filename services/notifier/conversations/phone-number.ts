@@ -24,10 +24,7 @@ export const rememberPhones = (country: string): ((text: string) => string | und
   }
 }
 
-/**
- * Numbers that the messaging API spells in two ways: with Mexico's old mobile 1, without Brazil's ninth digit
- * (docs/contributors/messaging-api.md#recipient). `name` is our spelling.
- */
+/** Numbers that the API spells in two ways (docs/contributors/messaging-api.md#recipient); `name` is our spelling. */
 const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
   { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },
   { pattern: /^55(\d\d)([6-9]\d{7})$/, name: '55$19$2', other: /^55(\d\d)9([6-9]\d{7})$/, otherName: '55$1$2' },

@@ -76,13 +76,16 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
   return rows
 }
 
-/** Finds the conversations of a number with these recipients, by each recipient as it was given. */
-export const findConversation = async (
+type Conversations = Map<string, Conversation>
+type FindConversations = (
   tx: Tx,
   tenant: string,
-  phoneNumberId: string,
+  number: string,
   recipients: readonly string[],
-): Promise<Map<string, Conversation>> => {
+) => Promise<Conversations>
+
+/** Finds the conversations of a number with these recipients, by each recipient as it was given. */
+export const findConversation: FindConversations = async (tx, tenant, phoneNumberId, recipients) => {
   const { rows } = await sql<Conversation & { recipient: string }>`
     select recipient, ${state} from conversations
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
@@ -94,12 +97,7 @@ export const findConversation = async (
  * Does as `findConversation`, for a message that may be held until the conversation opens: no inbound message can be
  * stored before the transaction ends, or the message could be held just after the one it waits for.
  */
-export const lockConversations = async (
-  tx: Tx,
-  tenant: string,
-  phoneNumberId: string,
-  recipients: readonly string[],
-): Promise<Map<string, Conversation>> => {
+export const lockConversations: FindConversations = async (tx, tenant, phoneNumberId, recipients) => {
   const { rows } = await sql<Conversation & { recipient: string }>`
     insert into conversations as c (tenant_id, phone_number_id, recipient)
     select distinct ${tenant}::text, ${phoneNumberId}::text, recipient collate "C" as recipient

@@ -15,58 +15,50 @@ import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 const tags = ['conversations']
 
 export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  app.get(
-    '/api/conversations/:phone',
-    {
-      schema: {
-        tags,
-        operationId: 'getConversation',
-        summary: 'Read if a conversation is open, and if the person opted out',
-        params: Phone,
-        querystring: Type.Object({
-          channel: Type.Optional(
-            Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' }),
-          ),
-        }),
-        response: { 200: Conversation },
-      },
-    },
-    async ({ staff, params, query }) =>
-      inTenant(pool, staff.tenant, async (tx: Tx) =>
-        readConversation(tx, await findPerson(tx, staff.tenant, params.phone, query.channel)),
+  const GetConversation = {
+    tags,
+    operationId: 'getConversation',
+    summary: 'Read if a conversation is open, and if the person opted out',
+    params: Phone,
+    querystring: Type.Object({
+      channel: Type.Optional(
+        Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' }),
       ),
+    }),
+    response: { 200: Conversation },
+  }
+  app.get('/api/conversations/:phone', { schema: GetConversation }, async ({ staff, params, query }) =>
+    inTenant(pool, staff.tenant, async (tx: Tx) =>
+      readConversation(tx, await findPerson(tx, staff.tenant, params.phone, query.channel)),
+    ),
   )
 
-  const record = (path: 'opt-out' | 'opt-in', operationId: string, summary: string, keyword: Keyword) =>
-    app.post(
-      `/api/conversations/:phone/${path}`,
-      {
-        ...refusesKeys,
-        schema: {
-          tags,
-          operationId,
-          summary,
-          description:
-            'Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.',
-          params: Phone,
-          body: OptOutBody,
-          response: { 200: Conversation },
-        },
-      },
-      async ({ staff: { tenant, actor }, params: { phone }, body: { channel, scope = 'all', reason } }) => {
-        if (isBadText(reason)) throw invalid({ reason: [badText('reason')] })
-        return inTenant(pool, tenant, async (tx: Tx) => {
-          const [first, ...others] = await findNumbers(tx, tenant, channel)
-          const person = await findPerson(tx, tenant, phone, channel, async () => first)
-          const wish = { ...person, at: null, keyword, scope, by: actor, reason }
-          await recordInbound(
-            tx,
-            [person.phoneNumberId, ...others].map(phoneNumberId => ({ ...wish, phoneNumberId })),
-          )
-          return readConversation(tx, person)
-        })
-      },
-    )
+  const Wish = {
+    tags,
+    description: 'Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.',
+    params: Phone,
+    body: OptOutBody,
+    response: { 200: Conversation },
+  }
+  const record = (path: 'opt-out' | 'opt-in', operationId: string, summary: string, keyword: Keyword) => {
+    const schema = { ...Wish, operationId, summary }
+    app.post(`/api/conversations/:phone/${path}`, { ...refusesKeys, schema }, async ({ staff, params, body }) => {
+      const { tenant, actor: by } = staff
+      const { channel, scope = 'all', reason } = body
+      if (isBadText(reason)) throw invalid({ reason: [badText('reason')] })
+      return inTenant(pool, tenant, async (tx: Tx) => {
+        const [first, ...others] = await findNumbers(tx, tenant, channel)
+        const person = await findPerson(tx, tenant, params.phone, channel, async () => first)
+        const numbers = [person.phoneNumberId, ...others]
+        const wish = { ...person, at: null, keyword, scope, by, reason }
+        await recordInbound(
+          tx,
+          numbers.map(phoneNumberId => ({ ...wish, phoneNumberId })),
+        )
+        return readConversation(tx, person)
+      })
+    })
+  }
   record('opt-out', 'optOut', 'Record that a person opted out', 'stop')
   record('opt-in', 'optIn', 'Record that a person opted in again', 'start')
 }

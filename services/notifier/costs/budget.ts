@@ -25,10 +25,8 @@ const columns = sql`trim_scale(monthly)::text as monthly, warn_at_percent, to_ch
   paused_at is not null as marketing_paused`
 
 export const findBudget = async (tx: Tx, tenant: string): Promise<Static<typeof Budget> | null> => {
-  const { rows } = await sql<Static<typeof Budget>>`select ${columns} from budgets where tenant_id = ${tenant}`.execute(
-    tx,
-  )
-  return rows[0] ?? null
+  const budget = sql<Static<typeof Budget>>`select ${columns} from budgets where tenant_id = ${tenant}`
+  return (await budget.execute(tx)).rows[0] ?? null
 }
 
 /** Holds or releases the tenant's marketing templates. */

@@ -47,10 +47,7 @@ interface Price {
   readonly reason: 'tariff' | 'open_window' | 'no_tariff' | 'no_category'
 }
 
-/**
- * Prices a delivered message by the tenant's tariffs (docs/staff/costs.md). Pure. A utility template within an open
- * window is free; marketing and authentication templates are not. Without a tariff for it the amount is null, never 0.
- */
+/** Prices a delivered message by the tenant's tariffs (docs/staff/costs.md); null without one, never 0. Pure. */
 export const findPrice = (
   { currency, timeZone, tariffs }: TenantTariffs,
   { category: given, country, at, isWindowOpen }: PricedMessage,

@@ -13,10 +13,8 @@ export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs
 }
 
 export const findToday = async (tx: Tx, timeZone: string): Promise<string> => {
-  const { rows } = await sql<{ today: string }>`select (now() at time zone ${timeZone})::date::text as today`.execute(
-    tx,
-  )
-  return rows[0]?.today ?? ''
+  const today = sql<{ today: string }>`select (now() at time zone ${timeZone})::date::text as today`
+  return (await today.execute(tx)).rows[0]?.today ?? ''
 }
 
 /** Joins `tariff`, with its price, to rows with tenant_id, category, country and is_free: `chooseTariff` in SQL. */

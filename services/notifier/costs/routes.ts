@@ -34,18 +34,15 @@ const Costs = Type.Object(
 )
 
 export const costRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  app.get(
-    '/api/costs',
-    {
-      schema: {
-        tags: ['costs'],
-        operationId: 'getCosts',
-        summary: 'Report what messages cost',
-        querystring: CostsQuery,
-        response: { 200: Costs },
-      },
-    },
-    request => inTenant(pool, request.staff.tenant, (tx: Tx) => readCosts(tx, request.staff.tenant, request.query)),
+  const GetCosts = {
+    tags: ['costs'],
+    operationId: 'getCosts',
+    summary: 'Report what messages cost',
+    querystring: CostsQuery,
+    response: { 200: Costs },
+  }
+  app.get('/api/costs', { schema: GetCosts }, request =>
+    inTenant(pool, request.staff.tenant, (tx: Tx) => readCosts(tx, request.staff.tenant, request.query)),
   )
 }
 

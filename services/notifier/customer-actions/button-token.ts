@@ -1,4 +1,4 @@
-import { type Keyring, openAs, sealAs, VaultError } from '@courier/shared/vault.ts'
+import { type Keyring, openAs, sealAs, tryOpen } from '@courier/shared/vault.ts'
 import { identifyPerson } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
 import { type Component, type Content, isPlain } from '../messaging-api/message-template.ts'
@@ -26,10 +26,7 @@ const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
   identifyPerson(recipient),
 ]
 
-/**
- * Seals a button's action in at most 250 characters: a payload may have 256
- * (docs/contributors/messaging-api.md#components), so it omits the key's id, the tenant and the person.
- */
+/** Seals an action in 250 characters, without the person: 256 fit (docs/contributors/messaging-api.md#components). */
 export const sealButton = (keyring: Keyring, person: Person, button: ActionButton, now: Date): string => {
   const expires = Math.floor(now.getTime() / 1000) + lifeSeconds
   const { messageId, index, action, waybill } = button
@@ -53,7 +50,7 @@ export const openButton = (
   // Several texts decode to the same bytes: only ours is accepted.
   if (sealed.toString('base64url') !== encoded) return { kind: 'unreadable' }
   for (const keyId of keyring.keys.keys()) {
-    const text = openWith(keyring, person, keyId, sealed)
+    const text = tryOpen(() => openAs(keyring, reference(person), { keyId, sealed }))
     const parts = text === undefined ? null : /^([0-9a-z]+) (\d) (\S+) (\S+) (.+)$/s.exec(text)
     if (!parts) continue
     const [, expires = '', index, action = '', messageId = '', waybill = ''] = parts
@@ -62,15 +59,6 @@ export const openButton = (
     return { kind: 'opened', button: { messageId, index: Number(index), action, waybill } }
   }
   return { kind: 'unreadable' }
-}
-
-const openWith = (keyring: Keyring, person: Person, keyId: string, sealed: Buffer): string | undefined => {
-  try {
-    return openAs(keyring, reference(person), { keyId, sealed })
-  } catch (error) {
-    if (!(error instanceof VaultError)) throw error
-    return undefined
-  }
 }
 
 /** Returns the content to send: with a token in place of each action. */

@@ -128,10 +128,7 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
   return rows
 }
 
-/**
- * Delivers the addresses whose buttons people pressed, unless a later one is confirmed already. Returns how many. The
- * people's conversations must be locked.
- */
+/** Delivers confirmed addresses unless a later one is confirmed. The people's conversations must be locked. */
 export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
   const { rows } = await sql`

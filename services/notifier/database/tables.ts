@@ -4,20 +4,10 @@ import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
 import type { Component, Content } from '../messaging-api/message-template.ts'
 
-/** Every status of a message, in the order of its life. */
-export const messageStatuses = [
-  'queued',
-  'held',
-  'sending',
-  'unknown',
-  'accepted',
-  'sent',
-  'delivered',
-  'read',
-  'failed',
-  'cancelled',
-  'expired',
-] as const
+/** The statuses of a message in the order of its life; each step of the queue changes the first three. */
+export const inQueue = ['queued', 'held', 'sending'] as const
+export const outQueue = ['unknown', 'accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'] as const
+export const messageStatuses = [...inQueue, ...outQueue] as const
 export type MessageStatus = (typeof messageStatuses)[number]
 
 export interface EventError {
@@ -28,7 +18,7 @@ export interface EventError {
 /** jsonb is written as its text. */
 type Json<T> = ColumnType<T, string, string>
 
-/** The tables and columns that Kysely's queries name. */
+/** The tables and columns that Kysely's queries name; the migrations describe them. */
 export interface Tables {
   audit: AuditTable
   tenants: {
@@ -139,29 +129,19 @@ export interface Tables {
   rules: {
     tenant_id: string
     position: number
-    /** The type of an event, or the key of a status that an order reaches. */
     event: string
-    /** The text replaces a template, whose name and language are then empty. */
     text: string | null
     template: string
     language: string
-    /** Texts of the parameters, with fields of the order as `{{customer_name}}`. */
     header: string[]
     body: string[]
-    /** A header of another kind, buttons, and a body with names. */
     components: ColumnType<Component[], string | undefined, string>
-    /** null: the number of the button that the event is about, else the default one. */
     phone_number_id: string | null
     holds_until_open: boolean
-    /** null: the tenant's hours; for replies, any time. */
     send_between: [string, string] | null
-    /** Messages about the waybill made by rules on these events are no longer sent. */
     supersedes: string[]
-    /** null: the default of every message. */
     expires_after_hours: number | null
-    /** The rule makes no messages after the platform changed its template's category, until rules are applied again. */
     pauses_on_category_change: Generated<boolean>
-    /** null: the rule is not paused. */
     paused_reason: string | null
   }
   customer_actions: {

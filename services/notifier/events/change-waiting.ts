@@ -61,11 +61,9 @@ export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly O
   const waiting = await lockWaiting(tx, tenant, [...statusOf.keys()])
   const isUntrue = ({ waybill, ruleEvent }: Waiting): boolean =>
     ruleEvent !== null && !ruleEvent.includes('.') && ruleEvent !== statusOf.get(waybill)
-  await storeChanges(
-    tx,
-    tenant,
-    waiting.filter(isUntrue).map(({ id }) => ({ id, detail: `superseded by ${takenBackEvent}` })),
-  )
+  const detail = `superseded by ${takenBackEvent}`
+  const changes = waiting.filter(isUntrue).map(({ id }) => ({ id, detail }))
+  await storeChanges(tx, tenant, changes)
 }
 
 /**
@@ -100,10 +98,7 @@ const toChange = (
   return { id, recipient, template, detail: 'made again: the order was edited' }
 }
 
-/**
- * Locks the waiting messages, only those that rules on `events` made if given, in their keys' order. Finds them by the
- * waybill's index, whatever the statistics of the tables.
- */
+/** Locks the waiting messages, or those of rules on `events`, in their keys' order, found by the waybill's index. */
 const lockWaiting = async (
   tx: Tx,
   tenant: string,

@@ -39,10 +39,7 @@ export const deliverActions = async (options: ActionDeliveryOptions): Promise<bo
   return isAvailable
 }
 
-/**
- * Delivers each action alone after orders refused them together or failed: the error of one does not affect the others.
- * Returns false if orders accepted none and may be unavailable.
- */
+/** Delivers each action alone after orders refused or failed several. Returns false if orders may be unavailable. */
 const deliver = async (options: ActionDeliveryOptions, tenant: string, actions: readonly WaitingAction[]) => {
   const response = await options.orders.act({ tenant, actions: actions.map(toRequest) })
   if ((response.kind === 'refused' || response.kind === 'failed') && actions.length > 1) {

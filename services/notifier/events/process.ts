@@ -56,11 +56,8 @@ export const processIn = async (
   const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
   const failed = await queue(tx, tenant, wanted, isInDoubt)
   await remakeMessages(tx, tenant, edits)
-  await cancelUntrue(
-    tx,
-    tenant,
-    timely.filter(({ type }) => type === takenBackEvent),
-  )
+  const takenBack = timely.filter(({ type }) => type === takenBackEvent)
+  await cancelUntrue(tx, tenant, takenBack)
   const matched = new Set(wanted.map(({ event }) => event.id))
   return {
     queued: matched.size - failed.size,
@@ -78,12 +75,10 @@ const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
 /** Finds the number on which each request was made, for the decisions about customers' requests. */
 const findNumbers = (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Map<string, string>> => {
   const decisions = events.filter(({ type }) => !isStatusEvent(type))
-  const request = ({ id, type, order: { waybill_number: waybill } }: OrderEvent) => ({
-    id,
-    waybill,
-    action: type.slice(0, type.lastIndexOf('.')),
+  const wanted = decisions.map(({ id, type, order: { waybill_number: waybill } }) => {
+    return { id, waybill, action: type.slice(0, type.lastIndexOf('.')) }
   })
-  return findPressedNumbers(tx, tenant, decisions.map(request))
+  return findPressedNumbers(tx, tenant, wanted)
 }
 
 interface WantedMessage {

@@ -37,10 +37,7 @@ const ruleColumns = [
 
 export type Rule = Awaited<ReturnType<typeof findRules>>[number]
 
-/**
- * Stores the events with new ids; returns those ids. Waits for an id that another request is storing. Writes rows in
- * their keys' order, so that requests with the same events never deadlock.
- */
+/** Stores new events in their keys' order, so that equal requests never deadlock; returns the ids of the new ones. */
 export const insertEvents = async (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Set<string>> => {
   const { rows } = await sql<{ event_id: string }>`
     insert into events (tenant_id, event_id, type, waybill_number, status_key, happened_at)

@@ -8,7 +8,7 @@ import {
   UtcTime,
 } from '@courier/shared/contract/order-events.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
@@ -47,57 +47,46 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
   acceptJson(app)
   app.addHook('onRequest', requireService(serviceToken))
 
-  app.post(
-    '/internal/events',
-    {
-      bodyLimit: maxBodyBytes,
-      schema: {
-        tags: ['events'],
-        operationId: 'acceptEvents',
-        summary: 'Accept events of orders, each id once',
-        description:
-          'An event for which no message can be created is accepted too; GET /api/timeline shows why. ' +
-          'Events of a tenant that is unknown here are refused with `unknown_tenant`; they may be repeated later.',
-        security: [{ service: [] }],
-        body: OrderEvents,
-        response: { 200: Taken, ...errorResponses(404) },
-      },
-    },
-    async request => {
-      refuseBadTexts(request.body)
-      const { tenant, events } = request.body
-      const processed = await inSpans(tracer, 'events.process', 'consumer', events, traced =>
-        processEvents(pool, { tenant, events: [...traced] }),
-      )
-      if (!processed) throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
-      for (const outcome of eventOutcomes) if (processed[outcome] > 0) onProcessed(outcome, processed[outcome])
-      if (processed.queued + processed.failed + processed.edited > 0) onQueued()
-      const { repeated, expired } = processed
-      request.log.info({ tenant, ...processed }, 'events.accepted')
-      return { message: 'The events are taken.', data: { taken: events.length - repeated, repeated, expired } }
-    },
-  )
+  const AcceptEvents = {
+    tags: ['events'],
+    operationId: 'acceptEvents',
+    summary: 'Accept events of orders, each id once',
+    description:
+      'An event for which no message can be created is accepted too; GET /api/timeline shows why. ' +
+      'Events of a tenant that is unknown here are refused with `unknown_tenant`; they may be repeated later.',
+    security: [{ service: [] }],
+    body: OrderEvents,
+    response: { 200: Taken, ...errorResponses(404) },
+  }
+  app.post('/internal/events', { bodyLimit: maxBodyBytes, schema: AcceptEvents }, async request => {
+    refuseBadTexts(request.body)
+    const { tenant, events } = request.body
+    const processed = await inSpans(tracer, 'events.process', 'consumer', events, traced =>
+      processEvents(pool, { tenant, events: [...traced] }),
+    )
+    if (!processed) throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
+    for (const outcome of eventOutcomes) if (processed[outcome] > 0) onProcessed(outcome, processed[outcome])
+    if (processed.queued + processed.failed + processed.edited > 0) onQueued()
+    const { repeated, expired } = processed
+    request.log.info({ tenant, ...processed }, 'events.accepted')
+    return { message: 'The events are taken.', data: { taken: events.length - repeated, repeated, expired } }
+  })
 
-  app.get(
-    '/internal/events/:tenant',
-    {
-      schema: {
-        tags: ['events'],
-        operationId: 'listKnownEvents',
-        summary: 'The events that the notifier has processed',
-        description: 'Serves orders after a backup was restored. Ids are kept for 30 days.',
-        security: [{ service: [] }],
-        params: Type.Object({ tenant: Type.String() }),
-        querystring: Type.Object({ since: UtcTime, after: Type.Optional(Type.String({ maxLength: 200 })) }),
-        response: { 200: KnownEvents, ...errorResponses(404) },
-      },
-    },
-    async ({ params, query }) => {
-      const known = await readKnownEvents(pool, params.tenant, new Date(query.since), query.after)
-      if (!known) throw app.httpErrors.notFound(`There is no tenant ${params.tenant}.`)
-      return known
-    },
-  )
+  const ListKnownEvents = {
+    tags: ['events'],
+    operationId: 'listKnownEvents',
+    summary: 'The events that the notifier has processed',
+    description: 'Serves orders after a backup was restored. Ids are kept for 30 days.',
+    security: [{ service: [] }],
+    params: Type.Object({ tenant: Type.String() }),
+    querystring: Type.Object({ since: UtcTime, after: Type.Optional(Type.String({ maxLength: 200 })) }),
+    response: { 200: KnownEvents, ...errorResponses(404) },
+  }
+  app.get('/internal/events/:tenant', { schema: ListKnownEvents }, async ({ params, query }) => {
+    const known = await readKnownEvents(pool, params.tenant, new Date(query.since), query.after)
+    if (!known) throw app.httpErrors.notFound(`There is no tenant ${params.tenant}.`)
+    return known
+  })
 }
 
 const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after?: string) => {
@@ -112,10 +101,7 @@ const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after
   const events = known.events.slice(0, knownEventsPerPage)
   const last = known.events.length > events.length ? events.at(-1)?.event_id : undefined
   return {
-    data: events.map(({ event_id: _, happened_at, ...event }) => ({
-      ...event,
-      happened_at: happened_at.toISOString(),
-    })),
+    data: events.map(({ event_id: _, happened_at: at, ...event }) => ({ ...event, happened_at: at.toISOString() })),
     next: last ?? null,
     in_doubt_before: known.tenant.in_doubt_before?.toISOString() ?? null,
   }
@@ -123,15 +109,11 @@ const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after
 
 /** Refuses texts that Postgres cannot store. Fields other than these only fill in message texts. */
 const refuseBadTexts = ({ tenant, events }: OrderEvents): void => {
-  const errors: FieldErrors = {}
-  const refuse = (path: string, text: string): void => {
-    if (isBadText(text)) errors[path] = [badText(path)]
-  }
-  refuse('tenant', tenant)
-  for (const [index, { id, order }] of events.entries()) {
-    refuse(`events.${index}.id`, id)
-    refuse(`events.${index}.order.waybill_number`, order.waybill_number)
-    refuse(`events.${index}.order.status_key`, order.status_key)
-  }
-  if (Object.keys(errors).length > 0) throw invalid(errors)
+  const texts = events.flatMap(({ id, order: { waybill_number, status_key } }, index) => [
+    [`events.${index}.id`, id],
+    [`events.${index}.order.waybill_number`, waybill_number],
+    [`events.${index}.order.status_key`, status_key],
+  ])
+  const bad = [['tenant', tenant], ...texts].filter(([, text = '']) => isBadText(text))
+  if (bad.length > 0) throw invalid(Object.fromEntries(bad.map(([path = '']) => [path, [badText(path)]])))
 }

@@ -19,67 +19,55 @@ import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-cl
 import { findInbound, findWrittenNumber, listConversations, markRead } from './queries.ts'
 import * as view from './view.ts'
 
-interface InboxOptions {
-  pool: pg.Pool
-  orders: OrdersClient
-  onQueued: () => void
-}
+type InboxOptions = { readonly pool: pg.Pool; readonly orders: OrdersClient; readonly onQueued: () => void }
 
 const tags = ['conversations']
 
 export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
-  app.get(
-    '/api/conversations',
-    {
-      schema: {
-        tags,
-        operationId: 'listConversations',
-        summary: 'The conversations in which customers wrote, newest first',
-        querystring: view.ConversationsQuery.schema,
-        response: { 200: view.ConversationPage },
-      },
-    },
-    async ({ staff: { tenant }, query }) => {
-      const { unread, channel } = view.ConversationsQuery.read(query)
-      const { after, limit } = view.conversationCursor.read(query)
-      const wanted = { channel, isUnread: unread === 'true' }
-      const rows = await inTenant(pool, tenant, (tx: Tx) => listConversations(tx, tenant, wanted, after[0], limit + 1))
-      const { data, next_cursor } = view.conversationCursor.toPage(rows, limit, row => [row.place])
-      return { data: data.map(view.showConversation), next_cursor }
-    },
-  )
+  const ListConversations = {
+    tags,
+    operationId: 'listConversations',
+    summary: 'The conversations in which customers wrote, newest first',
+    querystring: view.ConversationsQuery.schema,
+    response: { 200: view.ConversationPage },
+  }
+  app.get('/api/conversations', { schema: ListConversations }, async ({ staff: { tenant }, query }) => {
+    const { unread, channel } = view.ConversationsQuery.read(query)
+    const { after, limit } = view.conversationCursor.read(query)
+    const wanted = { channel, isUnread: unread === 'true' }
+    const rows = await inTenant(pool, tenant, (tx: Tx) => listConversations(tx, tenant, wanted, after[0], limit + 1))
+    const { data, next_cursor } = view.conversationCursor.toPage(rows, limit, row => [row.place])
+    return { data: data.map(view.showConversation), next_cursor }
+  })
 
+  const ListConversationMessages = {
+    tags,
+    operationId: 'listConversationMessages',
+    summary: 'List what both sides wrote in a conversation, newest first',
+    params: Phone,
+    querystring: view.ThreadQuery,
+    response: { 200: view.Thread },
+  }
   app.get(
     '/api/conversations/:phone/messages',
-    {
-      schema: {
-        tags,
-        operationId: 'listConversationMessages',
-        summary: 'List what both sides wrote in a conversation, newest first',
-        params: Phone,
-        querystring: view.ThreadQuery,
-        response: { 200: view.Thread },
-      },
-    },
+    { schema: ListConversationMessages },
     async ({ staff: { tenant }, params: { phone }, query }) =>
       inTenant(pool, tenant, async (tx: Tx) =>
         readThread(tx, await findWriter(tx, tenant, phone, query.channel), view.threadCursor.read(query)),
       ),
   )
 
+  const ReadConversation = {
+    tags,
+    operationId: 'readConversation',
+    summary: 'Mark messages of a conversation as read',
+    params: Phone,
+    body: view.ReadBody,
+    response: { 200: view.ReadDone, ...errorResponses(409) },
+  }
   app.post(
     '/api/conversations/:phone/read',
-    {
-      ...refusesKeys,
-      schema: {
-        tags,
-        operationId: 'readConversation',
-        summary: 'Mark messages of a conversation as read',
-        params: Phone,
-        body: view.ReadBody,
-        response: { 200: view.ReadDone, ...errorResponses(409) },
-      },
-    },
+    { ...refusesKeys, schema: ReadConversation },
     async ({ staff: { tenant }, params: { phone }, body: { up_to, channel } }) =>
       inTenant(pool, tenant, async (tx: Tx) => {
         if (isBadText(up_to)) throw invalid({ up_to: [badText('up_to')] })
@@ -89,21 +77,19 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       }),
   )
 
+  const ReplyToConversation = {
+    tags,
+    operationId: 'replyToConversation',
+    summary: 'Send a text while the conversation is open',
+    headers: IdempotentHeaders,
+    params: Phone,
+    body: view.ReplyBody,
+    response: { 202: OneAccepted, ...errorResponses(409) },
+  }
+  // Admits a text whose characters are all escaped.
   app.post(
     '/api/conversations/:phone/reply',
-    {
-      // Admits a text whose characters are all escaped.
-      bodyLimit: 32_768,
-      schema: {
-        tags,
-        operationId: 'replyToConversation',
-        summary: 'Send a text while the conversation is open',
-        headers: IdempotentHeaders,
-        params: Phone,
-        body: view.ReplyBody,
-        response: { 202: OneAccepted, ...errorResponses(409) },
-      },
-    },
+    { bodyLimit: 32_768, schema: ReplyToConversation },
     async (request, reply) => {
       const { tenant, actor } = request.staff
       const { text, channel, waybill_number: typed = '' } = request.body
@@ -112,12 +98,8 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       if (waybill_number === undefined) throw ordersUnavailable()
       const find = (tx: Tx) => findWriter(tx, tenant, request.params.phone, channel)
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
-      const message = {
-        to: recipient,
-        channel: phoneNumberId,
-        template: { text },
-        waybill_number: waybill_number || null,
-      }
+      const about = waybill_number || null
+      const message = { to: recipient, channel: phoneNumberId, template: { text }, waybill_number: about }
       const given = readIdempotencyKey(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])
       const key = bytes && { ...given, fingerprint: fingerprint(bytes) }

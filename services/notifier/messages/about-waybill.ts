@@ -18,6 +18,9 @@ export interface WaybillDependencies {
   readonly product?: string | undefined
   /** Reads the catalogue anew where it lacks one of these. */
   readonly syncLacking?: ((tenant: string, named: readonly NamedTemplate[]) => Promise<void>) | undefined
+  /** The limits of one bulk request: 1000 and 5 MiB by default. */
+  readonly maxMessages?: number | undefined
+  readonly maxBodyBytes?: number | undefined
 }
 
 /**
@@ -40,10 +43,7 @@ export const acceptBodies = async (
   return bodies.errors.count > 0 ? { kind: 'refused', errors: bodies.errors } : { kind: 'orders_away' }
 }
 
-/**
- * Returns the messages filled from their orders; undefined while orders is needed and unavailable. A message whose
- * order is unknown stays as it is, or is left out if it has no recipient.
- */
+/** Returns the messages filled from their orders, or without; undefined while orders is needed and unavailable. */
 export const readRequests = async (
   { orders, product, syncLacking }: Omit<WaybillDependencies, 'pool'>,
   tenant: string,

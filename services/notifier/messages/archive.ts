@@ -1,10 +1,10 @@
 import { deleteRows, type TakeOld } from '@courier/shared/postgres/old-rows.ts'
 import { sql } from 'kysely'
-import type { MessageStatus } from '../database/tables.ts'
+import { outQueue } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
 /** The statuses after which nothing happens to a message; `unknown` is for staff to settle. */
-const finished: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired']
+const finished = outQueue.filter(status => status !== 'unknown')
 
 const messagesAtOnce = 5_000
 

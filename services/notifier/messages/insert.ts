@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { MessageStatus, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
 import type { AcceptedMessage } from './schema.ts'
 
@@ -23,16 +23,11 @@ export const expiryHours = 24
 
 export const firstStatus = ({ isHeld }: CheckedMessage): AcceptedMessage['status'] => (isHeld ? 'held' : 'queued')
 
-const chooseStatus = (message: CheckedMessage, failure: string | undefined, isInDoubt: boolean): MessageStatus => {
-  if (failure !== undefined) return 'failed'
-  return isInDoubt ? 'unknown' : firstStatus(message)
-}
-
 export const insertMessages = async (tx: Tx, tenant: string, messages: readonly NewMessage[]): Promise<void> => {
   const rows = messages.map(({ message, failure, isInDoubt = false, rule, ...given }) => ({
     ...message,
     ...given,
-    status: chooseStatus(message, failure, isInDoubt),
+    status: failure !== undefined ? 'failed' : isInDoubt ? 'unknown' : firstStatus(message),
     failure,
     detail: failure ?? (isInDoubt ? restoredDetail : message.waitsFor),
     rule: rule?.event,

@@ -33,51 +33,40 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   // A list by a filter without an index reads many rows: running one of a tenant at a time leaves the cores to others.
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
 
-  app.get(
-    '/api/messages',
-    {
-      schema: {
-        tags: ['messages'],
-        operationId: 'listMessages',
-        summary: 'Messages, newest first',
-        querystring: MessagesQuery.schema,
-        response: { 200: Page },
-      },
-    },
-    async ({ staff, query }) => {
-      const { tenant } = staff
-      const list = () => inTenant(pool, tenant, (tx: Tx) => readPage(tx, staff, query))
-      return hasNoIndex(MessagesQuery.read(query)) ? inTurn({ tenant }, list).catch(refuseBusy(busy)) : list()
-    },
-  )
+  const ListMessages = {
+    tags: ['messages'],
+    operationId: 'listMessages',
+    summary: 'Messages, newest first',
+    querystring: MessagesQuery.schema,
+    response: { 200: Page },
+  }
+  app.get('/api/messages', { schema: ListMessages }, async ({ staff, query }) => {
+    const { tenant } = staff
+    const list = () => inTenant(pool, tenant, (tx: Tx) => readPage(tx, staff, query))
+    return hasNoIndex(MessagesQuery.read(query)) ? inTurn({ tenant }, list).catch(refuseBusy(busy)) : list()
+  })
 
   const summarise = createMessageSummary(pool)
-  app.get(
-    '/api/messages/summary',
-    {
-      schema: {
-        tags: ['messages'],
-        operationId: 'summariseMessages',
-        summary: 'Count what waits, what failed, and how many are sent in a minute',
-        description: 'Up to five seconds old.',
-        response: { 200: Type.Object({ data: MessageSummary }) },
-      },
-    },
-    async request => ({ data: await summarise(request.staff.tenant) }),
-  )
+  const SummariseMessages = {
+    tags: ['messages'],
+    operationId: 'summariseMessages',
+    summary: 'Count what waits, what failed, and how many are sent in a minute',
+    description: 'Up to five seconds old.',
+    response: { 200: Type.Object({ data: MessageSummary }) },
+  }
+  app.get('/api/messages/summary', { schema: SummariseMessages }, async request => ({
+    data: await summarise(request.staff.tenant),
+  }))
 
-  app.get(
-    '/api/messages/:id',
-    {
-      schema: {
-        tags: ['messages'],
-        operationId: 'getMessage',
-        summary: 'One message with its timeline',
-        params: ById,
-        response: { 200: OneMessage, ...errorResponses(404) },
-      },
-    },
-    ({ staff, params: { id } }) => inTenant(pool, staff.tenant, (tx: Tx) => readMessage(tx, staff, id)),
+  const GetMessage = {
+    tags: ['messages'],
+    operationId: 'getMessage',
+    summary: 'One message with its timeline',
+    params: ById,
+    response: { 200: OneMessage, ...errorResponses(404) },
+  }
+  app.get('/api/messages/:id', { schema: GetMessage }, ({ staff, params: { id } }) =>
+    inTenant(pool, staff.tenant, (tx: Tx) => readMessage(tx, staff, id)),
   )
 }
 

@@ -35,10 +35,7 @@ const fillField = (order: OrderSnapshot, placed: string): string => {
   return isField(name) ? plain(String(order[name] ?? '')) || nothing : nothing
 }
 
-/**
- * Fills `{{field}}` with the order's values as the API accepts them: blanks, tabs and line breaks become one blank, and
- * the text ends after 1,024 characters. Numbers are plain digits.
- */
+/** Fills `{{field}}` with values as the API accepts them: blanks and line breaks as one blank, 1,024 characters. */
 export const fillText = (text: string, order: OrderSnapshot): string => {
   const filled = text.replace(placeholder, (_whole, placed: string) => fillField(order, placed))
   return clip(plain(filled)) || nothing

@@ -5,7 +5,7 @@ import { findSpan } from '@courier/shared/lists/dates.ts'
 import { dateOrTime, listQuery, matching, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { listSpellings } from '../conversations/phone-number.ts'
-import { type MessageStatus, messageStatuses, type Tables, type Tx } from '../database/tables.ts'
+import { inQueue, messageStatuses, outQueue, type Tables, type Tx } from '../database/tables.ts'
 import { idsFrom, messageIdPattern } from './insert.ts'
 
 export const messageId = { maxLength: 29, pattern: messageIdPattern }
@@ -46,10 +46,6 @@ const columns = [
   'send_at',
 ] as const
 
-/** The statuses that the index of recipients omits, since the queue changes them often. Each has its own index. */
-const inQueue = ['queued', 'held', 'sending'] as const satisfies MessageStatus[]
-const outOfQueue = messageStatuses.filter(status => !(inQueue as readonly string[]).includes(status))
-
 /** The maximum of messages that a page of a filter without an index reads: about a tenth of a second. */
 const maxLookedAt = 100_000
 
@@ -86,15 +82,17 @@ export const listMessages = async (
   if (last !== undefined) query = query.where('message_id', '>=', last)
   if (first) query = query.where('created_at', '>=', first)
   if (end) query = query.where('created_at', '<', end)
-  for (const [name, column] of Object.entries(columnOf)) {
-    const value = wanted[name as keyof typeof columnOf]
+  for (const [name, column] of Object.entries(filterColumns)) {
+    const value = wanted[name as keyof typeof filterColumns]
     if (value !== undefined) query = query.where(column, 'in', name === 'to' ? listSpellings(value) : [value])
   }
   if (wanted.waybill_number)
     query = query.where('waybill_number', '=', findSpelling(tenant, spellWaybill(wanted.waybill_number)))
   if (wanted.template !== undefined) query = query.where(sql`template ->> 'name'`, '=', wanted.template)
   const found =
-    wanted.to === undefined || wanted.status !== undefined ? await query.execute() : await ofAll(tx, query, limit + 1)
+    wanted.to === undefined || wanted.status !== undefined
+      ? await query.execute()
+      : await listOfRecipient(tx, query, limit + 1)
   const rows = found.slice(0, limit)
   return { rows, next: (found.length > limit ? rows.at(-1)?.message_id : last) ?? null }
 }
@@ -103,9 +101,9 @@ const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
   select waybill_number from messages where tenant_id = ${tenant} and waybill_number = any(${spellings}::text[])
   order by array_position(${spellings}::text[], waybill_number) limit 1)`
 
-/** Lists the messages of a recipient, whose index omits the queue. */
-const ofAll = async (tx: Tx, query: SelectQueryBuilder<Tables, 'messages', MessageRow>, limit: number) => {
-  const parts = [outOfQueue, ...inQueue.map(status => [status])].map(statuses => query.where('status', 'in', statuses))
+/** Lists the messages of a recipient, whose index omits the queue: each status there has its own. */
+const listOfRecipient = async (tx: Tx, query: SelectQueryBuilder<Tables, 'messages', MessageRow>, limit: number) => {
+  const parts = [outQueue, ...inQueue.map(status => [status])].map(statuses => query.where('status', 'in', statuses))
   const page = sql<MessageRow>`${sql.join(parts, sql` union all `)} order by message_id desc limit ${limit}`
   return (await page.execute(tx)).rows
 }
@@ -113,12 +111,7 @@ const ofAll = async (tx: Tx, query: SelectQueryBuilder<Tables, 'messages', Messa
 /** Returns a time an hour away. Ids have an index; those of the last release had the clock of its process. */
 const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
 
-const columnOf = {
-  id: 'message_id',
-  status: 'status',
-  to: 'recipient',
-  channel: 'phone_number_id',
-} as const
+const filterColumns = { id: 'message_id', status: 'status', to: 'recipient', channel: 'phone_number_id' } as const
 
 export const findMessage = (tx: Tx, tenant: string, id: string) =>
   tx

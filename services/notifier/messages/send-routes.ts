@@ -22,21 +22,18 @@ import { cancelMessage, fillAgain, resendMessage } from './change.ts'
 import { ById, OneMessage, readMessage } from './list-routes.ts'
 import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
 
-interface SendOptions extends WaybillDependencies {
-  onQueued: () => void
-  maxMessages?: number | undefined
-  maxBodyBytes?: number | undefined
-}
-
-const AcceptedOf = <S extends TSchema>(data: S, title: string, message: string) =>
+const describeAccepted = <S extends TSchema>(data: S, title: string, message: string) =>
   Type.Object(
     { message: Type.String({ examples: [message] }), data },
     { title, description: 'Committed: it will be sent.' },
   )
-export const OneAccepted = AcceptedOf(AcceptedMessage, 'MessageAccepted', 'The message is queued.')
-const AllAccepted = AcceptedOf(Type.Array(AcceptedMessage), 'MessagesAccepted', '1 messages are queued.')
+export const OneAccepted = describeAccepted(AcceptedMessage, 'MessageAccepted', 'The message is queued.')
+const AllAccepted = describeAccepted(Type.Array(AcceptedMessage), 'MessagesAccepted', '1 messages are queued.')
 
-export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, options) => {
+export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQueued(): void }> = async (
+  app,
+  options,
+) => {
   const { pool, onQueued, maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const limitBytes = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
   const accept = async (request: FastifyRequest, reply: FastifyReply, batch: Batch<MessageBody>, scope: string) => {
@@ -51,39 +48,30 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
   const tags = ['messages']
   const post = { tags, headers: IdempotentHeaders }
 
-  app.post(
-    '/api/messages',
-    {
-      bodyLimit: limitBytes(1),
-      schema: {
-        ...post,
-        operationId: 'sendMessage',
-        summary: 'Send a template message',
-        body: MessageBody,
-        response: { 202: OneAccepted, ...errorResponses(409) },
-      },
-    },
-    async (request, reply) => {
-      const [data] = await accept(request, reply, toBatch(request.body), 'messages')
-      return { message: 'The message is queued.', data: data as AcceptedMessage }
-    },
-  )
+  const SendMessage = {
+    ...post,
+    operationId: 'sendMessage',
+    summary: 'Send a template message',
+    body: MessageBody,
+    response: { 202: OneAccepted, ...errorResponses(409) },
+  }
+  app.post('/api/messages', { bodyLimit: limitBytes(1), schema: SendMessage }, async (request, reply) => {
+    const [data] = await accept(request, reply, toBatch(request.body), 'messages')
+    return { message: 'The message is queued.', data: data as AcceptedMessage }
+  })
 
   const readBatch = createBatchReader(maxMessages)
+  const SendMessages = {
+    ...post,
+    operationId: 'sendMessages',
+    summary: `Send up to ${maxMessages} template messages, all or none`,
+    body: MessageBodies(maxMessages),
+    response: { 202: AllAccepted, ...errorResponses(409) },
+  }
+  // readBatch checks the body: one response lists every error.
   app.post(
     '/api/messages/bulk',
-    {
-      bodyLimit: limitBytes(maxMessages),
-      // readBatch checks the body: one response lists every error.
-      validatorCompiler: strictExceptBody,
-      schema: {
-        ...post,
-        operationId: 'sendMessages',
-        summary: `Send up to ${maxMessages} template messages, all or none`,
-        body: MessageBodies(maxMessages),
-        response: { 202: AllAccepted, ...errorResponses(409) },
-      },
-    },
+    { bodyLimit: limitBytes(maxMessages), validatorCompiler: strictExceptBody, schema: SendMessages },
     async (request, reply) => {
       const data = await accept(request, reply, readBatch(request.body), 'messages/bulk')
       return { message: `${data.length} messages are queued.`, data }
@@ -92,39 +80,28 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
 
   const change = { tags, params: ById, response: { 200: OneMessage, ...errorResponses(404) } }
 
-  app.post(
-    '/api/messages/:id/cancel',
-    {
-      ...refusesKeys,
-      schema: { ...change, operationId: 'cancelMessage', summary: 'Cancel a message before it is sent' },
-    },
-    ({ staff, params: { id } }) =>
-      inTenant(pool, staff.tenant, async (tx: Tx) => {
-        const status = await cancelMessage(tx, staff.tenant, id, staff.actor)
-        if (status && status !== 'cancelled')
-          throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
-        return readMessage(tx, staff, id)
-      }),
+  const CancelMessage = { ...change, operationId: 'cancelMessage', summary: 'Cancel a message before it is sent' }
+  app.post('/api/messages/:id/cancel', { ...refusesKeys, schema: CancelMessage }, ({ staff, params: { id } }) =>
+    inTenant(pool, staff.tenant, async (tx: Tx) => {
+      const status = await cancelMessage(tx, staff.tenant, id, staff.actor)
+      if (status && status !== 'cancelled')
+        throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
+      return readMessage(tx, staff, id)
+    }),
   )
 
-  app.post(
-    '/api/messages/:id/resend',
-    {
-      ...refusesKeys,
-      schema: { ...change, operationId: 'resendMessage', summary: 'Send a failed or unknown message again' },
-    },
-    async ({ staff, params: { id } }) => {
-      const { tenant, actor } = staff
-      const content = await fillAgain(options, tenant, id)
-      const resent = await inTenant(pool, tenant, async (tx: Tx) => {
-        const status = await resendMessage(tx, tenant, id, actor, content)
-        if (status && status !== 'queued') throw invalid({ status: [whyNotResent(status)] })
-        return readMessage(tx, staff, id)
-      })
-      onQueued()
-      return resent
-    },
-  )
+  const ResendMessage = { ...change, operationId: 'resendMessage', summary: 'Send a failed or unknown message again' }
+  app.post('/api/messages/:id/resend', { ...refusesKeys, schema: ResendMessage }, async ({ staff, params: { id } }) => {
+    const { tenant, actor } = staff
+    const content = await fillAgain(options, tenant, id)
+    const resent = await inTenant(pool, tenant, async (tx: Tx) => {
+      const status = await resendMessage(tx, tenant, id, actor, content)
+      if (status && status !== 'queued') throw invalid({ status: [whyNotResent(status)] })
+      return readMessage(tx, staff, id)
+    })
+    onQueued()
+    return resent
+  })
 }
 
 const whyNotResent = (status: MessageStatus): string => {

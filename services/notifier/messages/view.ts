@@ -78,11 +78,7 @@ export const messageView = (
   created_at: row.created_at.toISOString(),
   send_at: row.send_at?.toISOString() ?? null,
   cost: cost ?? null,
-  timeline: inOrder(timeline).map(({ status, happened_at, detail }) => ({
-    status,
-    at: happened_at.toISOString(),
-    detail,
-  })),
+  timeline: inOrder(timeline).map(({ status, happened_at: at, detail }) => ({ status, at: at.toISOString(), detail })),
 })
 
 /** Orders the statuses of a message as stored: webhooks give whole seconds, so none shows a time before the last. */

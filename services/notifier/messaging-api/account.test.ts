@@ -1,5 +1,5 @@
 import t from 'tap'
-import { clientOf, credentials, respond, startServer } from '../test/messaging-api-server.ts'
+import { connect, credentials, respond, startServer } from '../test/messaging-api-server.ts'
 
 const entry = (name: string, more: object = {}) => ({
   id: '1387372356726668',
@@ -35,7 +35,7 @@ t.test('requests and reads the health of a number', async t => {
   const { url, arrived } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, 200, index === 0 ? JSON.stringify(body) : '{"id":"7"}'),
   })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   t.same(await api.phoneNumber(credentials, '106540352242922'), {
     kind: 'received',
     servedVersion: null,
@@ -73,7 +73,7 @@ t.test('looks a token up with itself', async t => {
   const { url, arrived } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, 200, JSON.stringify(bodies[index])),
   })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   const common = { kind: 'received', servedVersion: null }
   t.same(await api.debugToken(credentials), {
     ...common,
@@ -110,7 +110,7 @@ t.test('reads the catalogue page by page by the cursor, and never by the address
     onRequest: ({ socket }, index) =>
       respond(socket, 200, JSON.stringify(pages[index]), { 'facebook-api-version': 'v22.0' }),
   })
-  const got = await clientOf(t, url).templates(credentials, '102290129340398')
+  const got = await connect(t, url).templates(credentials, '102290129340398')
   t.same(got, { kind: 'received', servedVersion: 'v22.0', value: pages.flatMap(({ data }) => data) })
   const path =
     '/v17.0/102290129340398/message_templates?fields=id,name,language,status,category,parameter_format,components&limit=25'
@@ -127,18 +127,18 @@ t.test('a catalogue that breaks off is a failure and not a shorter catalogue', a
     onRequest: ({ socket }, index) =>
       respond(socket, index % 2 ? 400 : 200, index % 2 ? '{"error":{"code":131059}}' : first),
   })
-  t.match(await clientOf(t, url).templates(credentials, '1'), { kind: 'refused', code: 131059 })
+  t.match(await connect(t, url).templates(credentials, '1'), { kind: 'refused', code: 131059 })
   const lost = await startServer(t, {
     onRequest: ({ socket }, index) => (index === 0 ? respond(socket, 200, first) : socket.destroy()),
   })
-  t.match(await clientOf(t, lost.url).templates(credentials, '1'), { kind: 'no_response' })
+  t.match(await connect(t, lost.url).templates(credentials, '1'), { kind: 'no_response' })
 })
 
 t.test('stops reading when cursors repeat or are missing', async t => {
   for (const cursors of [{ after: 'A' }, {}, { after: 7 }]) {
     const page = JSON.stringify({ data: [entry('one')], paging: { cursors, next: 'x' } })
     const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, page) })
-    t.match(await clientOf(t, url).templates(credentials, '1'), { kind: 'no_response', reason: /cursors/ })
+    t.match(await connect(t, url).templates(credentials, '1'), { kind: 'no_response', reason: /cursors/ })
     t.ok(arrived.length <= 2)
   }
 })

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { clientOf, credentials, message, respond, startServer, taken } from '../test/messaging-api-server.ts'
+import { connect, credentials, message, respond, startServer, taken } from '../test/messaging-api-server.ts'
 
 t.test('a template message is the request of docs/merchants/contract.md#send, byte for byte', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
-  await clientOf(t, url).send(credentials, '106540352242922', message)
+  await connect(t, url).send(credentials, '106540352242922', message)
   t.equal(arrived.length, 1)
   t.equal(arrived[0]?.line, 'POST /v17.0/106540352242922/messages HTTP/1.1')
   t.equal(arrived[0]?.headers.get('authorization'), 'Bearer EAAG-secret-token')
@@ -26,7 +26,7 @@ t.test('a message of a trace carries it in the header', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   for (const trace of [{ traceparent }, { traceparent: null }, {}])
-    await clientOf(t, url).send(credentials, '106540352242922', { ...message, ...trace })
+    await connect(t, url).send(credentials, '106540352242922', { ...message, ...trace })
   t.strictSame(
     arrived.map(({ headers }) => headers.get('traceparent')),
     [traceparent, undefined, undefined],
@@ -42,7 +42,7 @@ t.test('an accepted message returns its id, its state and the version that serve
   const { url } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, 200, responses[index] ?? '', { 'facebook-api-version': 'v21.0' }),
   })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   const got = []
   for (const _ of responses) got.push(await api.send(credentials, '1', message))
   const common = { kind: 'accepted', servedVersion: 'v21.0' }
@@ -68,7 +68,7 @@ t.test('a success that names no message leaves the outcome unknown', async t => 
   const { url, arrived } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, 200, bodies[index] ?? ''),
   })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   for (const _ of bodies) {
     const got = await api.send(credentials, '1', message)
     t.same(got, { kind: 'no_response', reason: 'a response that does not say what was done' })
@@ -93,7 +93,7 @@ t.test('a refusal returns its code, its subcode and its text', async t => {
   const { url } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, index === 0 ? 404 : 401, JSON.stringify(bodies[index])),
   })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   const got = []
   for (const _ of bodies) got.push(await api.send(credentials, '1', message))
   const common = { kind: 'refused', retryAfterSeconds: null, servedVersion: null }
@@ -109,7 +109,7 @@ t.test('a refusal returns its code, its subcode and its text', async t => {
 t.test('an error in a response with status 200 is a refusal', async t => {
   const body = '{"error":{"code":131056,"message":"pair rate"}}'
   const { url } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, body) })
-  const got = await clientOf(t, url).send(credentials, '1', message)
+  const got = await connect(t, url).send(credentials, '1', message)
   t.match(got, { kind: 'refused', status: 200, code: 131056 })
 })
 
@@ -123,7 +123,7 @@ t.test('refusals without a body of the API have a status and no code', async t =
     '['.repeat(99_999),
   ]
   const { url } = await startServer(t, { onRequest: ({ socket }, index) => respond(socket, 502, bodies[index] ?? '') })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   for (const _ of bodies)
     t.match(await api.send(credentials, '1', message), {
       kind: 'refused',
@@ -139,7 +139,7 @@ t.test('the text of a refusal does not repeat the token, the recipient or the pa
   const details = `Malformed access token ${credentials.accessToken} for +94770000101, \u0000Nimali Perera\n`
   const body = JSON.stringify({ error: { code: 190, message: details + 'x'.repeat(9_999) } })
   const { url } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 401, body) })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   const got = await api.send(credentials, '1', message)
   t.match(got, { details: /^Malformed access token … for \+…, {2}… x+$/ })
   t.ok(got.kind === 'refused' && got.details.length <= 500)
@@ -151,7 +151,7 @@ t.test('returns the waiting times of the headers', async t => {
   const { url } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, 429, '{"error":{"code":80007}}', headers[index]),
   })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   t.match(await api.send(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 17 })
   t.match(await api.send(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 180 })
 })
@@ -161,7 +161,7 @@ t.test('a registration is the request of docs/merchants/contract.md#register, by
   const { url, arrived } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, index === 3 ? 400 : 200, bodies[index] ?? ''),
   })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   const registration = { pin: '123456', certificate: 'CmMKHwjo' }
   const got = []
   for (const _ of bodies) got.push(await api.register(credentials, '106540352242922', registration))
@@ -178,12 +178,12 @@ t.test('a registration is the request of docs/merchants/contract.md#register, by
 
 t.test('a base address may have a path of its own', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
-  await clientOf(t, `${url}/graph/`).send(credentials, '1', message)
+  await connect(t, `${url}/graph/`).send(credentials, '1', message)
   t.equal(arrived[0]?.line, 'POST /graph/v17.0/1/messages HTTP/1.1')
 })
 
 t.test('an id cannot lead to another path', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
-  await clientOf(t, url).send(credentials, '1/register?x=\r\n', message)
+  await connect(t, url).send(credentials, '1/register?x=\r\n', message)
   t.equal(arrived[0]?.line, 'POST /v17.0/1%2Fregister%3Fx%3D%0D%0A/messages HTTP/1.1')
 })

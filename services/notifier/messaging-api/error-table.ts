@@ -6,10 +6,7 @@
 export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pause_channel'] as const
 export type ErrorClass = (typeof errorClasses)[number]
 
-/**
- * Seconds, or a rule: the time in the API's headers, else 15, 30, 60 minutes; 1, 4, 16, 64, 256 seconds; the time in
- * the text of the refusal, else an hour.
- */
+/** Seconds, or a rule: by headers, else 15, 30, 60 minutes; 1, 4, 16, … seconds; by the refusal, else an hour. */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
 /** One line of docs/merchants/error-codes.md, which dev/openapi.ts makes of these. */

@@ -4,7 +4,7 @@ import t from 'tap'
 import {
   type Arrived,
   type Behaviour,
-  clientOf,
+  connect,
   credentials,
   message,
   respond,
@@ -61,7 +61,7 @@ for (let seed = 1; seed <= rounds; seed++)
       const random = randomOf(seed)
       const { url, server, arrived, bytes } = await startServer(t, killer(random))
       const { port } = server.address() as AddressInfo
-      const api = clientOf(t, url, { connections: 50, requestMilliseconds: 2_000 })
+      const api = connect(t, url, { connections: 50, requestMilliseconds: 2_000 })
       const ids = Array.from({ length: callsPerRound }, (_, index) => String(9_000_000 + index))
       const calls = sendAll(api, ids, random)
       // Meanwhile the server is down for a while, and another undici, that of fetch, makes requests of its own.

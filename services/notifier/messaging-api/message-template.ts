@@ -86,11 +86,7 @@ const optionalValues = Object.fromEntries(parameterTypes.map(type => [type, Type
 }
 
 export const Parameter = closed(
-  {
-    type: oneOf(parameterTypes),
-    ...optionalValues,
-    parameter_name: Type.Optional(ParameterName),
-  },
+  { type: oneOf(parameterTypes), ...optionalValues, parameter_name: Type.Optional(ParameterName) },
   { description: 'An object of its `type` and the value of that name.' },
 )
 export type Parameter = Static<typeof Parameter>

@@ -53,15 +53,8 @@ export const readResponse = <Value>(
   if (Object.keys(error).length > 0 || status >= 300) {
     // A truncated error hides its code. It is a refusal all the same, and repeating the request is safe.
     const isTransient = error.is_transient === true || (body === undefined && brokenBy !== null)
-    const wait = retryAfterSeconds(headers, now)
-    return {
-      kind: 'refused',
-      status,
-      ...readError(error, carried),
-      isTransient,
-      retryAfterSeconds: wait,
-      servedVersion,
-    }
+    const read = { ...readError(error, carried), retryAfterSeconds: retryAfterSeconds(headers, now) }
+    return { kind: 'refused', status, isTransient, servedVersion, ...read }
   }
   if (brokenBy !== null) return { kind: 'no_response', reason: brokenBy }
   const value = read(body)

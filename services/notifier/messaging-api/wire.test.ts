@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import {
   type Behaviour,
-  clientOf,
+  connect,
   credentials,
   message,
   respond,
@@ -20,7 +20,7 @@ const halfAnswer = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"messages":[{
  */
 const send = async (t: Test, behaviour: Behaviour, requestMilliseconds = 500, seen = 1) => {
   const { url, arrived } = await startServer(t, behaviour)
-  const api = clientOf(t, url, { requestMilliseconds })
+  const api = connect(t, url, { requestMilliseconds })
   const began = performance.now()
   const got = await api.send(credentials, '1', message)
   const took = performance.now() - began
@@ -41,12 +41,12 @@ const nobody = async (): Promise<string> => {
 }
 
 t.test('a refused connection wrote nothing', async t => {
-  const got = await clientOf(t, await nobody()).send(credentials, '1', message)
+  const got = await connect(t, await nobody()).send(credentials, '1', message)
   t.same(got, { kind: 'not_written', reason: 'connection refused' })
 })
 
 t.test('a host without an address wrote nothing', async t => {
-  const got = await clientOf(t, 'http://nowhere.invalid').send(credentials, '1', message)
+  const got = await connect(t, 'http://nowhere.invalid').send(credentials, '1', message)
   t.match(got, { kind: 'not_written', reason: /^host not found/ })
 })
 
@@ -149,8 +149,8 @@ t.test('a request that found no free connection in time was not written, and nev
     onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 900),
   })
   const slow = { connections: 1, headersMilliseconds: 2_000 }
-  const api = clientOf(t, url, { ...slow, requestMilliseconds: 600 })
-  const patient = clientOf(t, url, { ...slow, requestMilliseconds: 2_000 })
+  const api = connect(t, url, { ...slow, requestMilliseconds: 600 })
+  const patient = connect(t, url, { ...slow, requestMilliseconds: 2_000 })
   const first = api.send(credentials, '1', message)
   const second = api.send(credentials, '1', { ...message, callbackData: 'ntf_2', withinMilliseconds: 100 })
   t.same(await first, { kind: 'no_response', reason: 'no response in time' })
@@ -164,7 +164,7 @@ t.test('requests beyond the connections wait and are then written, each once', a
   const { url, arrived, connections } = await startServer(t, {
     onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 10),
   })
-  const api = clientOf(t, url, { connections: 2 })
+  const api = connect(t, url, { connections: 2 })
   const calls = Array.from({ length: 20 }, () => api.send(credentials, '1', message))
   t.ok((await Promise.all(calls)).every(({ kind }) => kind === 'accepted'))
   t.equal(arrived.length, 20)
@@ -177,7 +177,7 @@ t.test(
     const { url } = await startServer(t, {
       onRequest: ({ socket }, index) => (index === 0 ? respond(socket, 200, taken()) : socket.destroy()),
     })
-    const api = clientOf(t, url, { connections: 1 })
+    const api = connect(t, url, { connections: 1 })
     const got = await Promise.all([1, 2, 3].map(() => api.send(credentials, '1', message)))
     t.same(
       got.map(({ kind }) => kind),
@@ -194,7 +194,7 @@ t.test('replaces a connection that the server closed while idle', async t => {
       socket.end()
     },
   })
-  const [kept, closed] = [clientOf(t, url), clientOf(t, closing.url)]
+  const [kept, closed] = [connect(t, url), connect(t, closing.url)]
   for (let call = 0; call < 3; call++) {
     t.match(await kept.send(credentials, '1', message), { kind: 'accepted' })
     t.match(await closed.send(credentials, '1', message), { kind: 'accepted' })
@@ -206,7 +206,7 @@ t.test('replaces a connection that the server closed while idle', async t => {
 
 t.test('neither writes nor shows a token that no header can hold', async t => {
   const { url, arrived } = await startServer(t, {})
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   for (const accessToken of ['two\r\nlines', 'ключ'])
     t.same(await api.send({ accessToken }, '1', message), {
       kind: 'not_written',
@@ -219,7 +219,7 @@ t.test('closing waits for requests in flight and refuses later ones', async t =>
   const { url } = await startServer(t, {
     onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 100),
   })
-  const api = clientOf(t, url)
+  const api = connect(t, url)
   const onItsWay = api.send(credentials, '1', message)
   await sleep(20)
   await api.close()

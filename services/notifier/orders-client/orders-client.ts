@@ -49,10 +49,7 @@ export const ordersUnavailable = () =>
     retryAfterSeconds: 2,
   })
 
-/**
- * `refused`: the request is wrong, and would be again. `failed`: orders could not process it, perhaps because of one
- * action. `unknown`: orders lacks the tenant.
- */
+/** `refused`: wrong, and would be again; `failed`: perhaps for one action; `unknown`: orders lacks the tenant. */
 export type ActedOn =
   | { kind: 'done'; results: CustomerActionResults['data'] }
   | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }

@@ -45,7 +45,7 @@ export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
   const batched = batchRequests<SignedWebhook, WebhookResult>({
     run: (_key, webhooks) => applyGroup(pool, webhooks, options),
     take: waiting => countWithin(waiting, maxFactsPerTransaction, ({ facts }) => facts.length),
-    lanes: waiting => (countFacts(waiting) >= manyFacts ? manyLanes : fewLanes),
+    lanes: waiting => (waiting.reduce((sum, { facts }) => sum + facts.length, 0) >= manyFacts ? manyLanes : fewLanes),
   })
   return async (webhook: SignedWebhook): Promise<Applied | undefined> => {
     const result = await batched('all tenants', webhook)
@@ -54,13 +54,7 @@ export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
   }
 }
 
-const countFacts = (webhooks: readonly SignedWebhook[]): number =>
-  webhooks.reduce((sum, { facts }) => sum + facts.length, 0)
-
-/**
- * Applies each webhook alone when a shared transaction fails: the error of one does not affect the others. A commit in
- * doubt fails all of them: one that was applied must not be reported as lost.
- */
+/** Applies each webhook alone when a shared transaction fails, but not after a commit in doubt. */
 const applyGroup = async (
   pool: pg.Pool,
   webhooks: readonly SignedWebhook[],

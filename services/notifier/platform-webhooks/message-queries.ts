@@ -26,10 +26,7 @@ export interface Sighting extends Report {
   readonly messageId: string | undefined
 }
 
-/**
- * Locks the reported messages and those held for people who wrote, all at once in their keys' order: requests that work
- * on the same messages wait for each other and never deadlock.
- */
+/** Locks the reported and held messages at once in their keys' order: concurrent requests never deadlock. */
 export const lockMessages = async (
   tx: Tx,
   sightings: readonly Sighting[],

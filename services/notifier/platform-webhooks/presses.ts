@@ -56,28 +56,21 @@ export const recordPresses = async (
 const confirmAddress = 'confirm_written_address'
 
 /** The question follows the language of the message whose button was pressed; other languages get English. */
-const questions: Readonly<Record<string, { before: string; after: string; button: string }>> = {
-  en: {
-    before: 'New address of',
-    after: 'Is this right? Press Confirm. If not, write the whole address again in one message.',
-    button: 'Confirm',
-  },
-  si: {
-    before: 'නව ලිපිනය:',
-    after: 'මෙය නිවැරදි නම් තහවුරු කරන්න ඔබන්න. නැතිනම් සම්පූර්ණ ලිපිනය එක් පණිවිඩයකින් නැවත ලියන්න.',
-    button: 'තහවුරු කරන්න',
-  },
-  ta: {
-    before: 'புதிய முகவரி:',
-    after: 'இது சரியென்றால் உறுதிசெய் என்பதை அழுத்தவும். இல்லையென்றால் முழு முகவரியையும் ஒரே செய்தியில் மீண்டும் எழுதவும்.',
-    button: 'உறுதிசெய்',
-  },
+const questions: Readonly<Record<string, readonly [before: string, after: string, button: string]>> = {
+  en: [
+    'New address of',
+    'Is this right? Press Confirm. If not, write the whole address again in one message.',
+    'Confirm',
+  ],
+  si: ['නව ලිපිනය:', 'මෙය නිවැරදි නම් තහවුරු කරන්න ඔබන්න. නැතිනම් සම්පූර්ණ ලිපිනය එක් පණිවිඩයකින් නැවත ලියන්න.', 'තහවුරු කරන්න'],
+  ta: [
+    'புதிய முகவரி:',
+    'இது சரியென்றால் உறுதிசெய் என்பதை அழுத்தவும். இல்லையென்றால் முழு முகவரியையும் ஒரே செய்தியில் மீண்டும் எழுதவும்.',
+    'உறுதிசெய்',
+  ],
 }
 
-/**
- * Shows people the addresses that they wrote, each with a button that confirms it; refuses one that is too long. A
- * keyword is no address. Returns how many are new.
- */
+/** Asks people to confirm the addresses that they wrote; a keyword is none. Returns how many are new. */
 const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<number> => {
   const ids = newMessageIds(said.length, now)
   const written = said.flatMap(({ keyword, text, location, messageId: inboundId, ...about }, index): Written[] => {
@@ -98,8 +91,7 @@ const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<n
 
 const toMessage = (address: Address, text: string): NewMessage => {
   const { questionId: id, phoneNumberId, recipient, waybill, language, isInDoubt } = address
-  const { before, after, button } =
-    questions[language?.slice(0, 2) ?? 'en'] ?? (questions.en as (typeof questions)['en'])
+  const [before, after, button] = questions[language?.slice(0, 2) ?? 'en'] ?? (questions.en as (typeof questions)['en'])
   const message = {
     phoneNumberId,
     recipient,

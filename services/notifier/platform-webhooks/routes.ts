@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
-import type { AppSecretsOf } from '../channels/secrets.ts'
+import type { ListAppSecrets } from '../channels/secrets.ts'
 import { type Applied, type ApplyOptions, createApplier } from './apply.ts'
 import { listOrigins, readFacts, scanOrigins } from './envelope.ts'
 import { parseJson } from './json.ts'
@@ -17,7 +17,7 @@ import { createSignerFinder, type FindSigners, type FoundSigners, isVerifyToken,
 
 export interface WebhooksOptions extends ApplyOptions {
   pool: pg.Pool
-  listAppSecrets: AppSecretsOf
+  listAppSecrets: ListAppSecrets
   onReleased: () => void
   onActions?: (() => void) | undefined
   onApproved?: (() => void) | undefined
@@ -60,57 +60,46 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
   app.addHook('onRequest', senders.admit)
   app.addHook('onResponse', senders.settle)
 
-  app.get(
-    path,
-    {
-      schema: {
-        tags,
-        operationId: 'verifyWebhook',
-        summary: 'Prove that the address is ours',
-        querystring: VerificationQuery,
-        response: { 200: Challenge, ...errorResponses(403, 429, 503) },
-      },
-    },
-    async (request, reply) => {
-      const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = request.query
-      const problem = queryProblem(mode, token, challenge)
-      if (!problem && (await isVerifyToken(options.pool, String(token))))
-        return reply.type('text/plain').send(String(challenge))
-      request.log.warn({ reason: problem ?? 'unknown_verify_token' }, 'webhook.verification_failed')
-      throw httpError('forbidden', 'Forbidden.')
-    },
-  )
+  const VerifyWebhook = {
+    tags,
+    operationId: 'verifyWebhook',
+    summary: 'Prove that the address is ours',
+    querystring: VerificationQuery,
+    response: { 200: Challenge, ...errorResponses(403, 429, 503) },
+  }
+  app.get(path, { schema: VerifyWebhook }, async (request, reply) => {
+    const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = request.query
+    const problem = queryProblem(mode, token, challenge)
+    if (!problem && (await isVerifyToken(options.pool, String(token))))
+      return reply.type('text/plain').send(String(challenge))
+    request.log.warn({ reason: problem ?? 'unknown_verify_token' }, 'webhook.verification_failed')
+    throw httpError('forbidden', 'Forbidden.')
+  })
 
-  app.post(
-    path,
-    {
-      bodyLimit: maxBodyBytes,
-      schema: {
-        tags,
-        operationId: 'acceptWebhook',
-        summary: 'Accept the events of the messaging API',
-        headers: Type.Object({
-          'x-hub-signature-256': Type.Optional(Type.String({ description: 'HMAC-SHA256 of the body, app secret.' })),
-        }),
-        body: Type.Unknown({ examples: [exampleWebhook] }),
-        response: { 200: Processed, ...errorResponses(401, 413, 415, 429, 503) },
-      },
-    },
-    async request => {
-      const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      const isPaused = request.guessingPause !== undefined
-      const webhook = await readWebhook(findSigners, clock, bytes, request.headers['x-hub-signature-256'], isPaused)
-      if (webhook.kind === 'refused') {
-        options.onFact?.('refused', 1)
-        request.log.warn({ bytes: bytes.length, reason: webhook.reason }, 'webhook.refused')
-        throw refusal(request, unauthenticated())
-      }
-      senders.welcome(request)
-      const applied = await apply(webhook.signed)
-      if (applied) report(request, applied, options)
-      return {}
-    },
-  )
+  const AcceptWebhook = {
+    tags,
+    operationId: 'acceptWebhook',
+    summary: 'Accept the events of the messaging API',
+    headers: Type.Object({
+      'x-hub-signature-256': Type.Optional(Type.String({ description: 'HMAC-SHA256 of the body, app secret.' })),
+    }),
+    body: Type.Unknown({ examples: [exampleWebhook] }),
+    response: { 200: Processed, ...errorResponses(401, 413, 415, 429, 503) },
+  }
+  app.post(path, { bodyLimit: maxBodyBytes, schema: AcceptWebhook }, async request => {
+    const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const isPaused = request.guessingPause !== undefined
+    const webhook = await readWebhook(findSigners, clock, bytes, request.headers['x-hub-signature-256'], isPaused)
+    if (webhook.kind === 'refused') {
+      options.onFact?.('refused', 1)
+      request.log.warn({ bytes: bytes.length, reason: webhook.reason }, 'webhook.refused')
+      throw refusal(request, unauthenticated())
+    }
+    senders.welcome(request)
+    const applied = await apply(webhook.signed)
+    if (applied) report(request, applied, options)
+    return {}
+  })
 }
 
 const report = (

@@ -101,10 +101,7 @@ const logTraced = (logger: Logger, settlements: readonly Settlement[]): void => 
   }
 }
 
-/**
- * Draws the same consequences from reported failures as from refused sends: pauses a channel, holds a template. It does
- * so once for each channel and template, however many messages failed.
- */
+/** Pauses channels and holds templates as refused sends do, once each however many messages failed. */
 const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Settlement[]): Promise<void> => {
   const reactions = new Map<string, { message: LockedMessage; effect: NonNullable<ReturnType<typeof findEffect>> }>()
   for (const { message, steps } of settlements) {

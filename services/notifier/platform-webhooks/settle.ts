@@ -1,9 +1,6 @@
 import type { MessageStatus } from '../database/tables.ts'
 
-/**
- * The statuses that a webhook may report (docs/contributors/messaging-api.md#status-events). In this order the reports
- * of one request give the most complete timeline, in whatever order they arrived.
- */
+/** Reportable statuses, in the order of the fullest timeline (docs/contributors/messaging-api.md#status-events). */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
 export type ReportedStatus = (typeof reportedStatuses)[number]
 

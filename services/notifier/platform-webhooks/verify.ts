@@ -3,7 +3,7 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import type { AppSecretsOf } from '../channels/secrets.ts'
+import type { ListAppSecrets } from '../channels/secrets.ts'
 import type { Tx } from '../database/tables.ts'
 
 export interface Channel {
@@ -21,10 +21,7 @@ type IsSignedWith = (secret: string) => boolean
 /** The reason why nobody signed a request is for the log: its sender learns nothing. */
 export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
-/**
- * Finds our numbers that a request names, by their ids or those of their accounts, and whose app secret signed it. With
- * `isPaused` it looks up only ids signed within the last hour, each at most once in two seconds.
- */
+/** Finds our numbers that a request names and whose secret signed it; if `isPaused`, only ids that signed lately. */
 export type FindSigners = (
   ids: readonly string[],
   isSignedWith: IsSignedWith,
@@ -36,7 +33,7 @@ const rememberedMilliseconds = 2_000
 const knownMilliseconds = 3_600_000
 
 /** Caches who claims an id: while the same secrets sign, requests need no query. */
-export const createSignerFinder = (pool: pg.Pool, listAppSecrets: AppSecretsOf): FindSigners => {
+export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets): FindSigners => {
   const remembered = new LRUCache<string, readonly Claimant[]>({ max: 10_000, ttl: rememberedMilliseconds })
   const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
   return async (named, isSignedWith, isPaused) => {
@@ -84,7 +81,7 @@ export const signedWith = (rawBytes: Uint8Array, signature: string | undefined):
 }
 
 /** Finds who claims the ids. A number that one tenant has proven belongs to no other, nor does its account. */
-const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: AppSecretsOf): Promise<Claimant[]> =>
+const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: ListAppSecrets): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
     const { rows } = await sql<Channel>`
       select tenant_id as tenant, phone_number_id as "phoneNumberId", waba_id as "wabaId" from channels c

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
-import type { AppSecretsOf } from '../channels/secrets.ts'
+import type { ListAppSecrets } from '../channels/secrets.ts'
 import { createFixture, envelope, sign, status } from '../test/webhooks-fixture.ts'
 
 const url = '/webhooks/messaging'
@@ -16,7 +16,7 @@ const normal = JSON.stringify(envelope({ statuses: [status({})] }))
 
 const stageCounted = async (t: Test, limits: { strangersPerMinute?: number } = {}) => {
   const counted = { parsedBytes: 0, lookups: 0 }
-  const listAppSecrets: AppSecretsOf = async (_tx, _tenant, id) => {
+  const listAppSecrets: ListAppSecrets = async (_tx, _tenant, id) => {
     counted.lookups++
     return id === '100' ? ['old'] : []
   }

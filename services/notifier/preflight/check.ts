@@ -63,12 +63,9 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   }
 }
 
-const showChannel = ({ phone_number_id, name, state, paused_reason }: ChannelRow) => ({
-  phone_number_id,
-  name,
-  state,
-  paused_reason,
-})
+const showChannel = ({ phone_number_id, name, state, paused_reason }: ChannelRow) => {
+  return { phone_number_id, name, state, paused_reason }
+}
 
 type Leaving = Pick<Preflight, 'leaves_at' | 'waits_for' | 'errors'>
 

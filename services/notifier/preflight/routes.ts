@@ -16,27 +16,23 @@ import { maxMessageBytes } from '../messaging-api/message-template.ts'
 import { runPreflight } from './check.ts'
 import { Preflights } from './view.ts'
 
-interface PreflightOptions extends WaybillDependencies {
-  maxMessages?: number | undefined
-  maxBodyBytes?: number | undefined
-}
-
-export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = async (app, options) => {
+export const preflightRoutes: FastifyPluginAsyncTypebox<WaybillDependencies> = async (app, options) => {
   const { maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const readBatch = createBatchReader(maxMessages)
+  const PreflightMessages = {
+    tags: ['messages'],
+    operationId: 'preflightMessages',
+    summary: 'Predict what becomes of a message, or of up to 1000, without sending them',
+    body: Type.Union([MessageBody, MessageBodies(maxMessages)], { examples: MessageBody.examples }),
+    response: { 200: Preflights },
+  }
+  // The handler checks the body, with the sentences of a send.
   app.post(
     '/api/messages/preflight',
     {
       bodyLimit: Math.min(maxBodyBytes, maxMessages * maxMessageBytes),
-      // The handler checks the body, with the sentences of a send.
       validatorCompiler: strictExceptBody,
-      schema: {
-        tags: ['messages'],
-        operationId: 'preflightMessages',
-        summary: 'Predict what becomes of a message, or of up to 1000, without sending them',
-        body: Type.Union([MessageBody, MessageBodies(maxMessages)], { examples: MessageBody.examples }),
-        response: { 200: Preflights },
-      },
+      schema: PreflightMessages,
     },
     async ({ body, staff }) => {
       const batch = isBulk(body) ? readBatch(body) : readOne(body)

@@ -36,12 +36,9 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
   await tx
     .insertInto('rules')
     .values(
-      rules.map((rule, position) => ({
-        ...rule,
-        tenant_id: tenant,
-        position,
-        components: JSON.stringify(rule.components),
-      })),
+      rules.map((rule, position) => {
+        return { ...rule, tenant_id: tenant, position, components: JSON.stringify(rule.components) }
+      }),
     )
     .execute()
 }

@@ -85,11 +85,8 @@ const listMedia = ({ header_image, header_video, header_document, header_locatio
 /** Returns the parts of a rule's template except a text header and a body without names. */
 const listComponents = (rule: GivenRule): Component[] => {
   const media = listMedia(rule)
-  const body = Object.entries(rule.named_body ?? {}).map(([parameter_name, text]) => ({
-    type: 'text' as const,
-    parameter_name,
-    text,
-  }))
+  const texts = Object.entries(rule.named_body ?? {})
+  const body = texts.map(([parameter_name, text]) => ({ type: 'text' as const, parameter_name, text }))
   return [
     ...(media.length > 0 ? [{ type: 'header' as const, parameters: media }] : []),
     ...(body.length > 0 ? [{ type: 'body' as const, parameters: body }] : []),

@@ -5,28 +5,20 @@ import type pg from 'pg'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { restoredDetail } from '../messages/insert.ts'
 
-interface Restored {
-  readonly tenant: string
-  readonly queued: number
-  readonly held: number
-  readonly sending: number
-  /** Messages scheduled for after the database was lost: they were not sent, and stay queued. */
-  readonly scheduled: number
-}
-
 /**
  * Runs after the database was restored from an older backup, and before a process uses it. A message that the lost
  * database, in use until `until`, may have sent becomes unknown, and so will the messages of events from before that
  * time. The notifier resends none on its own.
  */
-export const markRestored = async (pool: pg.Pool, until: Date, isDryRun: boolean): Promise<Restored[]> => {
-  const restored: Restored[] = []
+export const markRestored = async (pool: pg.Pool, until: Date, isDryRun: boolean) => {
+  const restored: Awaited<ReturnType<typeof markTenant>>[] = []
   for (const tenant of await findTenantIds(pool))
     restored.push(await inTenant(pool, tenant, (tx: Tx) => markTenant(tx, tenant, until), { keeps: () => !isDryRun }))
   return restored
 }
 
-const markTenant = async (tx: Tx, tenant: string, until: Date): Promise<Restored> => {
+/** Returns the numbers of messages by their status in the backup; `scheduled` ones were not sent and stay queued. */
+const markTenant = async (tx: Tx, tenant: string, until: Date) => {
   await sql`
     update tenants set in_doubt_before = greatest(in_doubt_before, ${until}) where tenant_id = ${tenant}`.execute(tx)
   const statuses = await doubtMessages(tx, tenant, until)
@@ -37,13 +29,8 @@ const markTenant = async (tx: Tx, tenant: string, until: Date): Promise<Restored
     .execute()
   await audit(tx, tenant, operator(), 'database.restored', tenant)
   const count = (status: MessageStatus): number => statuses.filter(one => one === status).length
-  return {
-    tenant,
-    queued: count('queued'),
-    held: count('held'),
-    sending: count('sending'),
-    scheduled: Number(left?.scheduled),
-  }
+  const [queued, held, sending] = [count('queued'), count('held'), count('sending')]
+  return { tenant, queued, held, sending, scheduled: Number(left?.scheduled) }
 }
 
 /** Makes messages unknown without a due time, so that nothing resends them. Returns the status each had. */

@@ -168,10 +168,9 @@ const addConversations = async (tx: Tx, channels: readonly Channel[], messages: 
 /** Takes tokens from the numbers' buckets and puts the numbers at the end of the round. */
 const takeTokens = async (tx: Tx, channels: readonly Channel[], ready: readonly DueMessage[]): Promise<void> => {
   const sent = Map.groupBy(ready, message => message.phoneNumberId)
-  const buckets = channels.map(channel => ({
-    ...channel,
-    tokens: channel.tokens - (sent.get(channel.phoneNumberId)?.length ?? 0),
-  }))
+  const buckets = channels.map(({ tokens, ...channel }) => {
+    return { ...channel, tokens: tokens - (sent.get(channel.phoneNumberId)?.length ?? 0) }
+  })
   await tx.client.query({
     name: 'take_tokens',
     text: `

@@ -36,21 +36,15 @@ export const decide = (message: ClaimedMessage, result: Accepted | Failed, rando
 
 const decided = (outcome: SendOutcome, ...effects: Effect[]): Decision => ({ outcome, effects })
 
-const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }: Accepted): SendOutcome => ({
-  message,
-  status: 'accepted',
-  providerMessageId,
-  isAttempt: false,
-  ...(messageStatus !== 'accepted' && { detail: messageStatus }),
-})
+const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }: Accepted): SendOutcome => {
+  const detail = messageStatus === 'accepted' ? {} : { detail: messageStatus }
+  return { message, status: 'accepted', isAttempt: false, providerMessageId, ...detail }
+}
 
-const unknown = (message: ClaimedMessage, reason: string): SendOutcome => ({
-  message,
-  status: 'unknown',
-  isAttempt: false,
-  dueSeconds: unknownMinutes * 60,
-  detail: `${reason}: it may have been sent`,
-})
+const unknown = (message: ClaimedMessage, reason: string): SendOutcome => {
+  const detail = `${reason}: it may have been sent`
+  return { message, status: 'unknown', isAttempt: false, dueSeconds: unknownMinutes * 60, detail }
+}
 
 type Reason = Pick<Classification, 'code' | 'meaning'>
 
@@ -62,35 +56,22 @@ const retry = (message: ClaimedMessage, random: () => number, reason: Reason, wa
 }
 
 /** Sends again later, without using up an attempt. */
-const again = (message: ClaimedMessage, { code, meaning }: Reason, dueSeconds: number): SendOutcome => ({
-  message,
-  status: 'queued',
-  code,
-  meaning,
-  isAttempt: false,
-  dueSeconds,
-  detail: meaning,
-})
+const again = (message: ClaimedMessage, { code, meaning }: Reason, dueSeconds: number): SendOutcome => {
+  return { message, status: 'queued', isAttempt: false, dueSeconds, code, meaning, detail: meaning }
+}
 
-const failed = (message: ClaimedMessage, { code, meaning }: Reason): SendOutcome => ({
-  message,
-  status: 'failed',
-  code,
-  meaning,
-  isAttempt: true,
-  detail: meaning,
-})
+const failed = (message: ClaimedMessage, { code, meaning }: Reason): SendOutcome => {
+  return { message, status: 'failed', isAttempt: true, code, meaning, detail: meaning }
+}
 
 const refused = (message: ClaimedMessage, cause: Classification, random: () => number): Decision => {
   const { code, meaning } = cause
   const wait = cause.delaySeconds ?? 0
   const rest = (seconds: number): Effect => ({ kind: 'rest_channel', code, seconds })
   if (cause.mayHaveBeenSent) return decided(unknown(message, meaning))
-  if (cause.class === 'permanent')
-    return decided(
-      failed(message, cause),
-      ...(code === marketingStopped ? [{ kind: 'stop_marketing', code } as const] : []),
-    )
+  if (code === marketingStopped && cause.class === 'permanent')
+    return decided(failed(message, cause), { kind: 'stop_marketing', code })
+  if (cause.class === 'permanent') return decided(failed(message, cause))
   if (cause.class === 'hold_template')
     return decided(failed(message, cause), { kind: 'hold_template', code: code ?? 0 })
   if (cause.class === 'pause_channel') {

@@ -3,10 +3,7 @@ import type { Tx } from '../database/tables.ts'
 import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 
-/**
- * Defers messages for hours: returns the messages that may be sent now, and those that are cancelled anyway. Defers the
- * others until their hours begin next, which does not count as an attempt.
- */
+/** Defers messages until their hours begin, which is no attempt; returns the others, and cancelled ones. */
 export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()
   const late = new Map<DueMessage, Deferral>()
@@ -64,10 +61,7 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
 /** The maximum interval between checks of a recipient to whom a message is being sent. */
 const recipientSeconds = 0.25
 
-/**
- * Limits the rate of recipients: returns one message for each recipient to whom no message is being sent or was sent
- * lately; postpones the others, which does not count as an attempt. `markSending` ensures it.
- */
+/** Returns one message per recipient who may get one; postpones others, no attempt. `markSending` ensures it. */
 export const limitRecipientRate = async (tx: Tx, due: readonly DueMessage[], recipientPauseSeconds: number) => {
   if (due.length === 0) return []
   const groups = Map.groupBy(due, toKey)
@@ -108,14 +102,9 @@ type Deferral = { readonly until: Date; readonly detail: string } | { readonly s
 
 const postpone = async (tx: Tx, late: ReadonlyMap<DueMessage, Deferral>): Promise<void> => {
   if (late.size === 0) return
-  const rows = [...late].map(([{ tenant, id }, deferral]) => ({
-    tenant,
-    id,
-    until: null,
-    detail: null,
-    seconds: null,
-    ...deferral,
-  }))
+  const rows = [...late].map(([{ tenant, id }, deferral]) => {
+    return { tenant, id, until: null, detail: null, seconds: null, ...deferral }
+  })
   await tx.client.query({
     name: 'postpone',
     text: `

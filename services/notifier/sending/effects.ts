@@ -54,16 +54,12 @@ const slow = async (tx: Tx, logger: Logger, tenant: string, phoneNumberId: strin
   if (!row) return
   const { now } = await findSettings(tx, tenant)
   const { rate, budget: tokens, budget_at: at, slowed_rate, slowed_at: slowedAt } = row
-  const { slowedRate, restSeconds } = slowDown(
-    { rate, tokens, at, slowedRate: slowed_rate, slowedAt },
-    now,
-    Math.random,
-  )
-  await slowChannel(tx, tenant, phoneNumberId, { slowedRate, restSeconds })
-  logger.warn({ tenant, phone_number_id: phoneNumberId, rate: slowedRate }, 'channel.slowed')
+  const slowed = slowDown({ rate, tokens, at, slowedRate: slowed_rate, slowedAt }, now, Math.random)
+  await slowChannel(tx, tenant, phoneNumberId, slowed)
+  logger.warn({ tenant, phone_number_id: phoneNumberId, rate: slowed.slowedRate }, 'channel.slowed')
 }
 
-/** Applies the effects of responses. Counts denials in this process. */
+/** Applies the effects of responses; logs failures. Counts denials in this process. */
 export const createEffects = (pool: pg.Pool, logger: Logger) => {
   const denials = new Map<string, number>()
   const count = (key: string, effect: Effect) => {
@@ -82,7 +78,7 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
       if (due.length === 0) return
       await inTenant(pool, message.tenant, async (tx: Tx) => {
         for (const effect of due) await applyEffect(tx, logger, toCause(message), effect)
-      })
+      }).catch(err => logger.error({ err }, 'message.effect_failed'))
     },
   }
 }

@@ -14,10 +14,7 @@ export interface DueMessage {
   readonly isExempt: boolean
   readonly hours: Hours | null
   readonly supersededBy: string | null
-  /**
-   * refused: by the API; the message waits until the catalogue approves its template again. budget: it is a marketing
-   * message about no parcel, and the tenant's budget is exhausted.
-   */
+  /** refused: by the API, until its template is approved again. budget: marketing about no parcel, budget used up. */
   readonly templateHold: 'refused' | 'budget' | null
   readonly waybillNumber: string | null
   readonly traceparent: string | null

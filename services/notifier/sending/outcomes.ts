@@ -116,10 +116,7 @@ const laterThatLeftSql = `
     and x.recipient = l.recipient and (x.created_at, x.message_id) > (l.created_at, l.message_id)
     and (x.provider_message_id is not null or x.status in ('sending', 'accepted', 'sent', 'delivered', 'read', 'unknown'))`
 
-/**
- * Stores outcomes. When Postgres refuses one for its values, stores the others all the same; the message of the refused
- * one becomes `unknown` when its time for a response is over.
- */
+/** Stores outcomes; one that Postgres refuses for its values is left out, and its message becomes `unknown`. */
 export const storeValidOutcomes = async (
   pool: pg.Pool,
   outcomes: readonly SendOutcome[],

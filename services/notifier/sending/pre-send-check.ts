@@ -41,10 +41,7 @@ export interface Blocked {
   readonly reason: BlockReason
 }
 
-/**
- * Stores the outcome of messages that were blocked `now`, by Postgres' clock. Checks each once more with its
- * conversation locked: the customer may have written meanwhile, and then it stays due.
- */
+/** Stores blocked messages. Checks each again with its conversation locked: the customer may have written. */
 export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], now: Date): Promise<void> => {
   for (const { message, reason } of blocked)
     await inTenant(pool, message.tenant, async (tx: Tx) => {

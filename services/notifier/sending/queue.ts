@@ -74,10 +74,7 @@ export class Queue {
     this.#change.resolve()
   }
 
-  /**
-   * Stops claiming, queues unwritten messages again, and waits until every send has ended and its outcome is stored. A
-   * send that is cut off after all becomes `unknown`.
-   */
+  /** Stops claiming, queues unwritten messages again, and waits until every send's outcome is stored. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#change.resolve()
@@ -130,12 +127,8 @@ export class Queue {
       inDoubt = messages
     }
     // The time is twice that of a send: a slow outcome of a live process must not look like that of a dead one.
-    const options = {
-      room: this.#roomToClaim(begun),
-      sendingSeconds: sendSeconds * 2,
-      recipientPauseSeconds,
-      beforeCommit,
-    }
+    const sendingSeconds = sendSeconds * 2
+    const options = { room: this.#roomToClaim(begun), sendingSeconds, recipientPauseSeconds, beforeCommit }
     const hasMore = await this.#guard('queue.claim_failed', async () => {
       if ((await this.#options.mayClaim?.()) === false) return false
       const { messages, blocked, hasMore, now } = await claimMessages(pool, options)

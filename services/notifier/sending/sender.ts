@@ -35,9 +35,7 @@ export const createSender = (options: SenderOptions) => {
       if (result.kind === 'accepted') await prove(message)
       const { outcome, effects: following } = decide(message, result, Math.random)
       const hasResponse = result.kind === 'accepted' || result.kind === 'refused'
-      await effects
-        .carryOut(message, following, hasResponse)
-        .catch(err => logger.error({ err }, 'message.effect_failed'))
+      await effects.carryOut(message, following, hasResponse)
       logOutcome(logger, outcome, result)
       return outcome
     } catch (err) {
@@ -62,11 +60,8 @@ const restSeconds = 30
 
 /** Leaves a message without its key as it was; the number rests, so that its messages are not claimed at once. */
 const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
-  const { effects, logger, onUnopened } = options
-  onUnopened?.()
-  await effects
-    .carryOut(message, [{ kind: 'rest_channel', code: null, seconds: restSeconds }], false)
-    .catch(err => logger.error({ err }, 'message.effect_failed'))
+  options.onUnopened?.()
+  await options.effects.carryOut(message, [{ kind: 'rest_channel', code: null, seconds: restSeconds }], false)
   return { message, status: 'queued', isAttempt: false, dueSeconds: 0 }
 }
 

@@ -3,18 +3,12 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { unknownMinutes } from './timing.ts'
 
-interface Swept {
-  readonly overdue: number
-  readonly resent: number
-  readonly expired: number
-}
-
 /**
  * Moves on messages whose time is over. One without a response becomes unknown (its process died, or the response was
  * lost); an unknown one is resent once if the tenant's setting says so, else left to staff; one that was not sent in
  * time expires. Any number of processes may sweep at once.
  */
-export const sweep = async (pool: pg.Pool): Promise<Swept> => ({
+export const sweep = async (pool: pg.Pool) => ({
   overdue: await move(pool, 'sweep_overdue', overdueSql, [unknownMinutes]),
   resent: await move(pool, 'sweep_unknown', unknownSql),
   expired: await move(pool, 'sweep_expired', expiredSql),

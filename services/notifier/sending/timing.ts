@@ -56,10 +56,7 @@ export const unknownMinutes = 10
 
 const slotMilliseconds = 100
 
-/**
- * Estimates how many responses arrive in a given time and how long a claim takes to commit, and so how many messages
- * must be ready to keep the window full. Zero for an API that hangs. Times are those of performance.now().
- */
+/** Estimates the responses during a claim, and so how many messages keep the window full. */
 export class ThroughputEstimate {
   #slotBegan = 0
   #responses = 0

@@ -2,18 +2,8 @@ import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.
 import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
 
 /** The documented statuses (docs/contributors/messaging-api.md#templates). */
-export const templateStatuses: readonly string[] = [
-  'APPROVED',
-  'PENDING',
-  'REJECTED',
-  'IN_APPEAL',
-  'PAUSED',
-  'DISABLED',
-  'PENDING_DELETION',
-  'DELETED',
-  'LIMIT_EXCEEDED',
-  'ARCHIVED',
-]
+export const templateStatuses: readonly string[] =
+  'APPROVED PENDING REJECTED IN_APPEAL PAUSED DISABLED PENDING_DELETION DELETED LIMIT_EXCEEDED ARCHIVED'.split(' ')
 
 /** A template of an account, as the API lists it (docs/contributors/messaging-api.md#templates). */
 export interface ListedTemplate {
@@ -46,18 +36,6 @@ export interface TemplateButton {
   readonly kind: ButtonKind | 'other'
   /** A send must carry its value. */
   readonly isRequired: boolean
-}
-
-/** The parts that a send of a template must and may carry, read from its components. */
-interface Anatomy {
-  /** undefined: a text header, or none. */
-  readonly headerKind: HeaderKind | undefined
-  /** The variables of the text header: `1`, `2`, … or names. */
-  readonly header: readonly string[]
-  readonly body: readonly string[]
-  readonly buttons: readonly TemplateButton[]
-  /** The part that prevents it from being sent, since we cannot fill it in, such as "a part of the kind carousel". */
-  readonly blockReason: string | undefined
 }
 
 export const headerKinds = ['image', 'video', 'document', 'location'] as const
@@ -100,8 +78,8 @@ export const readTemplateId = (value: unknown): string | undefined => {
   return typeof value === 'string' && /^\d{1,30}$/.test(value) ? value : undefined
 }
 
-/** Returns the parameters of a send of the template. */
-export const dissect = ({ components, parameterFormat }: ListedTemplate): Anatomy => {
+/** Returns the parts that a send of the template must and may carry; `blockReason`: a part that we cannot fill in. */
+export const dissect = ({ components, parameterFormat }: ListedTemplate) => {
   const known = components.filter(isRecord)
   const findText = (type: string): string =>
     known

@@ -84,37 +84,26 @@ const Counts = Type.Object(
 )
 
 export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app, { pool, syncChannel }) => {
-  app.get(
-    '/api/templates',
-    {
-      schema: {
-        tags: ['templates'],
-        operationId: 'listTemplates',
-        summary: 'List the templates',
-        querystring: TemplatesQuery.schema,
-        response: { 200: Templates },
-      },
-    },
-    request => findPage(pool, request.staff.tenant, request.query),
-  )
+  const ListTemplates = {
+    tags: ['templates'],
+    operationId: 'listTemplates',
+    summary: 'List the templates',
+    querystring: TemplatesQuery.schema,
+    response: { 200: Templates },
+  }
+  app.get('/api/templates', { schema: ListTemplates }, request => findPage(pool, request.staff.tenant, request.query))
 
-  app.post(
-    '/api/templates/sync',
-    {
-      ...refusesKeys,
-      schema: {
-        tags: ['templates'],
-        operationId: 'syncTemplates',
-        summary: 'Read the catalogue of the account anew',
-        body: SyncBody,
-        response: { 200: Counts },
-      },
-    },
-    async request => {
-      const { tenant, actor } = request.staff
-      return synced(await syncChannel(tenant, request.body?.channel ?? undefined, actor))
-    },
-  )
+  const SyncTemplates = {
+    tags: ['templates'],
+    operationId: 'syncTemplates',
+    summary: 'Read the catalogue of the account anew',
+    body: SyncBody,
+    response: { 200: Counts },
+  }
+  app.post('/api/templates/sync', { ...refusesKeys, schema: SyncTemplates }, async request => {
+    const { tenant, actor } = request.staff
+    return synced(await syncChannel(tenant, request.body?.channel ?? undefined, actor))
+  })
 }
 
 const findPage = async (pool: pg.Pool, tenant: string, query: Static<typeof TemplatesQuery.schema>) => {

@@ -48,10 +48,7 @@ const failure = (failed: Failed): SyncResult => {
   return { kind: 'refused', reason: `The messaging API refused to list the templates: ${failed.code}, ${meaning}` }
 }
 
-/**
- * Replaces the catalogue of an account by the API's list of `readAt`. Later reports of webhooks stay; the hold of an
- * approved template ends, unless the API refused it since.
- */
+/** Replaces a catalogue by the list of `readAt`; later webhooks stay. The hold of an approved template ends. */
 const replaceCatalogue = async (
   tx: Tx,
   tenant: string,

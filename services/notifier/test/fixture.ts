@@ -137,9 +137,8 @@ export const addTenant = (pool: pg.Pool, tenant: string, number: string, options
       values (${tenant}, 'LK', '{STOP}', '{START}', ${resendsUnknown})`.execute(tx)
     await sql`insert into channels (tenant_id, phone_number_id, name, plan, is_default, waba_id, verify_token_hash,
         proven_at, rate)
-      values (${tenant}, ${number}, 'Demo Couriers', ${plan}, true, ${wabaId}, ${Buffer.alloc(32)}, now(), ${rate})`.execute(
-      tx,
-    )
+      values (${tenant}, ${number}, 'Demo Couriers', ${plan}, true, ${wabaId}, ${Buffer.alloc(32)}, now(),
+        ${rate})`.execute(tx)
   })
 
 /** Waits until `isSo`, at most `seconds`. */

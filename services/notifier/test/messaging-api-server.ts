@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import {
   createMessagingApi,
@@ -15,14 +15,6 @@ export interface Arrived {
   readonly socket: Socket
 }
 
-interface TestServer {
-  readonly url: string
-  readonly server: Server
-  readonly arrived: Arrived[]
-  readonly bytes: () => string
-  readonly connections: () => number
-}
-
 export interface Behaviour {
   readonly onConnect?: (socket: Socket) => void
   /** Runs when the first bytes of a request arrive, perhaps not all. */
@@ -31,7 +23,7 @@ export interface Behaviour {
 }
 
 /** Starts a server of bare sockets, which can break every rule. Ends with the test. */
-export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Behaviour): Promise<TestServer> => {
+export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Behaviour) => {
   const arrived: Arrived[] = []
   const pieces: string[] = []
   const sockets = new Set<Socket>()
@@ -102,7 +94,7 @@ export const message: OutboundMessage = {
 }
 
 /** Creates a client with short deadlines. Ends with the test. */
-export const clientOf = (t: Test, baseUrl: string, more: Partial<MessagingApiOptions> = {}): MessagingApi => {
+export const connect = (t: Test, baseUrl: string, more: Partial<MessagingApiOptions> = {}): MessagingApi => {
   const api = createMessagingApi({
     baseUrl,
     version: 'v17.0',

@@ -23,14 +23,14 @@ const numbers = [
 /** App secrets by number; 100 is in a rotation. */
 const appSecrets: Record<string, string[]> = { '100': ['old', 'new'], '101': ['old'], '200': ['rivals'] }
 
-interface NewMessage {
-  id?: string
-  tenant?: string
-  phoneNumberId?: string
-  recipient?: string
-  status?: string
-  providerMessageId?: string | null
-  sendAt?: Date | null
+const newMessage = {
+  tenant: 'demo',
+  id: '',
+  phoneNumberId: '100',
+  recipient: '94770000101',
+  status: 'accepted',
+  providerMessageId: null as string | null,
+  sendAt: null as Date | null,
 }
 
 interface FixtureOptions extends Partial<Omit<WebhooksOptions, 'pool'>> {
@@ -82,15 +82,15 @@ export const createFixture = async (
   const rows = async (text: string, values: unknown[] = []) => (await superuser.query(text, values)).rows
   await seed(rows)
 
-  const addMessages = async (messages: NewMessage[]): Promise<void> => {
+  const addMessages = async (messages: Partial<typeof newMessage>[]): Promise<void> => {
     await rows(
       `insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, provider_message_id,
          send_at, due_at, expires_at)
-       select tenant, id, phone, recipient, '{"name": "hello", "language": {"code": "en_US"}, "components": []}', status,
-         provider, send_at, now(), now() + interval '1 day'
-       from jsonb_to_recordset($1::jsonb) as m (tenant text, id text, phone text, recipient text, status text,
-         provider text, send_at timestamptz)`,
-      [JSON.stringify(messages.map(toRow))],
+       select tenant, id, "phoneNumberId", recipient, '{"name": "hello", "language": {"code": "en_US"}, "components": []}', status,
+         "providerMessageId", "sendAt", now(), now() + interval '1 day'
+       from jsonb_to_recordset($1::jsonb) as m (tenant text, id text, "phoneNumberId" text, recipient text, status text,
+         "providerMessageId" text, "sendAt" timestamptz)`,
+      [JSON.stringify(messages.map(message => ({ ...newMessage, id: randomBytes(8).toString('hex'), ...message })))],
     )
   }
   const messageOf = async (id: string) => (await rows('select * from messages where message_id = $1', [id]))[0]
@@ -119,16 +119,6 @@ const seed = async (rows: (text: string, values?: unknown[]) => Promise<unknown>
       [tenant, phoneNumberId, plan, isDefault, wabaId, createHash('sha256').update(`verify-${phoneNumberId}`).digest()],
     )
 }
-
-const toRow = (message: NewMessage) => ({
-  tenant: message.tenant ?? 'demo',
-  id: message.id ?? randomBytes(8).toString('hex'),
-  phone: message.phoneNumberId ?? '100',
-  recipient: message.recipient ?? '94770000101',
-  status: message.status ?? 'accepted',
-  provider: message.providerMessageId ?? null,
-  send_at: message.sendAt ?? null,
-})
 
 export const sign = (payload: string | Buffer, secret: string): string =>
   `sha256=${createHmac('sha256', secret).update(payload).digest('hex')}`

@@ -18,10 +18,7 @@ import { oneOf, orNull } from '../messaging-api/message-template.ts'
 import { type KnownOrder, type OrdersClient, ordersUnavailable, Previous } from '../orders-client/orders-client.ts'
 import { mergeTimelines, type StatusUpdate } from './merge.ts'
 
-interface TimelineOptions {
-  readonly pool: pg.Pool
-  readonly orders: OrdersClient
-}
+type TimelineOptions = { readonly pool: pg.Pool; readonly orders: OrdersClient }
 
 const text = Type.String()
 const key = Type.String({ examples: ['key_2'] })
@@ -30,39 +27,42 @@ const textOrNull = orNull(text)
 const at = Type.String({ description: 'ISO 8601, UTC' })
 const by = Type.Optional(Type.String({ description: 'The party that did it: merchant, staff or customer.' }))
 
-const entryOf = <Kind extends string, Fields extends TProperties>(kind: Kind, description: string, fields: Fields) =>
+const toEntry = <Kind extends string, Fields extends TProperties>(kind: Kind, description: string, fields: Fields) =>
   Type.Object({ kind: Type.Literal(kind), at, ...fields }, { description })
 
+const actionText =
+  'An action that the customer requested by a button; `outcome` is null until orders has responded, and unconfirmed for an address that the customer has not confirmed.'
+
 const Entry = Type.Union([
-  entryOf('tracking', 'A status of the order.', {
+  toEntry('tracking', 'A status of the order.', {
     status_key: key,
     status_name: name,
     staff_name: textOrNull,
     note: textOrNull,
     by,
   }),
-  entryOf('edit', 'A change of the order: the names of the changed fields, with their previous values.', {
+  toEntry('edit', 'A change of the order: the names of the changed fields, with their previous values.', {
     fields: Type.Array(text),
     staff_name: textOrNull,
     reason: textOrNull,
     by,
     previous: Previous,
   }),
-  entryOf('message', 'A status of a message about the order.', {
+  toEntry('message', 'A status of a message about the order.', {
     message_id: text,
     template: textOrNull,
     status: Status,
     detail: textOrNull,
     cost: Cost,
   }),
-  entryOf('event', 'A message that could not be created, with the reason.', {
+  toEntry('event', 'A message that could not be created, with the reason.', {
     event_id: text,
     type: text,
     status_key: text,
     template: textOrNull,
     detail: text,
   }),
-  entryOf('inbound', 'A message that the customer wrote since the order was created, on any subject.', {
+  toEntry('inbound', 'A message that the customer wrote since the order was created, on any subject.', {
     id: text,
     channel: Type.String({ description: 'Phone number id.' }),
     phone: Type.String({ description: 'E.164 digits without the plus.' }),
@@ -70,17 +70,13 @@ const Entry = Type.Union([
     text: textOrNull,
     media_id: textOrNull,
   }),
-  entryOf(
-    'action',
-    'An action that the customer requested by a button; `outcome` is null until orders has responded, and unconfirmed for an address that the customer has not confirmed.',
-    {
-      actor: Type.Literal('customer'),
-      message_id: Type.String({ description: 'The message whose button was pressed.' }),
-      action: text,
-      outcome: orNull(oneOf([...actionOutcomes, 'unconfirmed', 'expired'])),
-      detail: textOrNull,
-    },
-  ),
+  toEntry('action', actionText, {
+    actor: Type.Literal('customer'),
+    message_id: Type.String({ description: 'The message whose button was pressed.' }),
+    action: text,
+    outcome: orNull(oneOf([...actionOutcomes, 'unconfirmed', 'expired'])),
+    detail: textOrNull,
+  }),
 ])
 
 const Timeline = Type.Object(
@@ -95,24 +91,21 @@ const Timeline = Type.Object(
 )
 
 export const timelineRoutes: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, options) => {
-  app.get(
-    '/api/timeline/:waybill',
-    {
-      schema: {
-        tags: ['timeline'],
-        operationId: 'getTimeline',
-        summary: 'The statuses of a parcel and the messages sent to its customer',
-        params: Type.Object({
-          waybill: Type.String({
-            maxLength: 50,
-            pattern: '^[^\\u0000\\ud800-\\udfff]+$',
-            must: 'be a waybill number',
-          }),
-        }),
-        response: { 200: Timeline, ...errorResponses(404) },
-      },
-    },
-    request => readTimeline(options, request.staff, request.params.waybill),
+  const GetTimeline = {
+    tags: ['timeline'],
+    operationId: 'getTimeline',
+    summary: 'The statuses of a parcel and the messages sent to its customer',
+    params: Type.Object({
+      waybill: Type.String({
+        maxLength: 50,
+        pattern: '^[^\\u0000\\ud800-\\udfff]+$',
+        must: 'be a waybill number',
+      }),
+    }),
+    response: { 200: Timeline, ...errorResponses(404) },
+  }
+  app.get('/api/timeline/:waybill', { schema: GetTimeline }, request =>
+    readTimeline(options, request.staff, request.params.waybill),
   )
 }
 
@@ -133,13 +126,8 @@ const readTimeline = async ({ pool, orders }: TimelineOptions, staff: Staff, way
       limit: maxInbound,
     }),
   }))
-  return {
-    data: {
-      waybill_number,
-      order: { status_key, status_name },
-      timeline: mergeTimelines({ tracking, edits, ...own }),
-    },
-  }
+  const timeline = mergeTimelines({ tracking, edits, ...own })
+  return { data: { waybill_number, order: { status_key, status_name }, timeline } }
 }
 
 const maxMessages = 200
