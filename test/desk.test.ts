@@ -5,7 +5,7 @@ import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { launchBrowser } from './browser.ts'
-import { chooseOrigin, openDesk, showDesk as show, uploadRows } from './desk.ts'
+import { chooseOrigin, openDesk, readLoad, showDesk as show, slowDown, uploadRows } from './desk.ts'
 
 // The types of the page's files are checked with the page.
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
@@ -16,6 +16,20 @@ if (browser) {
   const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
   const { open, problems } = await openDesk(t, browser, url)
   const count = async (): Promise<number> => (await orders.rows('select count(*)::int from orders'))[0].count
+
+  t.test('the first visit sends little, and the reader of workbooks only for a workbook', async t => {
+    for (const network of ['loopback', '1.6 Mbit/s and 150 ms']) {
+      const page = await (await browser.newContext()).newPage()
+      if (network !== 'loopback') await slowDown(page, 1_600_000 / 8, 150)
+      await page.goto(url)
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+      const { paint, bytes, files } = await readLoad(page)
+      t.comment(`${network}: first contentful paint ${paint} ms, ${bytes} bytes in ${files.length} files`)
+      t.ok(bytes > 10_000 && bytes < 64_000, `${bytes} bytes`)
+      t.notOk(files.some(file => file.endsWith('/read-xlsx.js')))
+      await page.context().close()
+    }
+  })
 
   t.test("a clerk's day: from a sheet to waybills, one row corrected, one order followed", async t => {
     const page = await open()

@@ -70,3 +70,29 @@ export const uploadRows = async (page: Page, rows: number): Promise<void> => {
   await page.getByRole('button', { name: 'Check the rows' }).click()
   await page.locator('strong', { hasText: `Ready to book: ${rows.toLocaleString('en')}.` }).waitFor({ timeout: 60_000 })
 }
+
+/** Emulates a slow network, with so many bytes a second and milliseconds until a response begins. */
+export const slowDown = async (page: Page, bytesPerSecond: number, latency: number): Promise<void> => {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  const throughput = { downloadThroughput: bytesPerSecond, uploadThroughput: bytesPerSecond }
+  await session.send('Network.emulateNetworkConditions', { offline: false, latency, ...throughput })
+}
+
+interface Load {
+  /** Milliseconds until the first text is there. */
+  readonly paint: number
+  /** What came over the network, with headers. */
+  readonly bytes: number
+  readonly files: string[]
+}
+
+export const readLoad = (page: Page): Promise<Load> =>
+  page.evaluate<Load>(`(() => {
+    const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+    return {
+      paint: Math.round(performance.getEntriesByName('first-contentful-paint')[0].startTime),
+      bytes: entries.reduce((sum, { transferSize }) => sum + transferSize, 0),
+      files: entries.map(({ name }) => name),
+    }
+  })()`)
