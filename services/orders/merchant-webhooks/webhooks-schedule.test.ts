@@ -67,7 +67,7 @@ const settled = (health: typeof healthy, ...outcomes: Outcome[]) => settle(healt
 t.test('2xx is delivered; every other status and no response is a failure', async t => {
   for (const code of [200, 202, 204, 299])
     t.match(settled(healthy, outcome(code)), { verdicts: [{ state: 'delivered', delay: null }], failures: 0, pause: 0 })
-  for (const code of [100, 301, 302, 308, 400, 401, 404, 429, 500, 503, null])
+  for (const code of [100, 300, 301, 302, 308, 400, 401, 404, 429, 500, 503, null])
     t.match(settled(healthy, outcome(code)), { verdicts: [{ state: 'pending', delay: 5 }], failures: 1, pause: 0 })
 })
 
