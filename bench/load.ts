@@ -33,7 +33,7 @@ export interface LoadTask {
 export type LoadWork =
   /** The requests in turn; keyed: each with an Idempotency-Key of its own. */
   | { kind: 'calls'; headers: Record<string, string>; calls: Call[]; isKeyed?: boolean }
-  /** Signed updates, each for a message that has not had it yet. So many messages wait for updates: each gets two. */
+  /** Signed updates, each for a message that has not had it yet. This many messages wait for updates: each gets two. */
   | { kind: 'webhooks'; messages: number; updatesPerCall: number }
   /** Messages, as the notifier sends them to the API. */
   | { kind: 'messages' }

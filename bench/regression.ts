@@ -15,7 +15,7 @@ export interface Ratios {
 /** The share of the last release's speed that this code must reach. */
 const limit = 0.85
 
-/** The cells that may be even slower: the share of `limit` that is enough, with the reason. Emptied after a release. */
+/** The cells that may be even slower: the share of `limit` that is enough, with the reason. A release empties it. */
 const accepted: Readonly<Record<string, number>> = {
   // 0.86 on a quiet machine: bookings also write the feed of changes and look up similar orders.
   'bulk, batch 1000, key off, connections 16': 0.95,
@@ -28,7 +28,7 @@ const takeMedians = (rounds: readonly Ratios[]): Ratios => ({
   perCpuSecond: median(rounds.map(({ perCpuSecond }) => perCpuSecond)),
 })
 
-/** Waiting for locks or round trips costs no CPU, so throughput below this is a failure by itself. */
+/** Waiting for locks or round trips costs no CPU, so throughput below this alone is a failure. */
 const limitOfWaiting = 0.55
 
 /**

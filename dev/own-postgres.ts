@@ -34,8 +34,8 @@ const copyCluster = (url: string, copy: string): Promise<string> =>
   })
 
 /**
- * Starts a Postgres as in production, with fsync, that has the roles and an empty database of a service. Removed by
- * `teardown`.
+ * Starts a Postgres as in production, with fsync, that has the roles and an empty database of a service. `teardown`
+ * removes it.
  */
 export const startOwnPostgres = async (t: Teardown, name: string, settings: Record<string, string> = {}) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-own-'))

@@ -22,6 +22,7 @@ const kept: Readonly<Record<string, Record<string, string>>> = {
   listCities: { city: 'data[0].id' },
   createOrders: { waybill: 'data[0]' },
   createOrder: { waybill_2: 'data[0]' },
+  createToken: { program_token: 'data.id' },
   createWebhook: { webhook: 'data.id' },
   listMerchants: { merchant_id: 'data[0].id' },
   listCustomerRequests: { requests: 'data[0]?.id' },
@@ -109,14 +110,20 @@ const toItem = ({ service, method, path, operation }: Entry, keep?: Record<strin
         }),
         variable: named('path').map(({ name, description = '' }) => ({
           key: name,
-          // Names an id after its resource: /webhook/{id}.
-          value: `{{${name === 'id' ? path.split('/').at(path.split('/').indexOf('{id}') - 1) : name}}}`,
+          value: `{{${name === 'id' ? nameId(path) : name}}}`,
           description,
         })),
       },
       ...(body !== undefined && { body: { mode: 'raw', raw: body, options: { raw: { language: 'json' } } } }),
     },
   }
+}
+
+/** Names an id after its resource: /webhook/{id}. The bearer token has the name `token`. */
+const nameId = (path: string): string => {
+  const parts = path.split('/')
+  const resource = parts[parts.indexOf('{id}') - 1] ?? 'id'
+  return resource === 'token' ? 'program_token' : resource
 }
 
 /** Values in place of the documented examples. */

@@ -75,7 +75,7 @@ const asHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError
   return httpError('internal_error', 'Something went wrong on our side. Quote the x-request-id of this response.')
 }
 
-/** It reads: its commit changes nothing. */
+/** The request only reads: its commit changes nothing. */
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
 const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the request.'

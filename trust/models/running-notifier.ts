@@ -10,7 +10,7 @@ import type { Trouble } from '../../simulator/trouble/trouble.ts'
 import { expectSame } from './history.ts'
 
 /**
- * The fates of a send: refused permanently or temporarily, its response lost, or its request lost before it took
+ * The outcomes of a send: refused permanently or temporarily, its response lost, or its request lost before it took
  * effect.
  */
 export const fates: Record<string, Trouble> = {

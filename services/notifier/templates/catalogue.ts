@@ -44,7 +44,7 @@ export type HeaderKind = (typeof headerKinds)[number]
 export const capitals = (value: unknown): string | undefined =>
   typeof value === 'string' ? value.toUpperCase() : undefined
 
-/** Reads a template of the API's list; undefined when the entry is none. */
+/** Reads a template of the API's list; undefined when the entry is no template. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
   if (!isRecord(value)) return undefined
   const { name, language } = value

@@ -5,7 +5,7 @@ import type { Tx } from '../database/tables.ts'
 interface LeaseOptions<Acquired> {
   readonly pool: pg.Pool
   readonly tenant: string
-  /** When a dead process's lease expires. */
+  /** The seconds after which a dead process's lease expires. */
   readonly seconds: number
   /** Acquires or renews the row of the lease; undefined when another process holds it, or this one no longer does. */
   readonly acquireRow: (tx: Tx, isRenewal: boolean) => Promise<Acquired | undefined>

@@ -17,7 +17,7 @@ export const fanOut = async (pool: pg.Pool, endpoint: HeldEndpoint): Promise<boo
   if (isFull) return false
   const feed = await openFeed(pool, endpoint)
   const isReplay = replayTo !== null
-  // Past what is no longer kept it moves on, or it would wait for ever.
+  // Moves on past changes that are no longer kept, or it would wait for ever.
   const after = Math.max(isReplay ? (replayAfter ?? 0) : position, feed.deletedPosition)
   const through = replayTo ?? feed.lastPosition
   if (after >= through && !isReplay && after === position) return false

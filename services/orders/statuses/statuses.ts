@@ -20,7 +20,7 @@ export const merchantMoves: Readonly<Record<string, readonly string[]>> = {
 
 export const deliveredKeys: readonly string[] = ['key_7', 'key_13', 'key_14']
 export const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'key_21']
-/** An order that was in one of these is not delivered at the first attempt. */
+/** An order that was in one of these was not delivered at the first attempt. */
 export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
 
 /** Lists what a move to a status can book (docs/money.md). */
@@ -71,7 +71,7 @@ export interface Status {
   /** The name, such as success. */
   readonly color: string
   readonly moves: readonly string[]
-  /** null or undefined: what its key says. */
+  /** null or undefined: its key decides. */
   readonly books?: Booking | null
 }
 
