@@ -22,6 +22,7 @@ const kept: Readonly<Record<string, Record<string, string>>> = {
   listCities: { city: 'data[0].id' },
   createOrders: { waybill: 'data[0]' },
   createOrder: { waybill_2: 'data[0]' },
+  addPerson: { person: 'data.id' },
   createToken: { program_token: 'data.id' },
   createWebhook: { webhook: 'data.id' },
   listMerchants: { merchant_id: 'data[0].id' },
@@ -130,6 +131,7 @@ const nameId = (path: string): string => {
 const bodies: Readonly<Record<string, object>> = {
   logIn: { email: '{{email}}', password: '{{password}}' },
   logInStaff: { email: '{{staff_email}}', password: '{{staff_password}}' },
+  addPerson: { name: 'Kamal Perera', email: 'kamal@shop.example', role: 'clerk', password: 'a-long-password' },
   // The first one is already in transit by then.
   cancelOrders: { waybill_numbers: ['{{waybill_2}}'] },
 }
