@@ -1,4 +1,4 @@
-import { OrderEvents } from '@courier/shared/contract/order-events.ts'
+import { CourierEvents } from '@courier/shared/contract/order-events.ts'
 import { messageOperation } from './merchant-webhooks/schema.ts'
 
 /** The request that the relay sends. */
@@ -8,7 +8,7 @@ const orderEvents = {
   summary: 'Orders were created or their statuses changed',
   description: 'Sent to the notifier until it responds with 200. Events may repeat: each keeps its id.',
   security: [{ service: [] }],
-  requestBody: { required: true, content: { 'application/json': { schema: OrderEvents } } },
+  requestBody: { required: true, content: { 'application/json': { schema: CourierEvents } } },
   responses: {
     200: { description: 'Acknowledged: these events are not sent again.' },
     '4XX': { description: 'The events are sent again.' },

@@ -121,18 +121,60 @@ export const OrderEvent = Type.Object(
 )
 export type OrderEvent = Static<typeof OrderEvent>
 
+/** A merchant was paid. It is sent only for a merchant with a phone number: version 0.2.0 does not know it. */
+export const invoiceEvent = 'invoice.deposited'
+
+/** A paid invoice as orders sends it to the notifier, to write to its merchant. */
+export const InvoiceSnapshot = Type.Object(
+  {
+    merchant_name: Type.String(),
+    /** null: the merchant has none any more. */
+    merchant_phone: nullable,
+    invoice_no: Type.String(),
+    invoice_ref_no: Type.String(),
+    /** The amount that was paid, such as 15451.80. */
+    total: Type.String(),
+    currency: Type.String(),
+    paid_on: Type.String(),
+    time_zone: Type.Optional(Type.String({ maxLength: 64 })),
+  },
+  { title: 'InvoiceSnapshot' },
+)
+export type InvoiceSnapshot = Static<typeof InvoiceSnapshot>
+
+/** The names of the fields that a template may name, in the order of the schema. */
+export const invoiceFields = Object.keys(InvoiceSnapshot.properties).filter(
+  name => name !== 'merchant_phone' && name !== 'time_zone',
+)
+
+/** Delivered at least once, each time with the same `id`. */
+export const InvoiceEvent = Type.Object(
+  {
+    id: OrderEvent.properties.id,
+    type: Type.Literal(invoiceEvent),
+    happened_at: UtcTime,
+    invoice: InvoiceSnapshot,
+    traceparent: OrderEvent.properties.traceparent,
+  },
+  { title: 'InvoiceEvent' },
+)
+export type InvoiceEvent = Static<typeof InvoiceEvent>
+export type CourierEvent = OrderEvent | InvoiceEvent
+
+export const isOrderEvent = (event: CourierEvent): event is OrderEvent => 'order' in event
+
 export const maxEventsPerRequest = 500
 /** The most bytes of JSON that the events of a request have; a single event may exceed it. */
 export const maxEventBytesPerRequest = 1_048_576
 
 /** The body of `POST /internal/events`: events of one tenant, those of one waybill oldest first. */
-export const OrderEvents = Type.Object(
+export const CourierEvents = Type.Object(
   {
     tenant: Type.String({ minLength: 1, maxLength: 63 }),
-    events: Type.Array(OrderEvent, { minItems: 1, maxItems: maxEventsPerRequest }),
+    events: Type.Array(Type.Union([OrderEvent, InvoiceEvent]), { minItems: 1, maxItems: maxEventsPerRequest }),
   },
   {
-    title: 'OrderEvents',
+    title: 'CourierEvents',
     examples: [
       {
         tenant: 'demo',
@@ -148,7 +190,7 @@ export const OrderEvents = Type.Object(
     ],
   },
 )
-export type OrderEvents = Static<typeof OrderEvents>
+export type CourierEvents = Static<typeof CourierEvents>
 
 export const knownEventsPerPage = 2000
 

@@ -110,16 +110,17 @@ const addErrors = (list: ErrorList, schema: TSchema, value: unknown, prefix: str
   }
 }
 
-/** The member of a union of objects whose constants the value has, such as its kind. */
-const memberFor = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefined =>
-  typeof value === 'object' && value !== null
-    ? anyOf.find((member: TSchema) => {
-        const constants = Object.entries<TSchema>(member.properties ?? {}).filter(([, of]) => of.const !== undefined)
-        return (
-          constants.length > 0 && constants.every(([name, of]) => (value as Record<string, unknown>)[name] === of.const)
-        )
-      })
-    : undefined
+/** The member of a union of objects whose constants the value has, such as its kind; else the one without constants. */
+const memberFor = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefined => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const constantsOf = ({ properties = {} }: TSchema) =>
+    Object.entries<TSchema>(properties).filter(([, of]) => of.const !== undefined)
+  const kinds: TSchema[] = anyOf.filter((member: TSchema) => constantsOf(member).length > 0)
+  const isIt = (member: TSchema): boolean =>
+    constantsOf(member).every(([name, of]) => (value as Record<string, unknown>)[name] === of.const)
+  const others = kinds.length > 0 ? anyOf.filter(({ properties }: TSchema) => properties) : []
+  return kinds.find(isIt) ?? others.find((member: TSchema) => !kinds.includes(member))
+}
 
 /** Returns at most `maxSentences` errors of `listErrors`. */
 export const validationErrors = (check: TypeCheck<TSchema>, value: unknown, prefix = ''): FieldErrors =>

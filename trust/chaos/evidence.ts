@@ -47,6 +47,7 @@ export interface Evidence {
 export interface Change {
   readonly id: string
   readonly type: string
+  /** Empty for a change of an invoice. */
   readonly waybill: string
   readonly status: string
 }

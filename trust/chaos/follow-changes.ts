@@ -5,8 +5,8 @@ import type { Change } from './evidence.ts'
 export interface Item {
   readonly id: string
   readonly type: string
-  readonly waybill_number: string
-  readonly status: { readonly key: string }
+  readonly waybill_number: string | null
+  readonly status: { readonly key: string } | null
 }
 
 interface Merchant {
@@ -49,6 +49,6 @@ export const followChanges = ({ url, token }: Merchant) => {
 export const toChange = ({ id, type, waybill_number: waybill, status }: Item): Change => ({
   id,
   type,
-  waybill,
-  status: status.key,
+  waybill: waybill ?? '',
+  status: status?.key ?? '',
 })

@@ -9,7 +9,7 @@ import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent, orderFacts, standIn, withoutPage } from '../test/orders-stand-in.ts'
 import { build, type PortalOptions, serviceToken } from '../test/portal.ts'
-import { giveRules } from '../test/rules-of-demo.ts'
+import { demoFile, giveRules } from '../test/rules-of-demo.ts'
 
 const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[], orders?: OrdersClient) => {
   const built = await build(t, undefined, orders, options)
@@ -316,4 +316,70 @@ t.test('keeps ids for 30 days', async t => {
   await rows(`update events set taken_at = now() - interval '31 days' where event_id = 'old'`)
   await createNotifierHousekeeping(pool, pino({ level: 'silent' })).clean()
   t.same(await rows('select event_id from events'), [{ event_id: 'new' }])
+})
+
+t.test('a paid invoice makes a message to its merchant, about no parcel', async t => {
+  const rule = {
+    ...{ on: 'invoice.deposited', template: 'order_delivered', language: 'en_US' },
+    body: ['{{merchant_name}}: {{invoice_no}}', '{{currency}} {{total}} on {{paid_on}}'],
+  }
+  const invoice = {
+    ...{ merchant_name: 'Lanka Shoes', merchant_phone: '0112345678', invoice_no: 'CFX-1', invoice_ref_no: 'MI-1' },
+    ...{ total: '15451.80', currency: 'LKR', paid_on: '2026-02-20', time_zone: 'Asia/Colombo' },
+  }
+  const paid = (id: string, more = {}) => ({
+    ...{ id, type: 'invoice.deposited', happened_at: new Date().toISOString() },
+    invoice: { ...invoice, ...more },
+  })
+  const { deliver, queued, rows, start, call } = await prepare(t, {}, [rule, ...demoFile().rules])
+  t.match(await deliver([paid('a'), paid('b', { merchant_phone: null }), orderEvent('c'), paid('a')]), {
+    ...{ status: 200, body: { data: { taken: 3, repeated: 1 } } },
+  })
+  t.match(await queued(), [
+    {
+      ...{ recipient: '94112345678', status: 'queued', waybill_number: null },
+      template: {
+        name: 'order_delivered',
+        components: [{ parameters: [{ text: 'Lanka Shoes: CFX-1' }, { text: 'LKR 15451.80 on 2026-02-20' }] }],
+      },
+    },
+    { waybill_number: 'DM00000001' },
+  ])
+  t.equal((await rows('select time_zone from tenants'))[0].time_zone, 'Asia/Colombo')
+  const [{ message_id: id }] = await rows('select message_id from messages where waybill_number is null')
+  await deliver([orderEvent('d', { customer_phone: '0112345678' }, 'order.edited')])
+  t.match(await queued(), [{ recipient: '94112345678', waybill_number: null }, { recipient: '94112345678' }])
+  await start()
+  await until(
+    'it is sent',
+    async () => (await rows('select from messages where status = $1', ['accepted'])).length === 2,
+  )
+  await rows(`update messages set status = 'failed' where message_id = $1`, [id])
+  t.equal((await call('POST', `/api/messages/${id}/resend`)).status, 200, 'staff may send it again')
+  t.match((await call('GET', `/api/messages?to=0112345678`)).body.data, [{ waybill_number: 'DM00000001' }, { id }])
+})
+
+t.test('a person who opted out gets no message about an invoice, and its hours are kept', async t => {
+  const rule = {
+    on: 'invoice.deposited',
+    template: 'order_delivered',
+    language: 'en_US',
+    body: ['{{total}}', '{{paid_on}}'],
+  }
+  const { deliver, queued, rows, call } = await prepare(t, {}, [{ ...rule, send_between: ['00:00', '00:01'] }])
+  const invoice = { merchant_name: 'Lanka Shoes', invoice_no: 'CFX-1', invoice_ref_no: 'MI-1', total: '1.00' }
+  const event = (id: string, merchant_phone: string) => ({
+    ...{ id, type: 'invoice.deposited', happened_at: new Date().toISOString() },
+    invoice: { ...invoice, merchant_phone, currency: 'LKR', paid_on: '2026-02-20' },
+  })
+  t.equal((await call('POST', '/api/conversations/94112345678/opt-out', { reason: 'By letter.' })).status, 200)
+  await deliver([event('a', '0112345678'), event('b', '0771234567'), event('c', 'the shop')])
+  t.match(await queued(), [
+    { recipient: '94112345678', status: 'failed', error_meaning: /asked for no more messages/ },
+    { recipient: '94771234567', status: 'queued' },
+  ])
+  t.match(await rows(`select send_at from messages where status = 'queued'`), [{ send_at: Date }])
+  t.match(await rows('select faults from events where faults is not null'), [
+    { faults: [{ detail: "The merchant's phone is no phone number." }] },
+  ])
 })

@@ -1,8 +1,10 @@
 import {
+  type CourierEvent,
+  type CourierEvents,
   editedEvent,
+  isOrderEvent,
   isStatusEvent,
   type OrderEvent,
-  type OrderEvents,
   takenBackEvent,
 } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -16,8 +18,8 @@ import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { cancelUntrue, remakeMessages, type Superseding, supersedeMessages } from './change-waiting.ts'
-import { findRules, insertEvents, learnTimeZone, type Rule, storeEventErrors } from './queries.ts'
-import { fires, makeMessage, type TenantHours } from './rules.ts'
+import { findRules, insertEvents, learnTimeZone, type Rule, readSubject, storeEventErrors } from './queries.ts'
+import { fires, makeInvoiceMessage, makeMessage, type TenantHours } from './rules.ts'
 
 /** `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */
 export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired', 'repeated'] as const
@@ -31,32 +33,33 @@ type Processed = Readonly<Record<EventOutcome, number>>
  * all the same. Messages of events from before the database was restored are unknown. undefined: the tenant is unknown,
  * nothing is stored.
  */
-export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Processed | undefined> =>
+export const processEvents = (pool: pg.Pool, { tenant, events }: CourierEvents): Promise<Processed | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))
 
 /** Does the same within a transaction. `numbers` gives the number to reply from by event id, where it is known. */
 export const processIn = async (
   tx: Tx,
   tenant: string,
-  events: readonly OrderEvent[],
+  events: readonly CourierEvent[],
   numbers?: ReadonlyMap<string, string>,
 ): Promise<Processed | undefined> => {
   const known = await findTenant(tx, tenant)
   if (!known) return undefined
-  const isInDoubt = (event: OrderEvent): boolean =>
+  const isInDoubt = (event: CourierEvent): boolean =>
     known.in_doubt_before !== null && new Date(event.happened_at) < known.in_doubt_before
   const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
   const newIds = await insertEvents(tx, tenant, unique)
   const accepted = unique.filter(({ id }) => newIds.has(id))
-  const edits = accepted.filter(({ type }) => type === editedEvent)
+  const edits = accepted.filter(isOrderEvent).filter(({ type }) => type === editedEvent)
   const fresh = accepted.filter(({ type }) => type !== editedEvent)
   const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
   const hours = { between: known.send_between, timeZone: await learnTimeZone(tx, tenant, known.time_zone, events) }
-  const pressedOn = numbers ?? (await findNumbers(tx, tenant, timely))
+  const timelyOrders = timely.filter(isOrderEvent)
+  const pressedOn = numbers ?? (await findNumbers(tx, tenant, timelyOrders))
   const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
   const failed = await queue(tx, tenant, wanted, isInDoubt)
   await remakeMessages(tx, tenant, edits)
-  const takenBack = timely.filter(({ type }) => type === takenBackEvent)
+  const takenBack = timelyOrders.filter(({ type }) => type === takenBackEvent)
   await cancelUntrue(tx, tenant, takenBack)
   const matched = new Set(wanted.map(({ event }) => event.id))
   return {
@@ -69,7 +72,7 @@ export const processIn = async (
   }
 }
 
-const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
+const isTimely = ({ happened_at }: CourierEvent, now: Date): boolean =>
   now.getTime() - Date.parse(happened_at) < expiryHours * 3_600_000
 
 /** Finds the number on which each request was made, for the decisions about customers' requests. */
@@ -83,20 +86,25 @@ const findNumbers = (tx: Tx, tenant: string, events: readonly OrderEvent[]): Pro
 
 interface WantedMessage {
   readonly rule: Rule
-  readonly event: OrderEvent
+  readonly event: CourierEvent
   readonly request: MessageRequest
 }
 
 const applyRules = (
   rules: readonly Rule[],
-  events: readonly OrderEvent[],
+  events: readonly CourierEvent[],
   hours: TenantHours,
   numbers: ReadonlyMap<string, string>,
 ): WantedMessage[] =>
-  events.flatMap(event =>
+  events.flatMap((event): WantedMessage[] =>
     rules
       .filter(rule => fires(rule, event))
-      .map(rule => ({ rule, event, request: makeMessage(rule, event.order, hours, numbers.get(event.id)) })),
+      .map(rule => {
+        const request = isOrderEvent(event)
+          ? makeMessage(rule, event.order, hours, numbers.get(event.id))
+          : makeInvoiceMessage(rule, event.invoice, hours)
+        return { rule, event, request }
+      }),
   )
 
 /** One statement with all of them could exceed the statement timeout. */
@@ -107,7 +115,7 @@ const queue = async (
   tx: Tx,
   tenant: string,
   wanted: readonly WantedMessage[],
-  isInDoubt: (event: OrderEvent) => boolean,
+  isInDoubt: (event: CourierEvent) => boolean,
 ): Promise<Set<string>> => {
   if (wanted.length === 0) return new Set()
   const requests = wanted.map(({ request }) => request)
@@ -124,7 +132,7 @@ const queue = async (
         id: ids[index] as string,
         ...judged,
         rule,
-        merchant: event.order.merchant_name,
+        merchant: readSubject(event).merchant_name,
         isInDoubt: isInDoubt(event),
         traceparent: event.traceparent,
       })
@@ -149,7 +157,7 @@ const trustPlatform = (context: SendingContext): SendingContext => ({
 /** Returns the messages that the events supersede: those before the event's own first message. */
 const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>
   wanted.flatMap(({ rule, event }) => {
-    if (rule.supersedes.length === 0) return []
+    if (rule.supersedes.length === 0 || !isOrderEvent(event)) return []
     const before = ids[wanted.findIndex(other => other.event === event)] as string
     return [{ waybill: event.order.waybill_number, events: rule.supersedes, before, by: rule.event }]
   })
@@ -167,6 +175,8 @@ const judge = (request: MessageRequest, context: SendingContext, pausedReason: s
     return { kind: 'message', message: { ...message, sendAt: null, isExempt: false, waitsFor: null }, failure }
   }
   const noChannel = request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.'
-  const detail = errors.channel ? noChannel : "The customer's phone is no phone number."
+  const detail = errors.channel
+    ? noChannel
+    : `The ${request.waybill_number ? 'customer' : 'merchant'}'s phone is no phone number.`
   return { kind: 'error', error: { template: isPlain(request.template) ? null : request.template.name, detail } }
 }

@@ -1,11 +1,16 @@
-import { type OrderEvent, orderEventTypes } from '@courier/shared/contract/order-events.ts'
+import { type CourierEvent, type OrderSnapshot, orderEventTypes } from '@courier/shared/contract/order-events.ts'
 import { sql } from 'kysely'
 import type { EventError, Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
 
+/** What an event is about: an order or an invoice. */
+export const readSubject = (event: CourierEvent): Partial<OrderSnapshot> & { merchant_name: string } =>
+  'order' in event ? event.order : event.invoice
+
 /** Stores the time zone that orders sends with each event, if Node and Postgres know it. */
-export const learnTimeZone = async (tx: Tx, tenant: string, known: string | null, events: readonly OrderEvent[]) => {
-  const stated = events.at(-1)?.order.time_zone
+export const learnTimeZone = async (tx: Tx, tenant: string, known: string | null, events: readonly CourierEvent[]) => {
+  const last = events.at(-1)
+  const stated = last && readSubject(last).time_zone
   if (stated === undefined || stated === known || !isTimeZone(stated)) return known ?? 'UTC'
   const { rows } = await sql`
     update tenants set time_zone = ${stated}
@@ -38,12 +43,13 @@ const ruleColumns = [
 export type Rule = Awaited<ReturnType<typeof findRules>>[number]
 
 /** Stores new events in their keys' order, so that equal requests never deadlock; returns the ids of the new ones. */
-export const insertEvents = async (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Set<string>> => {
+export const insertEvents = async (tx: Tx, tenant: string, events: readonly CourierEvent[]): Promise<Set<string>> => {
+  const subjects = events.map(readSubject)
   const { rows } = await sql<{ event_id: string }>`
     insert into events (tenant_id, event_id, type, waybill_number, status_key, happened_at)
     select ${tenant}::text, event_id collate "C" as event_id, type, waybill_number, status_key, happened_at
     from unnest(${events.map(({ id }) => id)}::text[], ${events.map(({ type }) => type)}::text[],
-      ${events.map(({ order }) => order.waybill_number)}::text[], ${events.map(({ order }) => order.status_key)}::text[],
+      ${subjects.map(({ waybill_number = '' }) => waybill_number)}::text[], ${subjects.map(({ status_key = '' }) => status_key)}::text[],
       ${events.map(({ happened_at }) => new Date(happened_at))}::timestamptz[])
       as given (event_id, type, waybill_number, status_key, happened_at)
     order by event_id

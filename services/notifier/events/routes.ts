@@ -1,10 +1,10 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import { requireService } from '@courier/shared/access/service.ts'
 import {
+  CourierEvents,
   KnownEvents,
   knownEventsPerPage,
   maxEventBytesPerRequest,
-  OrderEvents,
   UtcTime,
 } from '@courier/shared/contract/order-events.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
@@ -18,7 +18,7 @@ import type pg from 'pg'
 import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
-import { findKnownEvents } from './queries.ts'
+import { findKnownEvents, readSubject } from './queries.ts'
 
 interface EventsOptions {
   readonly pool: pg.Pool
@@ -55,7 +55,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
       'An event for which no message can be created is accepted too; GET /api/timeline shows why. ' +
       'Events of a tenant that is unknown here are refused with `unknown_tenant`; they may be repeated later.',
     security: [{ service: [] }],
-    body: OrderEvents,
+    body: CourierEvents,
     response: { 200: Taken, ...errorResponses(404) },
   }
   app.post('/internal/events', { bodyLimit: maxBodyBytes, schema: AcceptEvents }, async request => {
@@ -108,12 +108,15 @@ const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after
 }
 
 /** Refuses texts that Postgres cannot store. Fields other than these only fill in message texts. */
-const refuseBadTexts = ({ tenant, events }: OrderEvents): void => {
-  const texts = events.flatMap(({ id, order: { waybill_number, status_key } }, index) => [
-    [`events.${index}.id`, id],
-    [`events.${index}.order.waybill_number`, waybill_number],
-    [`events.${index}.order.status_key`, status_key],
-  ])
+const refuseBadTexts = ({ tenant, events }: CourierEvents): void => {
+  const texts = events.flatMap((event, index) => {
+    const { waybill_number = '', status_key = '' } = readSubject(event)
+    return [
+      [`events.${index}.id`, event.id],
+      [`events.${index}.order.waybill_number`, waybill_number],
+      [`events.${index}.order.status_key`, status_key],
+    ]
+  })
   const bad = [['tenant', tenant], ...texts].filter(([, text = '']) => isBadText(text))
   if (bad.length > 0) throw invalid(Object.fromEntries(bad.map(([path = '']) => [path, [badText(path)]])))
 }

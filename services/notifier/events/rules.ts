@@ -1,19 +1,24 @@
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import {
+  type CourierEvent,
+  type InvoiceSnapshot,
+  isOrderEvent,
   isStatusEvent,
   isUnderWay,
-  type OrderEvent,
   type OrderSnapshot,
 } from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
 import type { MessageRequest } from '../messages/schema.ts'
-import { fillFrom, toSource } from '../messages/source.ts'
+import { fill, fillFrom, toSource } from '../messages/source.ts'
 import type { Content, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { Rule } from './queries.ts'
 
 /** Returns true if the event fires the rule. A status key fires when an order reaches it, by creation or a move. */
-export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
-  rule.event === type || (isStatusEvent(type) && rule.event === order.status_key)
+export const fires = (rule: Rule, event: CourierEvent): boolean => {
+  // The merchant may have lost its phone number since.
+  if (!isOrderEvent(event)) return rule.event === event.type && event.invoice.merchant_phone !== null
+  return rule.event === event.type || (isStatusEvent(event.type) && rule.event === event.order.status_key)
+}
 
 export interface TenantHours {
   readonly between: Hours['between'] | null
@@ -54,6 +59,22 @@ export const makeMessage = (
     waybill_number: order.waybill_number,
     hold_until_open: rule.holds_until_open,
     isUnderWay: isUnderWay(order),
+    hours: ownBetween ? { between: ownBetween, timeZone } : undefined,
+  }
+}
+
+/** Returns the rule's message about a paid invoice, to its merchant: no edit of an order changes it. */
+export const makeInvoiceMessage = (
+  rule: Rule,
+  invoice: InvoiceSnapshot,
+  { between, timeZone }: TenantHours,
+): MessageRequest => {
+  const ownBetween = rule.send_between ?? between
+  return {
+    to: invoice.merchant_phone ?? '',
+    template: fill(toContent(rule), invoice),
+    channel: rule.phone_number_id,
+    hold_until_open: rule.holds_until_open,
     hours: ownBetween ? { between: ownBetween, timeZone } : undefined,
   }
 }

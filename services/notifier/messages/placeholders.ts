@@ -1,21 +1,34 @@
-import { type OrderSnapshot, orderFields } from '@courier/shared/contract/order-events.ts'
+import {
+  type InvoiceSnapshot,
+  invoiceEvent,
+  invoiceFields,
+  type OrderSnapshot,
+  orderFields,
+} from '@courier/shared/contract/order-events.ts'
 import { type Component, mapTexts, type ParameterPart } from '../messaging-api/message-template.ts'
 
 const placeholder = /\{\{([^{}]*)\}\}/g
 
-const isField = (name: string): name is keyof OrderSnapshot => (orderFields as string[]).includes(name)
+/** The values that fill a text. */
+type Values = OrderSnapshot | InvoiceSnapshot
+
+const fields = [...orderFields, ...invoiceFields]
+const isField = (name: string): boolean => fields.includes(name)
 
 export const hasPlaceholder = (text: string): boolean => text.search(placeholder) >= 0
 
 /** Returns true if a `{{` or `}}` is left outside placeholders: it would be sent literally. */
 export const isOpenPlaceholder = (text: string): boolean => /\{\{|\}\}/.test(text.replace(placeholder, ''))
 
-/** Returns the error of a text that names unknown fields; undefined when an order has them all. */
-export const placeholderError = (text: string): string | undefined => {
-  const unknown = [...text.matchAll(placeholder)].map(([, name = '']) => name.trim()).filter(name => !isField(name))
+/** Returns the error of a text that names unknown fields; undefined when what an event is about has them all. */
+export const placeholderError = (text: string, event = ''): string | undefined => {
+  const [what, known]: [string, string[]] =
+    event === invoiceEvent ? ['An invoice', invoiceFields] : ['An order', orderFields]
+  const names = [...text.matchAll(placeholder)].map(([, name = '']) => name.trim())
+  const unknown = names.filter(name => !known.includes(name))
   if (unknown.length === 0) return undefined
   const named = unknown.map(name => `{{${name}}}`).join(', ')
-  return `An order has no field ${named}. It has ${orderFields.join(', ')}.`
+  return `${what} has no field ${named}. It has ${known.join(', ')}.`
 }
 
 /** Returns the reason why the order's values cannot fill these texts. A null in an order is no reason. */
@@ -30,13 +43,13 @@ export const missingField = (texts: readonly string[], order: OrderSnapshot): st
 const nothing = '-'
 const maxLength = 1024
 
-const fillField = (order: OrderSnapshot, placed: string): string => {
+const fillField = (order: Values, placed: string): string => {
   const name = placed.trim()
-  return isField(name) ? plain(String(order[name] ?? '')) || nothing : nothing
+  return isField(name) ? plain(String((order as Record<string, unknown>)[name] ?? '')) || nothing : nothing
 }
 
 /** Fills `{{field}}` with values as the API accepts them: blanks and line breaks as one blank, 1,024 characters. */
-export const fillText = (text: string, order: OrderSnapshot): string => {
+export const fillText = (text: string, order: Values): string => {
   const filled = text.replace(placeholder, (_whole, placed: string) => fillField(order, placed))
   return clip(plain(filled)) || nothing
 }
@@ -48,7 +61,7 @@ const clip = (text: string): string =>
     .trim()
 
 /** Does the same for a message without a template: it keeps its own line breaks. */
-export const fillLines = (text: string, order: OrderSnapshot): string =>
+export const fillLines = (text: string, order: Values): string =>
   clip(
     text
       .split('\n')
@@ -57,7 +70,7 @@ export const fillLines = (text: string, order: OrderSnapshot): string =>
   )
 
 /** Does the same for a text that must stay whole, such as an address: cuts the order's longest values until it fits. */
-const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: OrderSnapshot): string => {
+const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: Values): string => {
   const encode = (value: string): string => (isAddress ? encodeURIComponent(value) : value)
   const lengths = [...text.matchAll(placeholder)].map(([, placed = '']) => encode(fillField(order, placed)).length)
   const most = divideRoom(lengths, maxLength - text.replace(placeholder, '').length)
@@ -88,7 +101,7 @@ const cut = (value: string, most: number, encode: (value: string) => string): st
 }
 
 /** Fills the component's texts with the order's values; percent-encodes them in addresses. */
-export const fillComponent = (component: Component, order: OrderSnapshot): Component => ({
+export const fillComponent = (component: Component, order: Values): Component => ({
   ...component,
   parameters: component.parameters.map(parameter =>
     mapTexts(component, parameter, part => {

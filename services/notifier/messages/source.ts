@@ -1,4 +1,4 @@
-import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import type { InvoiceSnapshot, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Content, isPlain, listTexts } from '../messaging-api/message-template.ts'
 import { fillComponent, fillLines, missingField, plain } from './placeholders.ts'
 
@@ -29,7 +29,8 @@ export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
   return { template: missing === undefined ? fill(content, values) : content, missing }
 }
 
-const fill = (content: Content, order: OrderSnapshot): Content =>
+/** Fills the content with the values of an order or an invoice. */
+export const fill = (content: Content, order: OrderSnapshot | InvoiceSnapshot): Content =>
   isPlain(content)
     ? { text: fillLines(content.text, order) }
     : { ...content, components: content.components.map(component => fillComponent(component, order)) }

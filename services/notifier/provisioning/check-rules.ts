@@ -1,3 +1,4 @@
+import { invoiceEvent } from '@courier/shared/contract/order-events.ts'
 import type { Rule } from '../events/queries.ts'
 import { placeholderError } from '../messages/placeholders.ts'
 import type { ButtonKind, Component, Parameter } from '../messaging-api/message-template.ts'
@@ -20,7 +21,8 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
       if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
     if (names.indexOf(nameRule(rule)) < index) add(`rules.${index}`, `The rule ${nameRule(rule)} is there twice.`)
     checkContent(rule, `rules.${index}`, add)
-    checkPlaceholders(rule, `rules.${index}`, add)
+    checkPlaceholders(rule, `rules.${index}`, add, rule.on)
+    if (rule.on === invoiceEvent) checkInvoiceRule(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
     if (listMedia(rule).length + Number((rule.header ?? []).length > 0) > 1)
       add(
@@ -47,12 +49,19 @@ export const checkHours = (between: string[] | undefined, path: string, add: Add
     add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
 }
 
-const checkPlaceholders = (value: unknown, path: string, add: Add): void => {
+const checkPlaceholders = (value: unknown, path: string, add: Add, event: string): void => {
   if (typeof value === 'string') {
-    const error = placeholderError(value)
+    const error = placeholderError(value, event)
     if (error) add(path, error)
   } else if (typeof value === 'object' && value !== null)
-    for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add)
+    for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add, event)
+}
+
+/** Its message is about no parcel: it supersedes no message, and offers no action. */
+const checkInvoiceRule = ({ supersedes, buttons = [] }: GivenRule, path: string, add: Add): void => {
+  if (supersedes) add(`${path}.supersedes`, `A rule on ${invoiceEvent} supersedes no messages.`)
+  for (const [place, { action }] of buttons.entries())
+    if (action !== undefined) add(`${path}.buttons.${place}.action`, `A rule on ${invoiceEvent} has no actions.`)
 }
 
 const nameRule = ({ on, template, language, text }: GivenRule): string =>

@@ -73,11 +73,11 @@ const outcomes = [...actionOutcomes, 'accepted', 'declined'].join('|')
 const EventName = Type.String({
   maxLength: 80,
   // The pattern of status keys that orders accepts in a tenant's file.
-  pattern: `^(order\\.created|order\\.status_changed|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
-  must: 'be order.created, order.status_changed, a status key such as key_13, or an outcome such as confirm_order.done',
+  pattern: `^(order\\.created|order\\.status_changed|invoice\\.deposited|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
+  must: 'be order.created, order.status_changed, invoice.deposited, a status key such as key_13, or an outcome such as confirm_order.done',
 })
 
-/** A rule turns an event into a message; the texts may name fields of the order, as {{customer_name}}. */
+/** A rule turns an event into a message; the texts may name fields of the order or the invoice, as {{customer_name}}. */
 const Rule = closed({
   on: EventName,
   template: Type.Optional(TemplateName),

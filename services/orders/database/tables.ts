@@ -15,6 +15,7 @@ export const changeTypes = [
   'order.edited',
   'order.instructed',
   'money.paid',
+  'invoice.deposited',
 ] as const
 export type ChangeType = (typeof changeTypes)[number]
 export const changeActors = ['merchant', 'staff', 'customer'] as const
@@ -54,6 +55,10 @@ export interface Tables {
     password_hash: string
     rate_card: string | null
     is_active: Generated<boolean>
+    payable_when: Generated<string | null>
+    payable_after_days: Generated<number | null>
+    charges_apart: Generated<boolean>
+    phone: Generated<string | null>
   }
   merchant_people: {
     tenant_id: string

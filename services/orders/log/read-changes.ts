@@ -8,9 +8,10 @@ export interface Change {
   /** The place in the merchant's feed: 1, 2, 3 and so on. */
   readonly position: number
   readonly type: ChangeType
-  readonly waybill_number: string
+  /** null, as the order's number and status, for a change of an invoice. */
+  readonly waybill_number: string | null
   readonly order_no: string | null
-  readonly status: { readonly key: string; readonly name: string }
+  readonly status: { readonly key: string; readonly name: string } | null
   /** ISO 8601, UTC, in microseconds. */
   readonly happened_at: string
   readonly by: ChangeActor
@@ -22,8 +23,8 @@ export interface Change {
 
 /** Reads the entry in which the first of them lies, and all that begin before the last. */
 const changesSql = `
-  select (c.position + place - 1)::float8 as position, c.type, item.waybill_number, o.order_no,
-    json_build_object('key', item.status_key, 'name', coalesce(status.name, item.status_key)) as status,
+  select (c.position + place - 1)::float8 as position, c.type, nullif(item.waybill_number, '') as waybill_number, o.order_no,
+    case when item.waybill_number <> '' then json_build_object('key', item.status_key, 'name', coalesce(status.name, item.status_key)) end as status,
     ${isoTime('c.happened_at')} as happened_at, c.actor as by, c.fields, c.details
   from log c cross join lateral (
     select place, waybill_number, coalesce(status_key, c.status_keys[1]) as status_key

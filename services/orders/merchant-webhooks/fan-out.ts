@@ -31,7 +31,9 @@ export const fanOut = async (pool: pg.Pool, endpoint: HeldEndpoint): Promise<boo
 }
 
 const toEvent = (epoch: string, change: Change): Event => {
-  const { position, type, waybill_number: waybill, happened_at: happenedAt } = change
+  const { position, type, happened_at: happenedAt } = change
+  // Changes of invoices wait for each other as those of a waybill do.
+  const waybill = change.waybill_number ?? ''
   const data = changeItem(epoch, change)
   return { position, messageId: data.id, type, waybill, happenedAt, body: writeBody(type, happenedAt, data) }
 }

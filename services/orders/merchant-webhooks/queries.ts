@@ -168,7 +168,7 @@ export const listDeliveries = async (
 ): Promise<(Static<typeof WebhookDelivery> & { position: string })[] | undefined> => {
   if (!(await findEndpoint(tx, owner, id))) return undefined
   const { rows } = await tx.client.query(
-    `select position, message_id as id, type, waybill_number, state, attempts, code, milliseconds as ms, error, response_body,
+    `select position, message_id as id, type, nullif(waybill_number, '') as waybill_number, state, attempts, code, milliseconds as ms, error, response_body,
       ${isoTime('last_attempt_at')} as last_attempt_at, ${isoTime('next_attempt_at')} as next_attempt_at, body::json as body
     from webhook_deliveries d where tenant_id = $1 and endpoint_id = $2
       and ($3::text is null or state = $3) and ($4::bigint is null or d.position < $4) order by d.position desc limit $5`,

@@ -89,7 +89,7 @@ export const WebhookDelivery = Type.Object(
   {
     id: ChangeItem.properties.id,
     type: Type.Union(changeTypes.map(type => Type.Literal(type))),
-    waybill_number: Type.String(),
+    waybill_number: Type.Union([Type.String(), Type.Null()]),
     state: Type.Union(deliveryStates.map(state => Type.Literal(state))),
     attempts: Type.Integer(),
     ...attempt,

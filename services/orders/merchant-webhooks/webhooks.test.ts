@@ -57,6 +57,29 @@ t.test('an edit is sent with the names of its fields', async t => {
   t.notMatch(JSON.stringify(receiver.accepted[0]?.body), /Kamala/)
 })
 
+t.test('changes of invoices name no parcel, and wait for each other', async t => {
+  const { sender, addReceiver, rows, deliveries } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver({ events: ['invoice.deposited'] })
+  receiver.react = () => (receiver.requests.length === 1 ? { status: 500 } : {})
+  for (const invoice_no of ['CFX-1', 'CFX-2'])
+    await rows(
+      `insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, is_relayed, details)
+        select tenant_id, merchant_id, 'invoice.deposited', '{""}', '{""}', 'staff', true, $1
+        from merchants where email = 'shop@example.com'`,
+      [{ invoice_no }],
+    )
+  sender.start()
+  await waitUntil('the first fails', () => receiver.requests.length === 1)
+  await delay(200)
+  t.equal(receiver.requests.length, 1, 'the second waits')
+  await waitUntil('both arrive', () => receiver.accepted.length === 2)
+  t.match(
+    receiver.accepted.map(({ body }) => body.data),
+    ['CFX-1', 'CFX-2'].map(invoice_no => ({ waybill_number: null, status: null, details: { invoice_no } })),
+  )
+  t.match(await deliveries(id), [{ waybill_number: null, state: 'delivered' }, { waybill_number: null }])
+})
+
 t.test('events of a waybill wait for each other, others do not', async t => {
   const { sender, addReceiver, book, cancel, deliveries, hurry } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()

@@ -88,10 +88,23 @@ t.test('invoices', async t => {
       )
       t.match(paid[0]?.body.data, { state: 'deposited', bank_reference: 'B1', paid_on: today })
       const { data: changes } = (await get('/order/changes')).body
-      t.match(changes.slice(-2), [
+      const { invoice_ref_no } = paid[0]?.body.data ?? {}
+      t.match(changes.slice(-3, -1), [
         { type: 'money.paid', waybill_number: 'DM92000001', status: { key: 'key_13' }, by: 'staff' },
         { type: 'money.paid', waybill_number: 'DM92000002' },
       ])
+      t.match(changes.at(-1), {
+        ...{ type: 'invoice.deposited', waybill_number: null, order_no: null, status: null, by: 'staff', fields: null },
+        details: { invoice_no: no, invoice_ref_no, total: '1100.00', currency: 'LKR', paid_on: today },
+      })
+      const after = (cursor: string) => get(`/order/changes?limit=1&cursor=${cursor}`)
+      t.strictSame((await after(changes.at(-2).id)).body.data, changes.slice(-1), 'it has one position')
+      t.strictSame((await after(changes.at(-1).id)).body.data, [])
+      t.strictSame(
+        await fixture.rows('select from log where not is_relayed and type = $1', ['invoice.deposited']),
+        [],
+        'nobody gets a message',
+      )
       t.equal((await step(no, 'deposit', { ...payment, bank_reference: 'B2' })).status, 422)
       t.equal((await step(no, 'cancel', { reason: 'x' })).status, 422)
       const { lines, ...invoice } = (await staffGet(`/invoice/${no}`)).body.data

@@ -68,9 +68,13 @@ export interface InvoiceRow extends Invoice {
   readonly submitted_by: string | null
   readonly four_eyes: boolean
   readonly charges_journal_id: string | null
+  readonly currency: string
+  /** Nobody gets a message when it is paid. */
+  readonly is_silent: boolean
 }
 
-const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_journal_id ${fromInvoicesSql}
+const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_journal_id, currency,
+  not (messaging and phone is not null) as is_silent ${fromInvoicesSql}
   and (invoice_no = $2 or invoice_ref_no = $2) and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
   limit 1`
 
@@ -136,11 +140,8 @@ const freeSql = 'update money_lines set invoice_id = null where tenant_id = $1 a
 
 /** The invoice as the transaction wrote it, without what is not shown. */
 const readAgain = async (tx: Tx, tenant: string, number: string): Promise<Invoice> => {
-  const { invoice_id, submitted_by, four_eyes, charges_journal_id, ...invoice } = (await findInvoice(
-    tx,
-    tenant,
-    number,
-  )) as InvoiceRow
+  const { invoice_id, submitted_by, four_eyes, charges_journal_id, currency, is_silent, ...invoice } =
+    (await findInvoice(tx, tenant, number)) as InvoiceRow
   return invoice
 }
 
@@ -170,6 +171,8 @@ export const depositInvoice = async (
   await bookJournal(tx, tenant, journalId, [])
   const details = { invoice_no, invoice_ref_no: invoice.invoice_ref_no, paid_on: paidOn }
   await tellPaid(tx, tenant, { merchantId: invoice.merchant_id, parcels, now, details })
+  const paid = { ...details, total: invoice.total.toFixed(2), currency: invoice.currency }
+  await tx.client.query(tellDepositedSql, [tenant, invoice.merchant_id, now, invoice.is_silent, JSON.stringify(paid)])
   return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice_no] }
 }
 
@@ -213,6 +216,11 @@ const maxPerEntry = 1000
 const tellSql = `
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed, details)
   values ($1, $2, 'money.paid', $3, $4, 'staff', $5, true, $6)`
+
+/** The entry has no parcel: an empty waybill number takes its position. */
+const tellDepositedSql = `
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed, details)
+  values ($1, $2, 'invoice.deposited', '{""}', '{""}', 'staff', $3, $4, $5)`
 
 /** Books that a merchant paid the charges that it keeps apart. The same reference again changes nothing. */
 export const payCharges = async (

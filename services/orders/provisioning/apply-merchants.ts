@@ -57,6 +57,7 @@ export const applyMerchants = async (
     payable_when: money.payable_when ?? null,
     payable_after_days: money.payable_after_days ?? null,
     charges_apart: money.charges_apart ?? false,
+    phone: money.phone ?? null,
   }))
   const changes = await sync(tx, tenant_id, [{ table: 'merchants', rows: wanted }])
   const changed = matches.flatMap((row, index) =>

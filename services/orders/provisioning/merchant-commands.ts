@@ -58,6 +58,7 @@ const findMerchant = (pool: pg.Pool, { tenant, email }: MerchantRequest) =>
     const row = await tx
       .selectFrom('merchants')
       .select(['merchant_id', 'name', 'email', 'rate_card'])
+      .select(['payable_when', 'payable_after_days', 'charges_apart', 'phone'])
       .where('tenant_id', '=', tenant)
       .where('email', '=', email.trim().toLowerCase())
       .executeTakeFirst()
@@ -69,5 +70,6 @@ const findMerchant = (pool: pg.Pool, { tenant, email }: MerchantRequest) =>
       .where('merchant_id', '=', row.merchant_id)
       .where('is_active', '=', true)
       .execute()
-    return { name: row.name, email: row.email, rate_card: row.rate_card, businesses }
+    const { merchant_id, ...entry } = row
+    return { ...Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null)), businesses }
   })

@@ -8,6 +8,7 @@ import { build } from '../test/build.ts'
 import { batch, tenantFile } from '../test/tenant.ts'
 import { applyTenant } from './apply.ts'
 import { checkFile } from './check-file.ts'
+import { changePassword } from './merchant-commands.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
@@ -74,6 +75,21 @@ t.test('a new password ends the tokens of logins, at once and in every process',
     audited.map(row => row.object_id),
     ended.map(row => row.id).sort(),
   )
+})
+
+t.test('a command for one merchant keeps how it is paid, and its phone number', async t => {
+  const { apply, pool, rows } = await open(t)
+  const money = { payable_when: 'banked' as const, payable_after_days: 3, charges_apart: true, phone: '+94112345678' }
+  t.strictSame(await apply({ phone: 'the shop' }), {
+    'merchants.0.phone': ['The phone field must be one phone number, such as +94112345678.'],
+  })
+  await apply(money)
+  await changePassword(pool, { tenant: 'demo', email: shop.email }, 'another-password')
+  const found = await rows(
+    'select payable_when, payable_after_days, charges_apart, phone from merchants where email = $1',
+    [shop.email],
+  )
+  t.strictSame(found, [money])
 })
 
 t.test('a login that began before the password changed gets no token', async t => {

@@ -171,6 +171,8 @@ const Merchant = Type.Object(
     ...payable,
     /** Invoices pay the COD in full; the merchant pays the charges. */
     charges_apart: Type.Optional(Type.Boolean()),
+    /** Gets the messages of rules on invoice.deposited. */
+    phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
     businesses: Type.Array(Business),
   },
   strict,

@@ -1,4 +1,8 @@
-import { maxEventBytesPerRequest, maxEventsPerRequest, type OrderEvent } from '@courier/shared/contract/order-events.ts'
+import {
+  type CourierEvent,
+  maxEventBytesPerRequest,
+  maxEventsPerRequest,
+} from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
 import type pg from 'pg'
@@ -100,7 +104,7 @@ const readEvents = async (
   { logger, readSnapshots }: DrainOptions,
   tenant: string,
   { updates }: Slice,
-): Promise<OrderEvent[]> => {
+): Promise<CourierEvent[]> => {
   const waybills = updates.map(({ waybill }) => waybill)
   const events = toEvents(updates, await readSnapshots(tenant, waybills))
   const missing = updates.length - events.length
@@ -112,7 +116,7 @@ const deliverEvents = async (
   options: DrainOptions,
   tenant: string,
   lease: Held,
-  events: readonly OrderEvent[],
+  events: readonly CourierEvent[],
 ): Promise<Obstacle | undefined> => {
   for (const part of toParts(events, maxEventBytesPerRequest)) {
     if (!(await lease.renew())) return { kind: 'leased_elsewhere' }

@@ -1,7 +1,12 @@
-import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
+import {
+  type CourierEvent,
+  type InvoiceEvent,
+  invoiceEvent,
+  type OrderEvent,
+} from '@courier/shared/contract/order-events.ts'
 import type { Snapshot } from '../tracking/order-snapshot.ts'
 
-/** An entry of the log: one change of one or more orders. */
+/** An entry of the log: one change of one or more orders, or the payment of an invoice. */
 export interface Entry {
   readonly id: string
   readonly key: string
@@ -13,6 +18,8 @@ export interface Entry {
   readonly happenedAt: Date
   /** One for each waybill, or one for all. */
   readonly traceparents: readonly (string | null)[]
+  /** Of an invoice. */
+  readonly invoice?: InvoiceEvent['invoice'] | null
 }
 
 /** The change of one order. */
@@ -55,21 +62,18 @@ export const toSlices = (entries: readonly Entry[], size: number): Slice[] => {
 }
 
 /** Builds the events as the notifier expects them; a missing order has none. */
-export const toEvents = (updates: readonly StatusUpdate[], snapshots: ReadonlyMap<string, Snapshot>): OrderEvent[] =>
+export const toEvents = (updates: readonly StatusUpdate[], snapshots: ReadonlyMap<string, Snapshot>): CourierEvent[] =>
   updates.flatMap(({ entry, waybill, statusKey, traceparent }) => {
+    const { type, invoice } = entry
+    const event = { id: `${entry.key}/${waybill}`, happened_at: entry.happenedAt.toISOString() }
+    if (invoice) return { ...event, type: invoiceEvent, invoice }
     const snapshot = snapshots.get(waybill)
     if (!snapshot) return []
-    return {
-      id: `${entry.key}/${waybill}`,
-      type: entry.type,
-      happened_at: entry.happenedAt.toISOString(),
-      order: snapshot({ statusKey, note: entry.note }),
-      ...(traceparent && { traceparent }),
-    }
+    return { ...event, type, order: snapshot({ statusKey, note: entry.note }), ...(traceparent && { traceparent }) }
   })
 
 /** Halves the events, in order, until each part is at most `maxBytes` of JSON, or a single event. */
-export const toParts = (events: readonly OrderEvent[], maxBytes: number): (readonly OrderEvent[])[] => {
+export const toParts = <Event>(events: readonly Event[], maxBytes: number): (readonly Event[])[] => {
   if (events.length <= 1 || Buffer.byteLength(JSON.stringify(events)) <= maxBytes) return [events]
   const middle = Math.ceil(events.length / 2)
   return [events.slice(0, middle), events.slice(middle)].flatMap(half => toParts(half, maxBytes))

@@ -1,4 +1,4 @@
-import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
+import type { CourierEvent } from '@courier/shared/contract/order-events.ts'
 import { type ErrorCode, statusOf } from '@courier/shared/errors/errors.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
@@ -21,7 +21,7 @@ export type PostFailure =
 export const postEvents = (
   options: PostOptions,
   tenant: string,
-  events: readonly OrderEvent[],
+  events: readonly CourierEvent[],
 ): Promise<PostFailure | undefined> =>
   inSpans(options.tracer, 'outbox.post', 'producer', events, traced => postTraced(options.notifier, tenant, traced))
 
@@ -34,7 +34,7 @@ const UnknownTenant = Type.Object({ code: Type.Literal('unknown_tenant' satisfie
 const postTraced = async (
   notifier: ServiceClient,
   tenant: string,
-  events: readonly OrderEvent[],
+  events: readonly CourierEvent[],
 ): Promise<PostFailure | undefined> => {
   const response = await notifier.post('/internal/events', { tenant, events }, commonTrace(events))
   if (response.kind === 'unreachable') return response
@@ -45,5 +45,5 @@ const postTraced = async (
 }
 
 /** Returns the trace that all events share, for the request itself. */
-const commonTrace = ([first, ...others]: readonly OrderEvent[]): string | undefined =>
+const commonTrace = ([first, ...others]: readonly CourierEvent[]): string | undefined =>
   others.every(({ traceparent }) => traceparent === first?.traceparent) ? first?.traceparent : undefined

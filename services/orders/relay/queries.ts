@@ -1,3 +1,4 @@
+import { invoiceEvent } from '@courier/shared/contract/order-events.ts'
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Waiting } from '../log/loop.ts'
@@ -56,11 +57,18 @@ export const readOldest = async (tx: Tx, tenant: string, events: number): Promis
     note: row.note,
     happenedAt: row.happened_at,
     traceparents: row.traceparents ?? [],
+    invoice: row.invoice,
   }))
 }
 
+/** What the notifier gets of a paid invoice: what the log says, and whom to write to. */
+const invoiceSql = `case when type = '${invoiceEvent}' then (
+    select details || jsonb_build_object('merchant_name', merchants.name, 'merchant_phone', merchants.phone, 'time_zone', time_zone)
+    from merchants join tenants using (tenant_id) where merchants.tenant_id = $1 and merchants.merchant_id = log.merchant_id
+  ) end as invoice`
+
 const entry = (condition: string, count = ', cardinality(waybill_numbers) as events'): string => `
-  select entry_id, entry_key, type, waybill_numbers, status_keys, note, happened_at, traceparents${count}
+  select entry_id, entry_key, type, waybill_numbers, status_keys, note, happened_at, traceparents, ${invoiceSql}${count}
   from log where tenant_id = $1 and not is_relayed ${condition} order by entry_id limit 1`
 
 /** Locks in the order in which entries are numbered: neither waits for the other in a circle. */

@@ -49,6 +49,35 @@ t.test('a booked batch is delivered at once, with every field that a template ma
   await waitUntil('the outbox is empty', async () => (await depth()) === 0)
 })
 
+t.test('a paid invoice is delivered with the phone number that its merchant has now', async t => {
+  const { relay, receiver, rows, depth } = await relayFixture(t)
+  await rows(`update merchants set phone = '0112345678' where email = 'shop@example.com'`)
+  const details = {
+    invoice_no: 'CFX-1',
+    invoice_ref_no: 'MI-1',
+    total: '1100.00',
+    currency: 'LKR',
+    paid_on: '2026-02-20',
+  }
+  await rows(
+    `insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, is_relayed, details)
+      select tenant_id, merchant_id, 'invoice.deposited', '{""}', '{""}', 'staff', false, $1
+      from merchants where email in ('shop@example.com', 'books@example.com') order by email desc`,
+    [details],
+  )
+  t.equal(await depth(), 0, 'processes of 0.2.0 do not see them')
+  relay.start()
+  await waitUntil('both are delivered', () => receiver.events.size === 2)
+  t.match(
+    [...receiver.events.values()],
+    ['0112345678', null].map(merchant_phone => ({
+      type: 'invoice.deposited',
+      invoice: { ...details, merchant_phone, time_zone: 'Asia/Colombo' },
+    })),
+  )
+  await waitUntil('nothing waits', async () => (await rows('select from log where not is_relayed')).length === 0)
+})
+
 t.test('events of a waybill are delivered in order, each once, with their own status and note', async t => {
   const { relay, receiver, book, move, depth } = await relayFixture(t)
   const waybills = [...(await book(3)), ...(await book(2))]

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type OrderEvent, OrderEvents } from '@courier/shared/contract/order-events.ts'
+import { CourierEvents, type OrderEvent } from '@courier/shared/contract/order-events.ts'
 import { FormatRegistry } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Teardown } from '../../../dev/test-database.ts'
@@ -16,6 +16,12 @@ if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !N
  * a bare status, no response, or the end of the connection instead.
  */
 export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'hang' | 'cut' | number
+
+/** Tests of invoices read the others. */
+interface OrderEvents {
+  tenant: string
+  events: OrderEvent[]
+}
 
 export interface Receiver {
   readonly url: string
@@ -53,7 +59,7 @@ export const startReceiver = async (t: Teardown, port = 0): Promise<Receiver> =>
     },
   }
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const post = Value.Decode(OrderEvents, await json(request))
+    const post = Value.Decode(CourierEvents, await json(request)) as OrderEvents
     const { tenant, events } = post
     receiver.requests++
     const isKnown = request.headers.authorization === `Bearer ${serviceToken}`

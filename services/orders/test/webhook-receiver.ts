@@ -50,7 +50,7 @@ export const startWebhookReceiver = async (t: Teardown) => {
       id: String(headers['webhook-id']),
       at,
       type: body.type,
-      waybill: body.data.waybill_number,
+      waybill: body.data.waybill_number ?? '',
       body,
       payload,
       headers,

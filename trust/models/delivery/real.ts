@@ -219,7 +219,7 @@ export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPo
       ])
       const deliveries = (list as Row[]).map(
         ({ waybill_number: waybill, body, state, attempts, code, next_attempt_at }) => ({
-          event: orderEvent({ waybill, status: body.data.status.key }),
+          event: orderEvent({ waybill: waybill ?? '', status: body.data.status.key }),
           state,
           attempts,
           code,
