@@ -1,16 +1,22 @@
 import { type ArrayOptions, type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { invalid } from '../errors/errors.ts'
 
-/** The number of entries on a page. */
-export const pageLimit = Type.Optional(
-  Type.String({
-    maxLength: 3,
-    pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
-    must: 'be a whole number, 1 to 200',
-    description: 'Default: 50.',
-    documented: { type: 'integer', minimum: 1, maximum: 200 },
-  }),
-)
+/** The query field of a whole number, in digits. */
+export const wholeNumber = (minimum: number, maximum: number, description: string) => {
+  const values = Array.from({ length: maximum - minimum + 1 }, (_, index) => minimum + index)
+  return Type.Optional(
+    Type.String({
+      maxLength: String(maximum).length,
+      pattern: `^(${values.join('|')})$`,
+      must: `be a whole number, ${minimum} to ${maximum}`,
+      description,
+      documented: { type: 'integer', minimum, maximum },
+    }),
+  )
+}
+
+/** How many entries a page has. */
+export const pageLimit = wholeNumber(1, 200, 'Default: 50.')
 const mustBeCursor = 'be the next_cursor of a page'
 
 /** The query field of a list that is paged by cursor; blank counts as absent. */

@@ -1,5 +1,6 @@
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { wholeNumber } from '@courier/shared/lists/cursor.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
@@ -24,24 +25,8 @@ const Query = Type.Object({
       description: `The next_cursor of the previous response, or the id of a change. Without it: the oldest of the last ${keptDays} days. \`now\`: only changes from now on.`,
     }),
   ),
-  limit: Type.Optional(
-    Type.String({
-      maxLength: 3,
-      pattern: '^([1-9][0-9]?|[1-4][0-9]{2}|500)$',
-      must: `be a whole number, 1 to ${maxLimit}`,
-      description: `Maximum number of changes. Default: ${defaultLimit}.`,
-      documented: { type: 'integer', minimum: 1, maximum: maxLimit },
-    }),
-  ),
-  wait: Type.Optional(
-    Type.String({
-      maxLength: 2,
-      pattern: '^(1?[0-9]|20)$',
-      must: `be a whole number of seconds, 0 to ${maxWaitSeconds}`,
-      description: 'The seconds to wait if there are no changes yet. Default: 0.',
-      documented: { type: 'integer', minimum: 0, maximum: maxWaitSeconds },
-    }),
-  ),
+  limit: wholeNumber(1, maxLimit, `Maximum number of changes. Default: ${defaultLimit}.`),
+  wait: wholeNumber(0, maxWaitSeconds, 'How many seconds to wait if there are no changes yet. Default: 0.'),
 })
 
 const Changes = Type.Object(

@@ -1,31 +1,25 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { bytesOfWaybills, Day, waybillNumbers } from '../moves/move-schema.ts'
-import { type Layout, layouts } from './label.ts'
+import { layouts } from './label.ts'
 
 export const maxLabels = 500
 export const maxLabelBytes = bytesOfWaybills(maxLabels)
 const WaybillNumbers = waybillNumbers(maxLabels, 'In the order of printing.')
 
-const LayoutName = Type.Unsafe<Layout>(
-  Type.String({
-    maxLength: 10,
-    pattern: `^(${layouts.join('|')})$`,
+const LayoutName = Type.Union(
+  layouts.map(layout => Type.Literal(layout)),
+  {
     default: '100x150',
     must: `be ${layouts.join(' or ')}`,
     description: '100x150: a label of 100 by 150 mm on each page; a4x4: four on each page of A4.',
-  }),
+  },
 )
-const formats = ['pdf', 'zpl'] as const
-export type Format = (typeof formats)[number]
-const Format = Type.Unsafe<Format>(
-  Type.String({
-    maxLength: 10,
-    pattern: '^(pdf|zpl)$',
-    default: 'pdf',
-    must: 'be pdf or zpl',
-    description: 'zpl: for a thermal printer with 203 dots per inch.',
-  }),
-)
+const Format = Type.Union([Type.Literal('pdf'), Type.Literal('zpl')], {
+  default: 'pdf',
+  must: 'be pdf or zpl',
+  description: 'zpl: for a thermal printer with 203 dots per inch.',
+})
+export type Format = Static<typeof Format>
 
 export const LabelQuery = Type.Object({ format: Type.Optional(Format), layout: Type.Optional(LayoutName) })
 

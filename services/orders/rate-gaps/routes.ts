@@ -1,4 +1,4 @@
-import { pageLimit } from '@courier/shared/lists/cursor.ts'
+import { pageLimit, wholeNumber } from '@courier/shared/lists/cursor.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -39,15 +39,7 @@ interface RateGapOptions {
 
 const Query = Type.Object({
   limit: pageLimit,
-  days: Type.Optional(
-    Type.String({
-      maxLength: 2,
-      pattern: '^([1-9]|[1-8][0-9]|90)$',
-      must: `be a whole number, 1 to ${keptDays}`,
-      description: 'The last days, today included. Default: 30.',
-      documented: { type: 'integer', minimum: 1, maximum: keptDays },
-    }),
-  ),
+  days: wholeNumber(1, keptDays, 'The last days, today included. Default: 30.'),
 })
 
 /** A report reads many orders: concurrent requests for the same report share it. */
