@@ -3,11 +3,7 @@ import { deleteOldKeys } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 
-/**
- * Deletes idempotency keys past their time, send times of recipients that may be written to, conversations in which
- * nobody ever wrote, events that orders no longer redelivers, customers' messages after 90 days, their requests by dead
- * buttons, and prices of messages after 25 months.
- */
+/** Deletes what is past its time, and conversations in which nobody ever wrote. */
 export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,

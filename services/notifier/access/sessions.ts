@@ -13,23 +13,17 @@ export interface StaffToken {
   readonly roles: readonly StaffRole[]
 }
 
-export interface SessionLimits {
+const defaults = {
   /** A token counts as confirmed for this long, from before its look-up. */
-  readonly confirmedMilliseconds: number
-  /** A token is admitted for this long after that look-up while orders does not respond. */
-  readonly unconfirmedMilliseconds: number
-  /** For this long after a look-up without a response, tokens that are still admitted do not wait for the next one. */
-  readonly pauseMilliseconds: number
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number
-}
-
-const defaults: SessionLimits = {
   confirmedMilliseconds: 3_000,
+  /** A token is admitted for this long after that look-up while orders does not respond. */
   unconfirmedMilliseconds: 60_000,
+  /** For this long after a look-up without a response, tokens that are still admitted do not wait for the next one. */
   pauseMilliseconds: 4_000,
-  now: () => performance.now(),
+  /** Milliseconds of a monotonic clock. */
+  now: (): number => performance.now(),
 }
+export type SessionLimits = Readonly<typeof defaults>
 
 export interface SessionOptions {
   readonly pool: pg.Pool

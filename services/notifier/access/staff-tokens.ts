@@ -5,9 +5,8 @@ import type { Tx } from '../database/tables.ts'
 import { createSessions, type SessionOptions, type StaffToken } from './sessions.ts'
 
 /**
- * Finds the holders of tokens: those that the operator made here, and those of orders, both cached for a few seconds.
- * undefined: unknown to both, expired or revoked. Throws 503 for a token that only orders can know while it does not
- * respond.
+ * Finds the holders of tokens made here or by orders, cached for a few seconds. undefined: unknown, expired or revoked.
+ * Throws 503 for a token that only orders can know while it does not respond.
  */
 export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTokenHolder<StaffToken> => {
   const findOwn = rememberCallers(pool, findStaff)

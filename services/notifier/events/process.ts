@@ -28,10 +28,9 @@ export type EventOutcome = (typeof eventOutcomes)[number]
 type Processed = Readonly<Record<EventOutcome, number>>
 
 /**
- * Processes each event once and queues the messages that the tenant's rules require, in the order of the events; all
- * committed when it returns. Stores an unsendable message with the reason, for staff to see, and acknowledges its event
- * all the same. Messages of events from before the database was restored are unknown. undefined: the tenant is unknown,
- * nothing is stored.
+ * Processes each event once and queues the messages of the tenant's rules in order; all committed when it returns.
+ * Stores an unsendable message with its reason, for staff. Messages of events from before a restore are unknown.
+ * undefined: the tenant is unknown, nothing is stored.
  */
 export const processEvents = (pool: pg.Pool, { tenant, events }: CourierEvents): Promise<Processed | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))

@@ -24,9 +24,8 @@ export interface WaybillDependencies {
 }
 
 /**
- * Accepts messages about waybills. Before the transaction it reads the orders of those that omit their recipient or
- * name fields of the order in their texts; a repeated request does not read them again. While orders is unavailable it
- * returns the errors found so far, if there are any.
+ * Accepts messages about waybills. Reads the orders of those that omit their recipient or name fields before the
+ * transaction, unless repeated. While orders is unavailable it returns the errors found so far, if there are any.
  */
 export const acceptBodies = async (
   dependencies: WaybillDependencies,

@@ -182,10 +182,8 @@ const readMaxLength = (schema: TSchema | undefined): number => schema?.maxLength
 const isSuffix = (component: Pick<Component, 'type'>, type: ParameterType): boolean =>
   component.type === 'button' && type === 'text'
 
-export interface PlacedText {
-  readonly text: string
+export interface PlacedText extends Pick<ParameterPart, 'text' | 'field'> {
   readonly path: string
-  readonly field: string
   readonly component: Component
   readonly parameter: Parameter
 }

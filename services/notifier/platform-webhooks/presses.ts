@@ -20,9 +20,8 @@ import type { Own } from './signed-facts.ts'
 export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /**
- * Stores requests made by buttons, and asks people to confirm the addresses that they write afterwards. The
- * conversations must be locked, and the inbound messages stored. Counts the presses, those without effect by their
- * reason, and possible addresses.
+ * Stores requests made by buttons, and asks people to confirm addresses. The conversations must be locked, the inbound
+ * messages stored. Counts the presses, those without effect by their reason, and possible addresses.
  */
 export const recordPresses = async (
   tx: Tx,

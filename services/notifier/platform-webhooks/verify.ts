@@ -22,11 +22,7 @@ type IsSignedWith = (secret: string) => boolean
 export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
 /** Finds our numbers that a request names and whose secret signed it; if `isPaused`, only ids that signed lately. */
-export type FindSigners = (
-  ids: readonly string[],
-  isSignedWith: IsSignedWith,
-  isPaused: boolean,
-) => Promise<FoundSigners>
+export type FindSigners = (ids: readonly string[], isSigned: IsSignedWith, isPaused: boolean) => Promise<FoundSigners>
 
 /** A removed secret or number stays valid for at most this long; a new one is valid at once. */
 const rememberedMilliseconds = 2_000
@@ -47,11 +43,10 @@ export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets
     const claimants = await findClaimants(pool, ids, listAppSecrets)
     const found = judge(claimants, isSignedWith, isPaused)
     if (found.kind === 'signed' || isPaused)
-      for (const id of ids)
-        remembered.set(
-          id,
-          claimants.filter(claimant => listIds(claimant).includes(id)),
-        )
+      for (const id of ids) {
+        const own = claimants.filter(claimant => listIds(claimant).includes(id))
+        remembered.set(id, own)
+      }
     if (found.kind === 'signed') for (const id of found.signers.flatMap(listIds)) signedLately.set(id, true)
     return found
   }

@@ -8,10 +8,9 @@ export interface MarkOptions {
 }
 
 /**
- * Makes messages `sending` whose rows this transaction has locked, before their requests are written. Returns them with
- * their new fences, without those to whose recipient another send is in progress: with a pause between two messages to
- * a person, each keeps the next one back until its outcome is stored or overdue. So the pause begins after its request
- * has arrived, whichever process sent it.
+ * Makes locked messages `sending` before their requests are written; returns them with new fences, without those to
+ * whose recipient another send is in progress. With a pause between two messages to a person, each keeps the next one
+ * back until its outcome is stored or overdue: the pause begins after its request has arrived, whoever sent it.
  */
 export const markSending = async (
   tx: Tx,

@@ -32,14 +32,9 @@ const claimedMilliseconds = 500
 type Step = 'claim' | 'store' | 'sweep'
 
 /**
- * Sends what is due. A message that this process works on is in one of three states:
- *
- * - claimed: `sending` is committed, and the message waits for a free place in the window.
- * - writing: its request is in flight.
- * - finished: its outcome waits to be stored.
- *
- * One loop moves messages on, many with each statement. It claims as many as have a free place or will have one when the
- * claim is committed. Any number of processes may run one.
+ * Sends what is due. A message is claimed (`sending` is committed, it waits for a place in the window), then writing (its
+ * request is in flight), then finished (its outcome waits to be stored). One loop moves messages on, many with each
+ * statement, and claims as many as will have a free place. Any number of processes may run one.
  */
 export class Queue {
   readonly #options: QueueOptions

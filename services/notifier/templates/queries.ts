@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
+import type { CategoryReport } from './category-changes.ts'
 
 /** Finds the templates of these names, in every language; undefined when the account's catalogue was never synced. */
 export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, names: readonly string[]) => {
@@ -56,13 +57,7 @@ const toTemplate = (row: TemplateRow): CatalogueTemplate => ({
 const readAnnounced = ({ category_to: to, category_at: at, category_reported_at: reportedAt }: TemplateRow) =>
   to !== null && at !== null && reportedAt !== null && at > reportedAt ? { to, at } : null
 
-interface TemplateFilter {
-  readonly name?: string | undefined
-  readonly status?: string | undefined
-  readonly language?: string | undefined
-  readonly category?: string | undefined
-  readonly waba_id?: string | undefined
-}
+type TemplateFilter = Partial<Record<'name' | 'status' | 'language' | 'category' | 'waba_id', string | undefined>>
 
 export type TemplateKey = readonly [wabaId: string, name: string, language: string]
 
@@ -105,11 +100,7 @@ export const holdTemplate = async (
   return numUpdatedRows > 0n
 }
 
-interface TemplateReport {
-  readonly tenant: string
-  readonly wabaId: string
-  readonly name: string
-  readonly language: string
+interface TemplateReport extends Pick<CategoryReport, 'tenant' | 'wabaId' | 'name' | 'language'> {
   readonly status: string
   readonly templateId?: string | undefined
   readonly at: Date
