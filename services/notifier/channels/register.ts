@@ -69,7 +69,7 @@ const start = async (
   const nextAt = await countRequest(tx, tenant, phoneNumberId)
   if (nextAt)
     return refused(
-      `The number was registered ${maxRequests} times in ${windowHours} hours, and one more call would block it. The next one is possible at ${nextAt.toISOString()}.`,
+      `The number was registered ${maxRequests} times in ${windowHours} hours, and one more request would block it. The next one is possible at ${nextAt.toISOString()}.`,
     )
   await audit(tx, tenant, by, 'channel.registration_tried', phoneNumberId)
   return { kind: 'started', ...newest }

@@ -70,7 +70,7 @@ const requireRole = async ({ merchant, routeOptions }: FastifyRequest): Promise<
 
 const forbidden = {
   ...ErrorBody,
-  description: 'The caller may not call the operation: the message says who may.',
+  description: 'The caller may not send the request: the message says who may.',
   examples: [{ message: refusals.program, code: 'role_forbidden' }],
 }
 

@@ -56,7 +56,7 @@ export const CurrentStaff = Type.Object(
     operations: Type.Array(Type.String(), {
       maxItems: staffOperations.length,
       description:
-        'The operations that the token may call, by operationId: of orders and the notifier, or of orders alone without an account.',
+        'The operations that the token may request, by operationId: of orders and the notifier, or of orders alone without an account.',
     }),
   },
   { title: 'CurrentStaff' },
