@@ -80,6 +80,15 @@ const largeTenant = () => {
   return file
 }
 
+/** Logs an owner of a merchant in: a program may not manage people and tokens. */
+const logInOwner = async (send: Send, email: string, password: string): Promise<Headers> => {
+  const body = JSON.stringify({ email, password })
+  const headers = { 'x-tenant': 'demo', ...json }
+  return bearer(JSON.parse((await send({ method: 'POST', path: `${merchantPath}/login`, headers, body })).text).token)
+}
+const isOfOwners = (path: string): boolean => /^\/api\/public\/merchant\/(person|token)/.test(path)
+
+const merchantPath = '/api/public/merchant'
 const bulkPath = '/api/public/merchant/order/bulk'
 
 const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> => {
@@ -99,6 +108,15 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     body: JSON.stringify(batch([order(marked)])),
   })
   const [waybill] = JSON.parse(created.text).data
+  const owner = await logInOwner(service.send, 'shop@example.com', 'lanka-shoes-demo')
+  const clerk = {
+    name: 'Xerxes Zebulonson',
+    email: 'xerxes@zebulon.example',
+    role: 'clerk',
+    password: 'xerxes-zebulon',
+  }
+  const [path, body] = [`${merchantPath}/person`, JSON.stringify(clerk)]
+  await service.send({ method: 'POST', path, headers: { ...owner, ...json }, body })
   const url = 'http://127.0.0.1:1/hook-of-zebulon'
   const webhook = await service.send({
     method: 'POST',
@@ -115,10 +133,11 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     headersFor: operation => {
       if (isInternal(operation)) return bearer(courier.orders.environment.SERVICE_TOKEN)
       if (endsToken(operation)) return bearer((isOfStaff(operation) ? leavingStaff : leaving).token)
+      if (isOfOwners(operation.path)) return owner
       return isOfStaff(operation) ? bearer(courier.staffToken) : merchant
     },
     names: { waybill, waybill_number: waybill, tenant: 'demo', id },
-    marks: [waybill, url, ...Object.values(marked)],
+    marks: [waybill, url, clerk.name, clerk.email, ...Object.values(marked)],
     createToken: holder => ordersTokens.createTokenFor(pool, holder),
     revokeToken: id => revokeTokenById(pool, id),
     repair: async () => {},
