@@ -33,7 +33,8 @@ t.test('the token identifies its merchant', async t => {
   const { id } = body.data
   t.ok(Number.isInteger(id))
   const merchant = { id, name: 'Lanka Shoes' }
-  t.strictSame(body.data, { id, first_name: 'Lanka Shoes', last_name: '', email: 'shop@example.com', merchant })
+  const shown = { id, first_name: 'Lanka Shoes', last_name: '', email: 'shop@example.com', merchant }
+  t.strictSame(body.data, { ...shown, role: 'program', person: null })
 })
 
 const named = (name: string) => ({ business_name: name, name })
