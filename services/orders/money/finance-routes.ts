@@ -128,6 +128,26 @@ const parcelMoneySql = `
     case when is_held then 'held' when seen ->> 'state' = 'deposited' then 'paid' when seen is not null then 'invoiced' else coalesce(place, 'none') end as state
   from parcel`
 
+/** What lists of orders say about the money of each. */
+export const financeFields = { ...FinanceStatus.properties, finance_state: ParcelMoney.properties.state }
+interface FinanceFields extends FinanceStatus {
+  readonly finance_state: ParcelMoney['state']
+}
+
+/** Reads the money of orders, by waybill, in one statement; without a line it is pending. */
+export const readFinance = async (pool: pg.Pool, tenant: string, waybills: readonly string[]) => {
+  const query = { name: 'read_parcel_money', text: parcelMoneySql, values: [tenant, null, waybills] }
+  const rows = waybills.length > 0 ? await readInTenant<ParcelMoney>(pool, tenant, query) : []
+  const found = new Map(rows.map(row => [row.waybill_number, row]))
+  return (waybill: string): FinanceFields => {
+    const { finance_status, invoice_ref_no, invoice_no, state } = found.get(waybill) ?? {
+      ...pending,
+      state: 'none' as const,
+    }
+    return { finance_status, finance_state: state, invoice_ref_no, invoice_no }
+  }
+}
+
 const statusSql = `
   select ${statusColumnsSql}
   from (

@@ -75,6 +75,11 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   t.match(paid, { state: 'deposited', total: 15_451.8 })
   await balance({ held: 425.4, balance: 425.4 })
   await finance({ state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
+  const lookUp = await request('POST', '/api/public/merchant/order/lookup', { waybill_numbers: waybills.slice(0, 2) })
+  t.match(lookUp.body.data, [
+    { finance_state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' },
+    { finance_state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001', invoice_no: made.invoice_no },
+  ])
   const told = (await get('/order/changes?limit=500')).body.data.filter(
     ({ type }: { type: string }) => type === 'money.paid',
   )
