@@ -1,13 +1,16 @@
 import t from 'tap'
-import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
+import { processEvents } from '../services/notifier/events/process.ts'
+import { orderEvent } from '../services/notifier/test/orders-stand-in.ts'
+import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { startWebhookReceiver } from '../services/orders/test/webhook-receiver.ts'
 import { launchBrowser } from './browser.ts'
+import { startConsole } from './console.ts'
 import { openDesk, showDesk, showInLanguages } from './desk.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
-  const orders = await ordersFixture(t)
-  const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
+  const { orders, notifier, ordersUrl } = await startConsole(t)
+  const url = `${ordersUrl}/desk/`
   const { open, problems } = await openDesk(t, browser, url)
   const receiver = await startWebhookReceiver(t)
 
@@ -54,13 +57,13 @@ if (browser) {
     t.equal(receiver.forged, 0)
     await page.getByLabel('order.status_changed').uncheck()
     await page.getByRole('button', { name: 'Save the change' }).click()
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete' }).press('Enter')
     t.strictSame(await orders.rows('select events from webhook_endpoints'), [
       { events: ['order.created', 'order.instructed', 'money.paid'] },
     ])
-    await page.getByRole('button', { name: 'Press again to delete it' }).click()
+    await page.keyboard.press('Enter')
     await page.getByText('There is no webhook yet.').waitFor()
-    t.strictSame((await orders.get('/webhook')).body, { data: [] })
+    t.strictSame((await orders.request('/webhook')).body, { data: [] })
     await page.close()
   })
 
@@ -79,12 +82,26 @@ if (browser) {
     await row.getByText('Never').waitFor()
     await showDesk(t, page, 'access')
     await showInLanguages(t, page, 'access', 'td:has-text("Web shop")')
-    t.equal((await orders.get('/order', { token })).status, 200)
-    t.equal((await orders.get('/token', { token })).status, 403)
+    t.equal((await orders.request('/order', undefined, { token })).status, 200)
+    t.equal((await orders.request('/token', undefined, { token })).status, 403)
     await row.getByRole('button', { name: 'Revoke' }).click()
     await row.getByRole('button', { name: 'Press again to revoke it' }).click()
     await row.waitFor({ state: 'detached' })
     t.match(await orders.rows(`select revoked_at from tokens where name = 'Web shop'`), [{ revoked_at: Date }])
+    await page.close()
+  })
+
+  t.test('a parcel shows the messages to its recipient between its statuses', async t => {
+    await giveRules(notifier.pool)
+    const [waybill = ''] = await orders.book(1)
+    await processEvents(notifier.pool, { tenant: 'demo', events: [orderEvent('m', { waybill_number: waybill })] })
+    const page = await open()
+    await page.goto(`${url}#/parcel/${waybill}`)
+    const entry = page.getByRole('listitem').filter({ hasText: 'order_created' })
+    await entry.getByText('Queued').waitFor()
+    t.equal(await page.getByRole('region', { name: 'Timeline' }).getByRole('listitem').count(), 2)
+    await showDesk(t, page, 'messages')
+    await showInLanguages(t, page, 'messages', '.timeline code')
     await page.close()
   })
 
