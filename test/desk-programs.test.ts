@@ -56,7 +56,9 @@ if (browser) {
     )
     t.equal(receiver.forged, 0)
     await page.getByLabel('order.status_changed').uncheck()
+    const saved = page.waitForResponse(response => response.request().method() === 'PATCH')
     await page.getByRole('button', { name: 'Save the change' }).click()
+    await saved
     await page.getByRole('button', { name: 'Delete' }).press('Enter')
     t.strictSame(await orders.rows('select events from webhook_endpoints'), [
       { events: ['order.created', 'order.instructed', 'money.paid'] },

@@ -1,7 +1,7 @@
 // The signed-in person. The token lives as long as the tab; it is never part of an address.
 import { useEffect, useState } from './preact.js'
 
-/** @typedef {{ name: string, person?: string, email: string | null, role: string, operations: string[],
+/** @typedef {{ name: string, email: string | null, role: string, operations: string[],
  *   tenant: { id: string, name: string, currency: string, country: string, time_zone: string } }} Me */
 /** @typedef {{ tenant: string, token: string | null, me: Me | null }} Session */
 

@@ -3,7 +3,7 @@ import { usePost } from '../../kit/form.js'
 import { money, t } from '../../kit/i18n.js'
 import { Pages, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
-import { getSession } from '../../kit/session.js'
+import { may } from '../../kit/session.js'
 import { Badge, Button, column, ErrorText, Live, Panel, saveFile, Table, useAction, useLive } from '../../kit/ui.js'
 import { merchant } from '../merchant.js'
 
@@ -37,7 +37,7 @@ export const Money = () => {
       '',
       row => html`<div class="row">
         <${Button} onClick=${() => save.run(row.invoice_no, 'pdf')}>PDF<//><${Button} onClick=${() => save.run(row.invoice_no, 'csv')}>CSV<//>
-        ${row.state === 'submitted' && getSession().me?.role === 'owner' && html`<${Button} onClick=${() => approve.run(row.invoice_no)}>${t('money.approve')}<//>`}</div>`,
+        ${row.state === 'submitted' && may('approveOwnInvoice') && html`<${Button} onClick=${() => approve.run(row.invoice_no)}>${t('money.approve')}<//>`}</div>`,
     ),
   ]
   return html`<h1 tabindex="-1">${t('menu.money')}</h1>

@@ -91,7 +91,7 @@ const Timeline = ({ tracking, messages }) => {
 }
 
 /** One parcel with its timeline. */
-export const Parcel = ({ param: waybill }) => {
+export const Parcel = ({ params: [waybill] }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
   const order = useLive(signal => merchant(path, { signal }), 15, [waybill])
   const messages = useLive(signal => merchant(`${path}/messages`, { signal }), 30, [waybill])

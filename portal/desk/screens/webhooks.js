@@ -151,5 +151,5 @@ const Webhook = ({ id, query }) => {
     }}<//>`
 }
 
-export const Webhooks = ({ param: id, query }) =>
+export const Webhooks = ({ params: [id], query }) =>
   id ? html`<${Webhook} id=${id} query=${query} />` : html`<${List} />`

@@ -1,0 +1,110 @@
+// The frame of a face: the form to sign in, the menu, the open screen.
+import { orders } from './api.js'
+import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
+import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
+import { changeSession, may, useSession } from './session.js'
+import { SignIn } from './sign-in.js'
+import { instead } from './ui.js'
+
+/**
+ * Screens by the first part of the address after `#/`, the first one at no address. `needs` names the operation without
+ * which it is not in the menu; `isHidden` keeps it out. A screen gets `params` (the other parts) and `query`.
+ * @typedef {Record<string, { Screen: any, needs?: string, isHidden?: boolean }>} Screens
+ * @typedef {{ screens: Screens, login: string, logout: string, readMe: (options?: object) => Promise<any>, Search?: any }} Face
+ */
+
+/** Parses an address such as `#/parcel/DM00000001?x=y`. @param {string} hash @param {Screens} screens */
+const readHash = (hash, screens) => {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
+  const [name, ...params] = path.split('/').map(part => {
+    try {
+      return decodeURIComponent(part)
+    } catch {
+      return part
+    }
+  })
+  return {
+    name: Object.hasOwn(screens, name) ? name : Object.keys(screens)[0],
+    params,
+    query: Object.fromEntries(new URLSearchParams(query)),
+  }
+}
+
+const useHash = (/** @type {Screens} */ screens) => {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const listener = () => setHash(location.hash)
+    addEventListener('hashchange', listener)
+    return () => removeEventListener('hashchange', listener)
+  }, [])
+  return readHash(hash, screens)
+}
+
+const signOut = (/** @type {string} */ logout) => {
+  orders(logout, { method: 'POST', body: {} }).catch(() => {})
+  changeSession({ token: null, me: null })
+}
+
+const Language = ({ onChange }) =>
+  html`<select class="quiet" aria-label=${t('language')} value=${getLanguage()} onChange=${event => onChange(event.currentTarget.value)}>
+    ${Object.entries(languages).map(([name, label]) => html`<option key=${name} value=${name} lang=${name}>${label}</option>`)}
+  </select>`
+
+const Top = ({ me, route, onLanguage, face: { screens, logout, Search } }) => html`
+  <a class="skip" href="#main" onClick=${instead(() => document.getElementById('main')?.focus())}>${t('skip')}</a>
+  <header class="top">
+    <strong class="brand">${me.tenant.name}</strong>
+    ${Search && html`<${Search} query=${route.query} />`}
+    <div class="person"><span>${me.name}</span><${Language} onChange=${onLanguage} />
+      <button type="button" class="button quiet" onClick=${() => signOut(logout)}>${t('sign_out')}</button></div>
+    <nav aria-label=${t('menu')}>
+      ${Object.entries(screens)
+        .filter(([, { needs, isHidden }]) => !isHidden && (!needs || may(needs)))
+        .map(
+          ([name]) =>
+            html`<a key=${name} href=${`#/${name}`} aria-current=${name === route.name ? 'page' : undefined}>${t(`menu.${name}`)}</a>`,
+        )}
+    </nav>
+  </header>`
+
+/** The screen's heading gets the focus when it opens, so that screen readers announce the screen. */
+const Main = ({ route, me, screens }) => {
+  const main = useRef(/** @type {any} */ (null))
+  const { Screen } = screens[route.name]
+  const place = [route.name, ...route.params].join('/')
+  const heading = () => main.current.querySelector('h1') ?? main.current
+  useLayoutEffect(() => {
+    document.title = `${heading().textContent} · ${me.tenant.name}`
+  }, [place, route.query.q, getLanguage()])
+  useLayoutEffect(() => heading().focus(), [place, route.query.q, me])
+  return html`<main id="main" tabindex="-1" ref=${main}><${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
+}
+
+const App = (/** @type {{ face: Face }} */ { face }) => {
+  const { screens, login, readMe } = face
+  const { token, me } = useSession()
+  const route = useHash(screens)
+  const [, setShown] = useState(getLanguage())
+  const [error, setError] = useState(/** @type {any} */ (undefined))
+  // Reads who is signed in before anything is shown.
+  useEffect(() => {
+    if (token && !me) readMe().then(me => changeSession({ me }), setError)
+  }, [token])
+  const onLanguage = (/** @type {string} */ name) => setLanguage(name).then(() => setShown(name))
+  if (!me)
+    return html`<${SignIn} login=${login} readMe=${readMe} error=${token && error} isOpening=${Boolean(token) && !error}><${Language} onChange=${onLanguage} /><//>`
+  // The open screen stays behind the form until somebody else signs in.
+  return html`
+    ${!token && html`<${SignIn} login=${login} readMe=${readMe} isExpired><${Language} onChange=${onLanguage} /><//>`}
+    <div key=${`${me.tenant.id} ${me.name} ${me.email}`} class="console" hidden=${!token}>
+      <${Top} me=${me} route=${route} onLanguage=${onLanguage} face=${face} />
+      <${Main} route=${route} me=${me} screens=${screens} />
+    </div>`
+}
+
+/** Shows a face, once its texts and its settings are there. @param {Face} face @param {Promise<unknown>} [settings] */
+export const show = async (face, settings) => {
+  await Promise.all([settings, setLanguage(readLanguage())])
+  render(html`<${App} face=${face} />`, /** @type {Element} */ (document.getElementById('app')))
+  document.getElementById('late')?.remove()
+}
