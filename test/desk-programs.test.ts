@@ -61,7 +61,7 @@ if (browser) {
     await saved
     await page.getByRole('button', { name: 'Delete' }).press('Enter')
     t.strictSame(await orders.rows('select events from webhook_endpoints'), [
-      { events: ['order.created', 'order.instructed', 'money.paid'] },
+      { events: ['order.created', 'order.instructed', 'money.paid', 'invoice.deposited'] },
     ])
     await page.keyboard.press('Enter')
     await page.getByText('There is no webhook yet.').waitFor()

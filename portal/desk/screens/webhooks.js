@@ -22,7 +22,14 @@ import {
 } from '../../kit/ui.js'
 import { merchant } from '../merchant.js'
 
-const events = ['order.created', 'order.status_changed', 'order.edited', 'order.instructed', 'money.paid']
+const events = [
+  'order.created',
+  'order.status_changed',
+  'order.edited',
+  'order.instructed',
+  'money.paid',
+  'invoice.deposited',
+]
 const all = Object.fromEntries(events.map(name => [name, 'true']))
 
 /** The form of a webhook: its address, and a box for each type of event. */
@@ -73,7 +80,7 @@ const kinds = { delivered: 'good', pending: 'warn', failed: 'bad' }
 const deliveryColumns = () => [
   column(
     t('webhooks.event'),
-    row => html`<${Two} first=${row.type} second=${html`<${ParcelLink} waybill=${row.waybill_number} />`} />`,
+    row => html`<${Two} first=${row.type} second=${row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`} />`,
   ),
   column(t('orders.status'), row => html`<${Badge} kind=${kinds[row.state]}>${t(`webhooks.${row.state}`)}<//>`),
   column(t('webhooks.attempts'), row => number(row.attempts), 'number'),
