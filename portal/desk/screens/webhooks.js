@@ -80,7 +80,8 @@ const kinds = { delivered: 'good', pending: 'warn', failed: 'bad' }
 const deliveryColumns = () => [
   column(
     t('webhooks.event'),
-    row => html`<${Two} first=${row.type} second=${row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`} />`,
+    row =>
+      html`<${Two} first=${row.type} second=${row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`} />`,
   ),
   column(t('orders.status'), row => html`<${Badge} kind=${kinds[row.state]}>${t(`webhooks.${row.state}`)}<//>`),
   column(t('webhooks.attempts'), row => number(row.attempts), 'number'),
