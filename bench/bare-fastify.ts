@@ -1,5 +1,4 @@
-// Runs a bare Fastify, which returns the bytes that it was given, or checks a signature. Run as a program it is
-// one.
+// Runs a bare Fastify, which returns the bytes that it was given, or checks a signature. As a program it starts one.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'
 import { startService } from './service.ts'
@@ -10,7 +9,7 @@ export const startBareFastify = (cleanUps: AsyncDisposableStack): Promise<string
 /** Sets the response that the bare Fastify sends from now on, or the secret that it knows. */
 export const tellBareFastify = async (url: string, what: 'answer' | 'secret', text: string): Promise<void> => {
   const answer = await fetch(`${url}/control/${what}`, { method: 'PUT', body: text })
-  if (!answer.ok) throw new Error(`the bare Fastify answered ${answer.status}`)
+  if (!answer.ok) throw new Error(`the bare Fastify responded with ${answer.status}`)
 }
 
 const serve = async (): Promise<void> => {

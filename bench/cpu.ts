@@ -7,8 +7,8 @@ import type { Costed, Measure, Measurement } from './repeat.ts'
 import type { Side } from './versions.ts'
 
 /**
- * Adds the CPU of the service at `url` (without one the measuring process did the work) and of the Postgres (if one
- * did).
+ * Adds the CPU of the service at `url`, or of this process if there is none, and of the Postgres that took part, if any
+ * did.
  */
 export const withCost = async (
   run: () => Promise<Measurement>,

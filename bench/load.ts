@@ -16,7 +16,7 @@ type ClientClass = new (origin: string, options: object) => Connection
 /** The notifier's undici: the one at the root is another version. */
 const { Client }: { Client: ClientClass } = createRequire(join(root, 'services/notifier/package.json'))('undici')
 
-/** The body, which makes it a POST, else a GET. */
+/** A request: a POST with a body, a GET without. */
 export interface Call {
   path: string
   body?: string
@@ -31,11 +31,11 @@ export interface LoadTask {
 }
 
 export type LoadWork =
-  /** The requests in turn; keyed: each with an Idempotency-Key of its own. */
+  /** Sends the requests in turn; `isKeyed` gives each an Idempotency-Key of its own. */
   | { kind: 'calls'; headers: Record<string, string>; calls: Call[]; isKeyed?: boolean }
-  /** Signed updates, each for a message that has not had it yet. This many messages wait for updates: each gets two. */
+  /** Sends signed updates, two for each of `messages` waiting messages, none of them twice. */
   | { kind: 'webhooks'; messages: number; updatesPerCall: number }
-  /** Messages, as the notifier sends them to the API. */
+  /** Sends messages as the notifier does to the API. */
   | { kind: 'messages' }
 
 type Act = (connection: Connection) => Promise<void>

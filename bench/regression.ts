@@ -43,7 +43,7 @@ export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
 
 const [roundsAtOnce, mostRounds, secondsEach, warmUpSeconds] = [3, 9, 0.6, 1]
 
-/** Measures until it is not slower, or until the rounds prove that it is. */
+/** Measures until this code is not slower, or until the rounds prove that it is. */
 export const measureUntilSure = async (
   round: (isReversed: boolean) => Promise<Ratios>,
   share = 1,

@@ -33,7 +33,7 @@ export const startBed = async ({ commit, profileFolder }: BedOptions, cleanUps: 
   return { tools, startOurs: startFrom(root, profileFolder), startTheirs }
 }
 
-/** Calls it once for each argument. */
+/** Calls `start` once for each argument. */
 const once = <Given extends string[], Result>(start: (...given: Given) => Result) => {
   const started = new Map<string | undefined, Result>()
   return (...given: Given): Result => {

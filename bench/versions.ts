@@ -51,8 +51,8 @@ const linkPackages = async (folder: string): Promise<void> => {
 }
 
 /**
- * Makes a folder with the code of a commit and its packages; removed afterwards. Takes half a minute where they differ from
- * ours.
+ * Makes a folder with the code of a commit and its packages, which `cleanUps` deletes. Takes half a minute where the
+ * packages differ from ours.
  */
 export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-version-'))

@@ -38,7 +38,7 @@ const listening = (child: ChildProcess): Promise<string> =>
     child.once('exit', () => reject(new Error(`it ended before it listened: ${seen}`)))
   })
 
-t.test('names wrong settings before it listens, and no secret with them', async t => {
+t.test('names wrong settings before it listens, and shows no secret', async t => {
   const url = 'postgres://notifier:s3cret@127.0.0.1:1/notifier'
   const wrong: [Record<string, string>, RegExp[]][] = [
     [

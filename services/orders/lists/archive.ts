@@ -5,8 +5,8 @@ import { findStatuses } from '../statuses/status-queries.ts'
 const ordersAtOnce = 5_000
 
 /**
- * Takes the timelines of orders in a final status, without open requests, whose last event is old enough. The orders stay:
- * their waybills are taken.
+ * Takes the timelines of orders in a final status, without open requests, whose last event is old enough. The orders
+ * stay, so nobody gets their waybills again.
  */
 export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity', waybill = '']) => {
   const statuses = [...(await findStatuses(tx, tenant)).values()]

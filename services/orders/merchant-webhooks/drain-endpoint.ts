@@ -42,13 +42,13 @@ const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
 /** The most requests to one endpoint at once. */
 const requestsAtOnce = 16
 const eventsAtOnce = 256
-/** Afterwards other endpoints are sent to. */
+/** After this time other endpoints get their turn. */
 const startMilliseconds = 5_000
 /** Applies to an endpoint with too many waiting events, none of them due. */
 const restSeconds = 5
 
 /**
- * Sends an endpoint's due events, several at once but of a waybill one, and stores what came of them. No other process
+ * Sends an endpoint's due events, several at once but one for each waybill, and stores the outcomes. No other process
  * sends to it meanwhile, and no lock is held during a request. Rejects when the database is unavailable.
  */
 export const drainEndpoint = async (options: DrainOptions, key: EndpointKey): Promise<Drained> => {
@@ -84,7 +84,7 @@ const drainHeld = async (options: DrainOptions, endpoint: HeldEndpoint, lease: L
   return isAdded || due.length > 0
 }
 
-/** Sends until all is sent, the time is over, the lease is lost, or the endpoint is to get nothing for a while. */
+/** Sends until all is sent, the time is over, the lease is lost, or the endpoint has to rest. */
 const sendAll = async (
   options: DrainOptions,
   endpoint: HeldEndpoint,
@@ -123,8 +123,8 @@ const nameResult = ({ code }: Attempt) => {
 }
 
 /**
- * Outcomes that come together share a transaction; without the lease none is stored. Each resolves to whether the
- * endpoint is to get nothing for now.
+ * Stores outcomes that come together in one transaction, and none without the lease. Each resolves to true if the
+ * endpoint has to rest.
  */
 const recorder = ({ pool, logger }: DrainOptions, endpoint: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({

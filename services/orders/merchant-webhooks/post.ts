@@ -8,7 +8,7 @@ import { type Attempt, isSuccess } from './settle.ts'
 
 interface Message {
   readonly url: string
-  /** Each signs. */
+  /** Each signs the message. */
   readonly secrets: readonly string[]
   readonly messageId: string
   readonly body: string
@@ -59,7 +59,7 @@ export const sendOnce = async (
   }
 }
 
-/** The first bytes as text that Postgres stores; the rest is not read. */
+/** Returns the first bytes as text that Postgres can store; does not read the rest. */
 const readStart = async (body: Dispatcher.ResponseData['body']): Promise<string | null> => {
   const parts: Buffer[] = []
   let bytes = 0

@@ -44,7 +44,7 @@ export const lockTakeBacks = async (
   await tx.client.query(text, [tenant, `take-backs ${merchantId}`])
 }
 
-/** Time, day in the tenant's time zone, and a journal, read once what is written is locked. */
+/** The time, its day in the tenant's time zone, and a new journal. Read it once all locks are held. */
 export interface Clock {
   readonly now: Date
   readonly today: string
@@ -66,7 +66,7 @@ export const nextLineSql = `(
     where newest.tenant_id = line.tenant_id and newest.waybill_number = line.waybill_number
     order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1)`
 
-/** Holds for a line, `line`, of the tenant $1 that has a later line of one of these kinds, such as its reversal. */
+/** Is true for a line `line` of tenant $1 with a later line of one of these kinds, such as its reversal. */
 export const hasLaterSql = (...kinds: string[]): string => `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
       and later.refers_to = line.line_no and later.kind in (${kinds.map(kind => `'${kind}'`).join(', ')}))`
