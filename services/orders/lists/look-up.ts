@@ -8,7 +8,7 @@ import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
-import { financeFields, readFinance } from '../money/finance-routes.ts'
+import { addFinance, financeFields } from '../money/finance-routes.ts'
 import { labelStatus, OrderView, TrackingEvent } from '../tracking/order-view.ts'
 import { type OrderRow, orderColumnsSql, viewOrders } from '../tracking/read-orders.ts'
 
@@ -128,12 +128,7 @@ export const lookUpOrders = async (
 ): Promise<LookedUpOrder[]> => {
   const [name, text] = by === 'order_no' ? ['find_by_order_no', byOrderNoSql] : ['find_by_waybill', byWaybillSql]
   const rows = await readInTenant<FoundRow>(pool, tenant, { name, text, values: [tenant, merchantId, numbers] })
-  const financeOf = await readFinance(
-    pool,
-    tenant,
-    rows.map(row => row.waybill_number),
-  )
-  return viewOrders(catalogues, tenant, rows, (row, catalogue) => ({
+  const orders = await viewOrders(catalogues, tenant, rows, (row, catalogue) => ({
     waybill_number: row.waybill_number,
     order_no: row.order_no,
     status: labelStatus(catalogue, row.status_key),
@@ -142,6 +137,6 @@ export const lookUpOrders = async (
     delivery_charge: row.delivery_charge,
     currency: catalogue.currency,
     created_at: row.created_at,
-    ...financeOf(row.waybill_number),
   }))
+  return addFinance(query => readInTenant(pool, tenant, query), tenant, orders)
 }

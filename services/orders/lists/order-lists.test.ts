@@ -200,6 +200,7 @@ t.test('a merchant reads its order as it sent it, with names and timeline', asyn
     delivery_charge: 540.5,
     currency: 'LKR',
     status: { key: 'key_2', name: 'CONFIRMED', color: 'primary' },
+    ...{ finance_status: 'Pending', finance_state: 'none', invoice_ref_no: null, invoice_no: null },
   })
   t.strictSame(
     timeline.map(({ status, user, note }: Record<string, unknown>) => ({ status, user, note })),

@@ -11,12 +11,13 @@ import {
   wantedPage,
   writeLinks,
 } from '@courier/shared/lists/pages.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
+import { addFinance, financeFields } from '../money/finance-routes.ts'
 import { OrderView, toOrder } from '../tracking/order-view.ts'
 import { viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, findSearchEnd, listOrders, maxCounted, type Position } from './list-orders.ts'
@@ -29,7 +30,8 @@ export const orderPageFields = {
   cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
 }
 
-const { data, meta } = ListBody(OrderView).properties
+const ListedOrder = Type.Object({ ...OrderView.properties, ...financeFields }, { title: 'Order' })
+const { data, meta } = ListBody(ListedOrder).properties
 const { path, per_page, ...counted } = meta.properties
 const Link = Type.Union([Type.String(), Type.Null()])
 const total = Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` })
@@ -56,7 +58,7 @@ export const OrderPage = Type.Object(
     title: 'OrderPage',
     examples: [
       {
-        data: [makeExample(OrderView)],
+        data: [makeExample(ListedOrder)],
         links: { first: null, last: null, prev: null, next: null },
         meta: {
           path: 'https://courier.example/api/public/merchant/order',
@@ -128,7 +130,8 @@ export const createOrderPages = ({ pool, catalogues }: { pool: pg.Pool; catalogu
       return [rows, total, isWhole ? undefined : await findSearchEnd(tx, tenant, filter, after)] as const
     })
     const orders = await viewOrders(catalogues, tenant, rows, toOrder)
-    const { data, ...found } = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
+    const found = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
+    const data = await addFinance(query => readInTenant(pool, tenant, query), tenant, found.data)
     const next_cursor = end ? cursors.write([end.createdAt, end.waybill]) : found.next_cursor
     if (!after && !isSearch) {
       const { meta, ...rest } = toPage(address, page, data, total)

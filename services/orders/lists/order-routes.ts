@@ -1,6 +1,6 @@
 import { invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { listQuery } from '@courier/shared/lists/filters.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -8,12 +8,14 @@ import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
+import { addFinance, financeFields } from '../money/finance-routes.ts'
 import { keysOfClass } from '../statuses/statuses.ts'
 import { listRequests, maxRequests } from '../tracking/customer-requests.ts'
 import { tagState } from '../tracking/etag.ts'
 import {
   merchantView,
   OrderStatus,
+  type OrderView,
   StaffOrderView,
   staffView,
   statusView,
@@ -47,9 +49,9 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   const about = { operationId: 'listOrders', summary: 'List your orders, newest first' }
   addList(app, options, about, MerchantQuery)
   const one = { operationId: 'getOrder', summary: 'One order with its timeline' }
-  addOne(app, options, oneOrder, { ...one, ...viewSchema(TrackedOrderView) }, (order, reply) => {
+  addOne(app, options, oneOrder, { ...one, ...viewSchema(withFinance(TrackedOrderView)) }, (order, reply) => {
     tagWith(order, reply)
-    return merchantView(order, new Date())
+    return viewWithFinance(options.pool, order, merchantView(order, new Date()))
   })
   const status = { operationId: 'getOrderStatus', summary: 'The status of an order', ...viewSchema(OrderStatus) }
   addOne(app, options, `${oneOrder}/status`, status, order => statusView(order, new Date()))
@@ -60,15 +62,22 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
   const about = { operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
   addList(app, options, about, StaffQuery)
   const one = { operationId: 'getAnyOrder', summary: 'One order with its timeline, notes and moves' }
-  addOne(app, options, oneOrder, { ...one, ...viewSchema(StaffOrderView) }, async (order, reply) => {
+  addOne(app, options, oneOrder, { ...one, ...viewSchema(withFinance(StaffOrderView)) }, async (order, reply) => {
     tagWith(order, reply)
     const { tenant } = order.catalogue
     const { waybill_number } = order.row
     const requests = await inTenant(options.pool, tenant, (tx: Tx) =>
       listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
     )
-    return staffView(order, requests, new Date())
+    return viewWithFinance(options.pool, order, staffView(order, requests, new Date()))
   })
+}
+
+const withFinance = ({ properties, title = '' }: TObject) => Type.Object({ ...properties, ...financeFields }, { title })
+
+const viewWithFinance = async (pool: pg.Pool, { catalogue: { tenant } }: TrackedOrder, view: OrderView) => {
+  const [order] = await addFinance(query => readInTenant(pool, tenant, query), tenant, [view])
+  return order
 }
 
 const viewSchema = (view: TObject) => ({ params: WaybillParams, response: { 200: Type.Object({ data: view }) } })

@@ -3,15 +3,16 @@ import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { openSnapshot, type Snapshot } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables } from '../database/tables.ts'
+import { addFinance } from '../money/finance-routes.ts'
 import { toOrder } from '../tracking/order-view.ts'
 import { type OrderRow, viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
 /**
- * The longest list in one response: about 45 MB, which Postgres and the service read and write in some seconds. Longer
+ * The longest list in one response: about 50 MB, which Postgres and the service read and write in some seconds. Longer
  * ones would hold a connection, and a snapshot, for minutes.
  */
 export const maxWholeList = 50_000
@@ -65,16 +66,17 @@ const openList = async (
     if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })
     const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
     await snapshot.tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
-    const write = async (rows: OrderRow[]): Promise<string> =>
-      (await viewOrders(catalogues, tenant, rows, writeOrder)).join()
+    const read = async (query: pg.QueryConfig) => (await snapshot.tx.client.query(query)).rows
+    const write = async (rows: OrderRow[]): Promise<string> => {
+      const orders = await addFinance(read, tenant, await viewOrders(catalogues, tenant, rows, toOrder))
+      return orders.map(order => JSON.stringify(order)).join()
+    }
     return stream(snapshot, total, write, maxSeconds)
   } catch (error) {
     await snapshot.close()
     throw error
   }
 }
-
-const writeOrder = (row: OrderRow, catalogue: Catalogue): string => JSON.stringify(toOrder(row, catalogue))
 
 type WriteRows = (rows: OrderRow[]) => Promise<string>
 

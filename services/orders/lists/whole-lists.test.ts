@@ -62,6 +62,24 @@ t.test('noPagination returns all orders, newest first, whatever the page', async
     t.equal((await get(`/order?${query}`)).body.meta.total, total, query)
 })
 
+t.test('a page reads the money of all its orders in one statement', async t => {
+  let count = 0
+  const onAcquire = () => count++
+  pool.on('acquire', onAcquire)
+  t.teardown(() => pool.off('acquire', onAcquire))
+  for (const size of [1, 1000]) {
+    count = 0
+    const { data } = (await get(`/order?per_page=${size}`)).body
+    t.strictSame([count, data.length], [2, size], 'the page, and the money')
+    t.match(data[size - 1], {
+      finance_status: 'Pending',
+      finance_state: 'none',
+      invoice_ref_no: null,
+      invoice_no: null,
+    })
+  }
+})
+
 t.test('filters and a cursor narrow a whole list; the count matches the rows', async t => {
   const table: [query: string, sql: string][] = [
     ['order_no=77', `order_no = '77'`],
@@ -156,7 +174,7 @@ t.test('a list that fails midway is cut off, so that clients do not take it for 
   const response = await request('/api/public/merchant/order?noPagination')
   const terminate = () =>
     rows(
-      `select pg_terminate_backend(pid) from pg_stat_activity where query like 'fetch%' and state = 'idle in transaction'
+      `select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction'
         and datname = current_database()`,
     )
   await until('the list waits for its reader', async () => (await terminate()).length === 1)

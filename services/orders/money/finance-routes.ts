@@ -134,18 +134,25 @@ interface FinanceFields extends FinanceStatus {
   readonly finance_state: ParcelMoney['state']
 }
 
-/** Reads the money of orders, by waybill, in one statement; without a line it is pending. */
-export const readFinance = async (pool: pg.Pool, tenant: string, waybills: readonly string[]) => {
-  const query = { name: 'read_parcel_money', text: parcelMoneySql, values: [tenant, null, waybills] }
-  const rows = waybills.length > 0 ? await readInTenant<ParcelMoney>(pool, tenant, query) : []
+type ReadMoney = (query: pg.QueryConfig) => Promise<ParcelMoney[]>
+
+/** Adds what became of the money of each order, in one statement; without a line it is pending. */
+export const addFinance = async <Order extends { readonly waybill_number: string }>(
+  read: ReadMoney,
+  tenant: string,
+  orders: readonly Order[],
+): Promise<(Order & FinanceFields)[]> => {
+  if (orders.length === 0) return []
+  const values = [tenant, null, orders.map(order => order.waybill_number)]
+  const rows = await read({ name: 'read_parcel_money', text: parcelMoneySql, values })
   const found = new Map(rows.map(row => [row.waybill_number, row]))
-  return (waybill: string): FinanceFields => {
-    const { finance_status, invoice_ref_no, invoice_no, state } = found.get(waybill) ?? {
+  return orders.map(order => {
+    const { finance_status, invoice_ref_no, invoice_no, state } = found.get(order.waybill_number) ?? {
       ...pending,
       state: 'none' as const,
     }
-    return { finance_status, finance_state: state, invoice_ref_no, invoice_no }
-  }
+    return { ...order, finance_status, finance_state: state, invoice_ref_no, invoice_no }
+  })
 }
 
 const statusSql = `

@@ -76,10 +76,19 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   await balance({ held: 425.4, balance: 425.4 })
   await finance({ state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
   const lookUp = await request('POST', '/api/public/merchant/order/lookup', { waybill_numbers: waybills.slice(0, 2) })
-  t.match(lookUp.body.data, [
+  const moneyOf = [
     { finance_state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' },
     { finance_state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001', invoice_no: made.invoice_no },
-  ])
+  ]
+  t.match(lookUp.body.data, moneyOf)
+  for (const [n, waybill_number] of waybills.slice(0, 2).entries()) {
+    const seen = { waybill_number, ...moneyOf[n] }
+    for (const from of [get, staffGet]) {
+      t.match((await from(`/order/${waybill_number}`)).body.data, seen)
+      for (const query of ['', '&noPagination'])
+        t.match((await from(`/order?waybill_number=${waybill_number}${query}`)).body.data, [seen], query)
+    }
+  }
   const told = (await get('/order/changes?limit=500')).body.data.filter(
     ({ type }: { type: string }) => type === 'money.paid',
   )
