@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
-import { measureLoad, withCost } from './cpu.ts'
+import { measureCost, measureLoad } from './cpu.ts'
 import { readFloorRows } from './floor-rows.ts'
 import type { Measure, Measurement } from './repeat.ts'
 import type { Side } from './versions.ts'
@@ -28,7 +28,7 @@ const makeBodies = async (batch: number, count: number): Promise<string[]> => {
   })
 }
 
-/** Books so many batches. Returns the waybills of each. */
+/** Books `count` batches. Returns the waybills of each. */
 export const bookBatches = async ({ url, headers }: Side, batch: number, count: number): Promise<string[][]> => {
   const batches: string[][] = []
   for (const body of await makeBodies(batch, count)) {
@@ -48,8 +48,8 @@ interface Kind {
   bodies?: number
 }
 
-/** Measures on tables that are empty at first. Throws unless `tables` have a row for every order that counts then. */
-const onEmptyTables =
+/** Empties the tables, then measures. Throws unless each of `tables` then has a row for every order of the measurement. */
+const emptyTablesFirst =
   (superuser: Side['superuser'], batch: number, tables: string[], run: Measure): Measure =>
   async seconds => {
     await emptyTables(superuser)
@@ -67,7 +67,7 @@ const onEmptyTables =
 const emptyTables = async (superuser: Side['superuser']): Promise<unknown> =>
   superuser.query(`truncate ${['orders', 'idempotency_keys', ...(await findTables(superuser))].join(', ')}`)
 
-/** The tables beside orders that a booking writes, of this version or an earlier one. */
+/** Finds the tables beside orders that a booking of this version, or of an earlier one, writes. */
 const findTables = async (superuser: Side['superuser']): Promise<string[]> => {
   const { rows } = await superuser.query(
     `select relname as name from pg_class where relkind = 'r' and relname in ('order_events', 'outbox', 'new_changes', 'log')`,
@@ -76,16 +76,24 @@ const findTables = async (superuser: Side['superuser']): Promise<string[]> => {
 }
 
 /** Measures the bulk request, beside a bare statement that writes the same rows. */
-export const bulkCell = ({ load, floor, bareOrders }: Tools, { batch, isKeyed, connections, bodies }: Kind): Cell => ({
+export const createBulkCell = (
+  { load, floor, bareOrders }: Tools,
+  { batch, isKeyed, connections, bodies }: Kind,
+): Cell => ({
   name: `bulk, batch ${batch}, key ${isKeyed ? 'on' : 'off'}, connections ${connections}`,
   service: 'orders',
   unit: 'orders',
   unitsPerRequest: batch,
   measure: async side => {
     const texts = await makeBodies(batch, bodies ?? Math.ceil(differentOrders / batch))
-    const calls = texts.map(body => ({ path: bulkPath, body }))
-    const work = { kind: 'calls', headers: side.headers, calls, isKeyed } as const
-    return onEmptyTables(side.superuser, batch, ['orders', 'order_events'], measureLoad(load, side, work, connections))
+    const requests = texts.map(body => ({ path: bulkPath, body }))
+    const work = { kind: 'requests', headers: side.headers, requests, isKeyed } as const
+    return emptyTablesFirst(
+      side.superuser,
+      batch,
+      ['orders', 'order_events'],
+      measureLoad(load, side, work, connections),
+    )
   },
   floors: async side => {
     const waybills = await bookBatches(side, batch, Math.ceil(exampleOrders / batch))
@@ -95,12 +103,14 @@ export const bulkCell = ({ load, floor, bareOrders }: Tools, { batch, isKeyed, c
     const work = { text: statement, values: batches, newWaybills: batch }
     const run = (seconds: number): Promise<Measurement> =>
       floor({ databaseUrl, tenant: headers['x-tenant'] ?? '', connections, seconds, work })
-    const measure: Measure = seconds => withCost(() => run(seconds), { superuser })
-    return { statement: onEmptyTables(superuser, batch, ['orders', 'order_events'], measure) }
+    const measure: Measure = seconds => measureCost(() => run(seconds), { superuser })
+    return { statement: emptyTablesFirst(superuser, batch, ['orders', 'order_events'], measure) }
   },
 })
 
 export const bulk = ({ batches = [1, 100, 1000], connections = [16] }: BenchOptions, tools: Tools): Cell[] =>
   batches.flatMap(batch =>
-    [false, true].flatMap(isKeyed => connections.map(count => bulkCell(tools, { batch, isKeyed, connections: count }))),
+    [false, true].flatMap(isKeyed =>
+      connections.map(count => createBulkCell(tools, { batch, isKeyed, connections: count })),
+    ),
   )

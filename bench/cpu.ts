@@ -10,7 +10,7 @@ import type { Side } from './versions.ts'
  * Adds the CPU of the service at `url`, or of this process if there is none, and of the Postgres that took part, if any
  * did.
  */
-export const withCost = async (
+export const measureCost = async (
   run: () => Promise<Measurement>,
   { url, superuser }: { url?: string; superuser?: pg.Client | undefined },
 ): Promise<Costed> => {
@@ -59,4 +59,4 @@ const readStat = async (pid: number): Promise<{ parent?: number; own: number; of
 export const measureLoad =
   (load: Tools['load'], side: Pick<Side, 'url'> & Partial<Side>, work: LoadWork, connections: number): Measure =>
   seconds =>
-    withCost(() => load({ url: side.url, work, connections, seconds }), { url: side.url, superuser: side.superuser })
+    measureCost(() => load({ url: side.url, work, connections, seconds }), { url: side.url, superuser: side.superuser })

@@ -19,18 +19,18 @@ interface FloorWork {
   newWaybills?: number
 }
 
-const clientsOf = new Map<string, pg.Client[]>()
+const clientsByUrl = new Map<string, pg.Client[]>()
 let nextNumber = 0
 
 const runFloor = async (task: FloorTask): Promise<Measurement> => {
   const { databaseUrl, connections, seconds, work } = task
-  const clients = clientsOf.get(databaseUrl) ?? []
-  clientsOf.set(databaseUrl, clients)
+  const clients = clientsByUrl.get(databaseUrl) ?? []
+  clientsByUrl.set(databaseUrl, clients)
   while (clients.length < connections) clients.push(await connect(task))
   const { text, values, newWaybills: count } = work
   const name = nameStatement(text)
   const first = (): string[] =>
-    count === undefined ? [] : [`{${Array.from({ length: count }, newWaybill).join(',')}}`]
+    count === undefined ? [] : [`{${Array.from({ length: count }, makeWaybill).join(',')}}`]
   let turn = 0
   const act = (client: pg.Client) =>
     client.query({ name, text, values: [...first(), ...(values[turn++ % values.length] ?? [])] })
@@ -50,7 +50,7 @@ const connect = async ({ databaseUrl, tenant }: FloorTask): Promise<pg.Client> =
 }
 
 /** Returns the next waybill, in rising order, as the service assigns them to a batch. */
-const newWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
+const makeWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
 
 const names = new Map<string, string>()
 /** Postgres finds a prepared statement by its name. */

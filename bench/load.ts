@@ -17,7 +17,7 @@ type ClientClass = new (origin: string, options: object) => Connection
 const { Client }: { Client: ClientClass } = createRequire(join(root, 'services/notifier/package.json'))('undici')
 
 /** A request: a POST with a body, a GET without. */
-export interface Call {
+export interface LoadRequest {
   path: string
   body?: string
 }
@@ -32,27 +32,31 @@ export interface LoadTask {
 
 export type LoadWork =
   /** Sends the requests in turn; `isKeyed` gives each an Idempotency-Key of its own. */
-  | { kind: 'calls'; headers: Record<string, string>; calls: Call[]; isKeyed?: boolean }
+  | { kind: 'requests'; headers: Record<string, string>; requests: LoadRequest[]; isKeyed?: boolean }
   /** Sends signed updates, two for each of `messages` waiting messages, none of them twice. */
-  | { kind: 'webhooks'; messages: number; updatesPerCall: number }
+  | { kind: 'webhooks'; messages: number; updatesPerRequest: number }
   /** Sends messages as the notifier does to the API. */
   | { kind: 'messages' }
 
 type Act = (connection: Connection) => Promise<void>
 
-const send = async (connection: Connection, { path, body }: Call, headers: Record<string, string>): Promise<void> => {
+const send = async (
+  connection: Connection,
+  { path, body }: LoadRequest,
+  headers: Record<string, string>,
+): Promise<void> => {
   const method = body === undefined ? 'GET' : 'POST'
   const response = await connection.request({ path, method, headers, body: body ?? null })
   const text = await response.body.text()
   if (response.statusCode !== 200) throw new Error(`the response is ${response.statusCode}: ${text.slice(0, 1000)}`)
 }
 
-const callInTurn = ({ headers, calls, isKeyed }: Extract<LoadWork, { kind: 'calls' }>): Act => {
+const sendInTurn = ({ headers, requests, isKeyed }: Extract<LoadWork, { kind: 'requests' }>): Act => {
   let turn = 0
   return connection => {
-    const call = calls[turn++ % calls.length]
-    if (!call) throw new Error('there is no request to send')
-    return send(connection, call, isKeyed ? { ...headers, 'idempotency-key': randomUUID() } : headers)
+    const request = requests[turn++ % requests.length]
+    if (!request) throw new Error('there is no request to send')
+    return send(connection, request, isKeyed ? { ...headers, 'idempotency-key': randomUUID() } : headers)
   }
 }
 
@@ -60,7 +64,7 @@ const postUpdates = (work: Extract<LoadWork, { kind: 'webhooks' }>): Act => {
   let next = 0
   return connection => {
     const body = updatesFrom(next, work)
-    next += work.updatesPerCall
+    next += work.updatesPerRequest
     const signature = createHmac('sha256', appSecret).update(body).digest('hex')
     const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
     return send(connection, { path: '/webhooks/messaging', body }, headers)
@@ -68,9 +72,12 @@ const postUpdates = (work: Extract<LoadWork, { kind: 'webhooks' }>): Act => {
 }
 
 /** Formats updates as the messaging API does: all for one number. */
-const updatesFrom = (first: number, { updatesPerCall, messages }: { updatesPerCall: number; messages: number }) => {
+const updatesFrom = (
+  first: number,
+  { updatesPerRequest, messages }: { updatesPerRequest: number; messages: number },
+) => {
   const timestamp = String(Math.floor(Date.now() / 1000))
-  const statuses = Array.from({ length: updatesPerCall }, (_, index) => {
+  const statuses = Array.from({ length: updatesPerRequest }, (_, index) => {
     const status = ['delivered', 'read'][Math.floor((first + index) / messages)]
     if (status === undefined) throw new Error(`${messages} messages are too few for this bench: measure fewer seconds`)
     const id = formatId(((first + index) % messages) + 1)
@@ -88,7 +95,7 @@ const sendMessages = (): Act => {
 }
 
 const createAct = (work: LoadWork): Act => {
-  if (work.kind === 'calls') return callInTurn(work)
+  if (work.kind === 'requests') return sendInTurn(work)
   return work.kind === 'webhooks' ? postUpdates(work) : sendMessages()
 }
 

@@ -16,7 +16,7 @@ const moveCell = ({ load }: Tools, batch: number, connections: number): Cell => 
   const prepare = async (side: Side, books: 'delivery' | 'nothing'): Promise<Measure> => {
     waybills ??= (await bookBatches(side, 1000, thousands)).flat()
     const all = waybills
-    const calls = Array.from({ length: Math.floor(all.length / batch) }, (_, n) => {
+    const requests = Array.from({ length: Math.floor(all.length / batch) }, (_, n) => {
       const waybill_numbers = all.slice(n * batch, (n + 1) * batch)
       return { path, body: JSON.stringify({ waybill_numbers, status_key: 'key_13' }) }
     })
@@ -24,7 +24,7 @@ const moveCell = ({ load }: Tools, batch: number, connections: number): Cell => 
     return async seconds => {
       await renew(side, books)
       // Moves begin with the first order again.
-      const measured = await measureLoad(load, side, { kind: 'calls', headers, calls }, connections)(seconds)
+      const measured = await measureLoad(load, side, { kind: 'requests', headers, requests }, connections)(seconds)
       await expectLines(side, books === 'delivery' ? measured.requestMilliseconds.length * batch : 0)
       return measured
     }

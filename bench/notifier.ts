@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { control } from '../trust/courier.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
-import { withCost } from './cpu.ts'
+import { measureCost } from './cpu.ts'
 import { rounded } from './figures.ts'
 import { countAccepted, insertMessages, removeMessages } from './notifier-messages.ts'
 import type { Measurement } from './repeat.ts'
@@ -29,7 +29,7 @@ export const queueCell = ({ apiUrl, load }: Tools, latency: number): Cell => {
         const messages = Math.ceil(perSecond * seconds)
         await removeMessages(superuser)
         await insertMessages(superuser, 'large', messages, 'queued')
-        const measured = await withCost(() => drain(superuser, messages), { url, superuser })
+        const measured = await measureCost(() => drain(superuser, messages), { url, superuser })
         perSecond = messages / measured.seconds
         return measured
       }
@@ -38,7 +38,7 @@ export const queueCell = ({ apiUrl, load }: Tools, latency: number): Cell => {
       'bare loop': async seconds => {
         await behave()
         const work = { kind: 'messages' } as const
-        return withCost(() => load({ url: apiUrl, work, connections: inFlight, seconds }), {})
+        return measureCost(() => load({ url: apiUrl, work, connections: inFlight, seconds }), {})
       },
     }),
   }

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-type Answer<Result> = { result: Result } | { error: string }
+type TaskResult<Result> = { result: Result } | { error: string }
 
 /** A process of its own that runs one task at a time. Rejects with the error of the task, or when the process ends. */
 export type RunTask<Task, Result> = (task: Task) => Promise<Result>
@@ -24,20 +24,20 @@ export const startTaskProcess = <Task extends object, Result>(
   })
   return async task => {
     child.send(task)
-    const [answer] = (await Promise.race([once(child, 'message'), failed])) as [Answer<Result>]
-    if ('error' in answer) throw new Error(`bench/${file}: ${answer.error}`)
-    return answer.result
+    const [result] = (await Promise.race([once(child, 'message'), failed])) as [TaskResult<Result>]
+    if ('error' in result) throw new Error(`bench/${file}: ${result.error}`)
+    return result.result
   }
 }
 
 /** Runs each task that arrives and returns its result. Ends when the process that started this one ends. */
 export const runTasks = <Task, Result>(run: (task: Task) => Promise<Result>): void => {
   process.on('message', async task => {
-    const answer: Answer<Result> = await run(task as Task).then(
+    const result: TaskResult<Result> = await run(task as Task).then(
       result => ({ result }),
       error => ({ error: error instanceof Error ? error.message : String(error) }),
     )
-    process.send?.(answer)
+    process.send?.(result)
   })
   process.on('disconnect', () => process.exit())
 }

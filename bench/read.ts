@@ -1,7 +1,7 @@
 import { tellBareFastify } from './bare-fastify.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
 import { bookBatches } from './bulk.ts'
-import { measureLoad, withCost } from './cpu.ts'
+import { measureCost, measureLoad } from './cpu.ts'
 import type { Measure } from './repeat.ts'
 import type { Side } from './versions.ts'
 
@@ -42,21 +42,21 @@ const createCell = ({ load, floor, bareFastify }: Tools, reading: Reading, conne
   unit: 'requests',
   unitsPerRequest: 1,
   measure: async side => {
-    const calls = (await reading.paths(side)).map(path => ({ path }))
-    return measureLoad(load, side, { kind: 'calls', headers: side.headers, calls }, connections)
+    const requests = (await reading.paths(side)).map(path => ({ path }))
+    return measureLoad(load, side, { kind: 'requests', headers: side.headers, requests }, connections)
   },
   floors: async side => {
     const { headers, superuser, databaseUrl } = side
     const [tenant = '', paths, url] = [headers['x-tenant'], await reading.paths(side), await bareFastify()]
     const sample = await fetch(side.url + paths[0], { headers })
     await tellBareFastify(url, 'answer', await sample.text())
-    const calls = paths.map(path => ({ path }))
-    const fastify = measureLoad(load, { url }, { kind: 'calls', headers, calls }, connections)
+    const requests = paths.map(path => ({ path }))
+    const fastify = measureLoad(load, { url }, { kind: 'requests', headers, requests }, connections)
     if (reading.select === undefined) return { Fastify: fastify }
     const values = paths.map(path => [tenant, path.split('/').at(-1) ?? ''].slice(0, reading === one ? 2 : 1))
     const work = { text: reading.select, values }
     const select: Measure = seconds =>
-      withCost(() => floor({ databaseUrl, tenant, connections, seconds, work }), { superuser })
+      measureCost(() => floor({ databaseUrl, tenant, connections, seconds, work }), { superuser })
     return { Fastify: fastify, select }
   },
 })

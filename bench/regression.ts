@@ -1,4 +1,4 @@
-import { bulkCell } from './bulk.ts'
+import { createBulkCell } from './bulk.ts'
 import { median, rounded } from './figures.ts'
 import { queueCell } from './notifier.ts'
 import { readCell } from './read.ts'
@@ -75,8 +75,8 @@ const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boo
 export const compareInShort = async (commit: string, cleanUps: AsyncDisposableStack) => {
   const { tools, startOurs, startTheirs } = await startBed({ commit, profileFolder: undefined }, cleanUps)
   const cells = [
-    bulkCell(tools, { batch: 1, isKeyed: true, connections: 16, bodies: 5_000 }),
-    bulkCell(tools, { batch: 1000, isKeyed: false, connections: 16, bodies: 20 }),
+    createBulkCell(tools, { batch: 1, isKeyed: true, connections: 16, bodies: 5_000 }),
+    createBulkCell(tools, { batch: 1000, isKeyed: false, connections: 16, bodies: 20 }),
     readCell(tools, 16),
     queueCell(tools, 0),
   ]

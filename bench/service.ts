@@ -1,4 +1,4 @@
-import { addressOf, freePort } from '../dev/ports.ts'
+import { findFreePort, toAddress } from '../dev/ports.ts'
 import { ServiceProcess } from '../dev/service-process.ts'
 import { serviceFlags } from '../dev/settings.ts'
 
@@ -17,12 +17,12 @@ interface ServiceOptions {
 /** Starts a service as a process of its own. Returns its address once it is ready. Settings in the environment apply. */
 export const startService = async (options: ServiceOptions, cleanUps: AsyncDisposableStack): Promise<string> => {
   const { file, portSetting, profileFolder } = options
-  const port = await freePort()
+  const port = await findFreePort()
   const given = Object.fromEntries(Object.entries(process.env).map(([name, value = '']) => [name, value]))
   const defaults = { LOG_LEVEL: 'warn', SERVICE_TOKEN: 'a-service-token-of-benches' }
   const environment = { ...defaults, ...given, ...options.environment, HOST: '127.0.0.1', [portSetting]: String(port) }
   const flags = [...serviceFlags, ...(profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [])]
-  const service = new ServiceProcess(file, addressOf('127.0.0.1', port), environment, { flags })
+  const service = new ServiceProcess(file, toAddress('127.0.0.1', port), environment, { flags })
   cleanUps.defer(async () => {
     await service.stop('SIGTERM')
   })

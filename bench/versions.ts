@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { startOwnPostgres } from '../dev/own-postgres.ts'
-import { freePort } from '../dev/ports.ts'
+import { findFreePort } from '../dev/ports.ts'
 import { runAdmin } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { toTeardown } from '../dev/tool.ts'
@@ -97,7 +97,7 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
     SERVICE_TOKEN: randomHex(),
     ...(service === 'orders'
       ? // Without a notifier the events wait in the outbox.
-        { NOTIFIER_URL: `http://127.0.0.1:${await freePort()}` }
+        { NOTIFIER_URL: `http://127.0.0.1:${await findFreePort()}` }
       : { CREDENTIALS_KEYS: `bench:${randomBytes(32).toString('base64')}`, MESSAGING_API_URL: apiUrl }),
   }
   const admin = (...words: string[]) => runAdmin(service, words, { env: { ...process.env, ...settings }, folder })

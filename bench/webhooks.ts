@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { tellBareFastify } from './bare-fastify.ts'
 import type { Cell, Tools } from './bench.ts'
-import { measureLoad, withCost } from './cpu.ts'
+import { measureCost, measureLoad } from './cpu.ts'
 import { appSecret, formatId, insertMessages, removeMessages } from './notifier-messages.ts'
 import type { Measure } from './repeat.ts'
 
@@ -11,33 +11,34 @@ const messagesPerSecond = 40_000
 const readMessages = 10_000
 
 /** Measures webhooks, beside a route that only checks signatures and beside a statement that only writes the rows. */
-export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerCall: number): Cell => {
-  const messagesFor = (seconds: number): number => Math.max(messagesPerSecond * seconds, updatesPerCall * connections)
+export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerRequest: number): Cell => {
+  const messagesFor = (seconds: number): number =>
+    Math.max(messagesPerSecond * seconds, updatesPerRequest * connections)
   return {
-    name: `webhooks of ${updatesPerCall === 1 ? 'one update' : `${updatesPerCall} updates`}, connections ${connections}`,
+    name: `webhooks of ${updatesPerRequest === 1 ? 'one update' : `${updatesPerRequest} updates`}, connections ${connections}`,
     service: 'notifier',
     unit: 'updates',
-    unitsPerRequest: updatesPerCall,
+    unitsPerRequest: updatesPerRequest,
     measure: async side => async seconds => {
       const messages = messagesFor(seconds)
       await renewMessages(side.superuser, messages)
-      const work = { kind: 'webhooks', messages, updatesPerCall } as const
+      const work = { kind: 'webhooks', messages, updatesPerRequest } as const
       const measured = await measureLoad(load, side, work, connections)(seconds)
-      await expectUpdates(side.superuser, measured.requestMilliseconds.length * updatesPerCall)
+      await expectUpdates(side.superuser, measured.requestMilliseconds.length * updatesPerRequest)
       return measured
     },
     floors: async ({ superuser, databaseUrl }) => {
       const url = await bareFastify()
       await tellBareFastify(url, 'secret', appSecret)
-      const work = { kind: 'webhooks', messages: Number.MAX_SAFE_INTEGER, updatesPerCall } as const
+      const work = { kind: 'webhooks', messages: Number.MAX_SAFE_INTEGER, updatesPerRequest } as const
       const update: Measure = async seconds => {
         const messages = messagesFor(seconds)
         await renewMessages(superuser, messages)
-        const values = Array.from({ length: Math.floor(messages / updatesPerCall) }, (_, call) => [
-          `{${Array.from({ length: updatesPerCall }, (_, index) => formatId(call * updatesPerCall + index + 1)).join(',')}}`,
+        const values = Array.from({ length: Math.floor(messages / updatesPerRequest) }, (_, call) => [
+          `{${Array.from({ length: updatesPerRequest }, (_, index) => formatId(call * updatesPerRequest + index + 1)).join(',')}}`,
         ])
         const task = { databaseUrl, tenant: 'large', connections, seconds, work: { text: statement, values } }
-        return withCost(() => floor(task), { superuser })
+        return measureCost(() => floor(task), { superuser })
       }
       return { Fastify: measureLoad(load, { url }, work, connections), update }
     },

@@ -15,7 +15,7 @@ const isBefore = (file: string): boolean => basename(file) < '0026'
 /**
  * Returns the SQL that docs/operators/scaling.md says to run: it distributes the tables that are not yet distributed.
  */
-const distribution = (): string => {
+const readDistributionSql = (): string => {
   const [, section = ''] = readFileSync(join(root, 'docs/operators/scaling.md'), 'utf8').split('\n## Citus\n')
   const text = /```sql\n(.*?)```/s.exec(section)?.[1]
   if (!text) throw new Error('docs/operators/scaling.md#citus has no SQL')
@@ -54,7 +54,7 @@ export const makeCitusTemplate = async (server: string, name: string, ownerUrl: 
   for (const file of globSync(`${migrations}/*.sql`).filter(isBefore)) cpSync(file, join(earlier, basename(file)))
   for (const folder of [earlier, migrations]) {
     await migrate(ownerUrl, folder, name)
-    await run(ownerUrl, distribution())
+    await run(ownerUrl, readDistributionSql())
   }
   rmSync(earlier, { recursive: true })
   // A template must have no connections, not even those of Citus' maintenance.

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Makes the folder. Throws an Error that names DATA_DIR, the reason and the remedy when nothing can be written to it.
+ * Creates the folder. Throws an Error that names DATA_DIR, the reason and the remedy when it is not writable.
  */
 export const prepareDataFolder = async (folder: string): Promise<void> => {
   const probe = join(folder, `probe-${process.pid}`)

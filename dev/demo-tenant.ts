@@ -31,11 +31,11 @@ export interface Tokens {
 
 const readExample = async (file: string) => JSON.parse(await readFile(join(root, 'examples', file), 'utf8'))
 
-/** The first merchant of examples/demo-tenant.json. */
+/** Reads the first merchant of examples/demo-tenant.json. */
 export const readDemoMerchant = async (): Promise<{ email: string; password: string }> =>
   (await readExample('demo-tenant.json')).merchants[0]
 
-/** Returns a token for each holder, and keeps live ones. */
+/** Returns a token for each holder: the kept one while it is live, else a new one. */
 const provide = async <Name extends keyof Tokens>(
   listed: readonly { token_id: string; revoked_at: Date | string | null }[],
   kept: Tokens | undefined,
@@ -51,7 +51,7 @@ const provide = async <Name extends keyof Tokens>(
 }
 
 /** Throws an Error with the errors of an example file, if it was refused. */
-const applied = (file: string, result: Applied): void => {
+const throwIfRefused = (file: string, result: Applied): void => {
   if (result.kind === 'refused') throw new Error(`examples/${file}: ${JSON.stringify(result.errors)}`)
 }
 
@@ -71,7 +71,10 @@ export const loadOrders = (kept: Tokens | undefined) =>
     const listed = await ordersTokens.listTokens(pool)
     if (listed.length === 0) {
       const checked = checkTenantFile(await readExample('demo-tenant.json'))
-      applied('demo-tenant.json', checked.kind === 'refused' ? checked : await applyTenant(pool, checked.file, false))
+      throwIfRefused(
+        'demo-tenant.json',
+        checked.kind === 'refused' ? checked : await applyTenant(pool, checked.file, false),
+      )
     }
     await provideStaff(pool)
     const { email: merchant } = await readDemoMerchant()
@@ -87,7 +90,7 @@ export const loadNotifier = (kept: Tokens | undefined) =>
     if (listed.length === 0) {
       const checked = checkNotifierFile(await readExample('demo-notifier.json'), process.env)
       const apply = (file: TenantConfig) => applyFile(pool, readKeyring(settings().CREDENTIALS_KEYS), file, false)
-      applied('demo-notifier.json', checked.kind === 'refused' ? checked : await apply(checked.file))
+      throwIfRefused('demo-notifier.json', checked.kind === 'refused' ? checked : await apply(checked.file))
     }
     return provide(listed, kept, { portal: () => notifierTokens.createTokenFor(pool, { tenant, staff }) })
   })

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { findContainer, runInContainer } from './compose.ts'
 import { readTokens } from './demo-data.ts'
 import { readDemoMerchant } from './demo-tenant.ts'
-import { addressOf } from './ports.ts'
+import { toAddress } from './ports.ts'
 import { readDevSettings, root } from './settings.ts'
 
 const fail = (message: string): never => {
@@ -20,8 +20,8 @@ const print = (line: string): void => {
 const container = findContainer('simulator')
 if (container !== undefined) process.exit(runInContainer(container, ['dev/demo.ts']))
 const settings = readDevSettings()
-const orders = `${settings.ORDERS_URL ?? addressOf(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
-const notifier = settings.NOTIFIER_URL ?? addressOf(settings.HOST, settings.NOTIFIER_PORT)
+const orders = `${settings.ORDERS_URL ?? toAddress(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
+const notifier = settings.NOTIFIER_URL ?? toAddress(settings.HOST, settings.NOTIFIER_PORT)
 
 /** Returns the response body of a request for tenant demo; exits with the error when it is refused. */
 const request = async <Body>(url: string, token?: string, body?: unknown): Promise<Body> => {

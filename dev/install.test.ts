@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { freePort } from './ports.ts'
+import { findFreePort } from './ports.ts'
 import { root } from './settings.ts'
 
 /** Installs one small package through the registry at the port, into a folder of its own and without npm's cache. */
@@ -30,7 +30,7 @@ const install = async (t: Test, port: number) => {
 }
 
 t.test('installing without a registry fails within 15 seconds and says what to check', async t => {
-  const port = await freePort()
+  const port = await findFreePort()
   const { status, seconds, output } = await install(t, port)
   t.equal(status, 1)
   t.ok(seconds < 15, `${seconds} s`)

@@ -14,62 +14,74 @@ interface Mutant {
 
 /** Operators and method names that replace each other. */
 const pairs = [
-  ...['< <=', '< >=', '> >=', '> <=', '=== !==', '&& ||', '+ -', '* /', '++ --', '+= -=', '>>> <<'],
-  ...['some every', 'min max', 'floor ceil'],
-].map(pair => pair.split(' ') as [string, string])
+  ['<', '<='],
+  ['<', '>='],
+  ['>', '>='],
+  ['>', '<='],
+  ['===', '!=='],
+  ['&&', '||'],
+  ['+', '-'],
+  ['*', '/'],
+  ['++', '--'],
+  ['+=', '-='],
+  ['>>>', '<<'],
+  ['some', 'every'],
+  ['min', 'max'],
+  ['floor', 'ceil'],
+] as const
 const findOthers = (name: string): string[] =>
   pairs.flatMap(([one, other]) => (one === name ? other : other === name ? one : []))
 
-const replaced = ({ start, end }: Pick<AnyNode, 'start' | 'end'>, ...texts: string[]): Edit[] =>
+const replaceNode = ({ start, end }: Pick<AnyNode, 'start' | 'end'>, ...texts: string[]): Edit[] =>
   texts.map(text => ({ start, end, text }))
 
 /** Replaces the first `operator` at or after `from`. */
-const swapped = (code: string, operator: string, from: number): Edit[] => {
+const swapOperator = (code: string, operator: string, from: number): Edit[] => {
   const start = code.indexOf(operator, from)
-  return replaced({ start, end: start + operator.length }, ...findOthers(operator))
+  return replaceNode({ start, end: start + operator.length }, ...findOthers(operator))
 }
 
 /** Replaces a condition with true or false, but never negates it: tests that notice the former notice the latter. */
-const decided = (test: AnyNode | null | undefined): Edit[] =>
-  test && test.type !== 'Literal' ? replaced(test, 'true', 'false') : []
+const forceCondition = (test: AnyNode | null | undefined): Edit[] =>
+  test && test.type !== 'Literal' ? replaceNode(test, 'true', 'false') : []
 
-const ofNode = (code: string, node: AnyNode): Edit[] => {
+const listEdits = (code: string, node: AnyNode): Edit[] => {
   switch (node.type) {
     case 'LogicalExpression':
       if (node.operator === '??') return []
-      return [...swapped(code, node.operator, node.left.end), ...[node.left, node.right].flatMap(decided)]
+      return [...swapOperator(code, node.operator, node.left.end), ...[node.left, node.right].flatMap(forceCondition)]
     case 'BinaryExpression':
     case 'AssignmentExpression':
-      return swapped(code, node.operator, node.left.end)
+      return swapOperator(code, node.operator, node.left.end)
     case 'UpdateExpression':
-      return swapped(code, node.operator, node.start)
+      return swapOperator(code, node.operator, node.start)
     case 'UnaryExpression':
       return node.operator === '!' || node.operator === '-'
-        ? replaced(node, `(${code.slice(node.argument.start, node.end)})`)
+        ? replaceNode(node, `(${code.slice(node.argument.start, node.end)})`)
         : []
     case 'IfStatement':
     case 'ConditionalExpression':
     case 'ForStatement':
     case 'WhileStatement':
-      return decided(node.test)
+      return forceCondition(node.test)
     case 'Literal':
-      if (typeof node.value === 'boolean') return replaced(node, String(!node.value))
-      if (typeof node.value === 'number') return replaced(node, String(node.value + 1))
-      return typeof node.value === 'string' ? replaced(node, node.value === '' ? "'mutant'" : "''") : []
+      if (typeof node.value === 'boolean') return replaceNode(node, String(!node.value))
+      if (typeof node.value === 'number') return replaceNode(node, String(node.value + 1))
+      return typeof node.value === 'string' ? replaceNode(node, node.value === '' ? "'mutant'" : "''") : []
     case 'ReturnStatement':
-      return /^return( undefined)?;?$/.test(code.slice(node.start, node.end)) ? [] : replaced(node, 'return')
+      return /^return( undefined)?;?$/.test(code.slice(node.start, node.end)) ? [] : replaceNode(node, 'return')
     case 'ExpressionStatement':
     case 'ContinueStatement':
     case 'ThrowStatement':
-      return replaced(node, ';')
+      return replaceNode(node, ';')
     case 'MemberExpression':
-      return node.property.type === 'Identifier' ? replaced(node.property, ...findOthers(node.property.name)) : []
+      return node.property.type === 'Identifier' ? replaceNode(node.property, ...findOthers(node.property.name)) : []
     default:
       return []
   }
 }
 
-const short = (text: string): string => {
+const shorten = (text: string): string => {
   const words = text.replace(/\s+/g, ' ').trim()
   return words.length > 60 ? `${words.slice(0, 40)} ... ${words.slice(-15)}` : words
 }
@@ -81,7 +93,7 @@ export const findMutants = (source: string): Mutant[] => {
   for (const statement of parse(code, { ecmaVersion: 'latest', sourceType: 'module' }).body) {
     if (statement.type === 'ImportDeclaration') continue
     full(statement, node => {
-      for (const edit of ofNode(code, node as AnyNode)) edits.set(JSON.stringify(edit), edit)
+      for (const edit of listEdits(code, node as AnyNode)) edits.set(JSON.stringify(edit), edit)
     })
   }
   const names = new Map<string, number>()
@@ -89,7 +101,7 @@ export const findMutants = (source: string): Mutant[] => {
     .toSorted((a, b) => a.start - b.start || b.end - a.end)
     .map(({ start, end, text }) => {
       const line = source.slice(0, start).split('\n').length
-      const name = `${short(source.slice(start, end))} -> ${text} in ${short(source.split('\n')[line - 1] ?? '')}`
+      const name = `${shorten(source.slice(start, end))} -> ${text} in ${shorten(source.split('\n')[line - 1] ?? '')}`
       const count = (names.get(name) ?? 0) + 1
       names.set(name, count)
       const changed = code.slice(0, start) + text + code.slice(end)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createDatabaseWithRoles, onServer } from './databases.ts'
-import { freePort } from './ports.ts'
+import { findFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { embeddedPassword } from './settings.ts'
 import type { Teardown } from './test-database.ts'
@@ -41,7 +41,7 @@ export const startOwnPostgres = async (t: Teardown, name: string, settings: Reco
   const folder = await mkdtemp(join(tmpdir(), 'courier-own-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   await chmod(folder, 0o755)
-  const options = { folder, port: await freePort(), settings }
+  const options = { folder, port: await findFreePort(), settings }
   let starting = startPostgres(options)
   t.teardown(async () => (await starting.catch(() => undefined))?.remove())
   await createDatabaseWithRoles((await starting).url, name)

@@ -25,7 +25,7 @@ const readName = (node: Node): string | undefined => ('name' in node ? String(no
 
 const findSpots = (code: string): Spot[] => {
   const spots: Spot[] = []
-  const ofCall = ({ callee, arguments: [node] }: { callee: Node; arguments: Node[] }) => {
+  const visitCall = ({ callee, arguments: [node] }: { callee: Node; arguments: Node[] }) => {
     if (node && readName(callee) === 'RegExp') spots.push({ node, isBounded: true })
   }
   simple(parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true }), {
@@ -33,8 +33,8 @@ const findSpots = (code: string): Spot[] => {
       const { regex } = node
       if (regex) spots.push({ node, pattern: { source: regex.pattern, flags: regex.flags }, isBounded: true })
     },
-    NewExpression: ofCall,
-    CallExpression: ofCall,
+    NewExpression: visitCall,
+    CallExpression: visitCall,
     ObjectExpression({ properties }) {
       const values = new Map(
         properties.flatMap(each => (each.type === 'Property' ? [[readName(each.key), each.value]] : [])),
@@ -58,9 +58,9 @@ export const findSlowPatterns = async (root: string, folders: readonly string[])
   const files = found.filter(file => !/node_modules|\.test\.ts$|\/test\//.test(file)).map(file => join(root, file))
   const problems = new Set<string>()
   const unchecked = new Set<string>()
-  const verdictOf = readVerdicts()
+  const findVerdict = readVerdicts()
   const check = (where: string, pattern: Pattern): void => {
-    const verdict = verdictOf(pattern)
+    const verdict = findVerdict(pattern)
     if (verdict) problems.add(`${where} /${pattern.source}/${pattern.flags} ${verdict}`)
   }
   const note = (where: string, isBounded: boolean, value: unknown): unknown => {
@@ -100,7 +100,7 @@ export const findSlowPatterns = async (root: string, folders: readonly string[])
   for (const [url, file] of ours)
     if (isProgram(file)) instrument(file)
     else await import(url)
-  verdictOf.save()
+  findVerdict.save()
   for (const where of unchecked) problems.add(`${where} makes a pattern when it runs: it cannot be checked`)
   return [...problems]
 }
@@ -114,20 +114,20 @@ const readVerdicts = () => {
     kept = JSON.parse(readFileSync(verdictsFile, 'utf8'))
   } catch {}
   const used: Record<string, string> = {}
-  const verdictOf = (pattern: Pattern): string => {
+  const findVerdict = (pattern: Pattern): string => {
     const key = `${pattern.source}/${pattern.flags}`
-    used[key] ??= kept[key] ?? verdict(pattern)
+    used[key] ??= kept[key] ?? checkPattern(pattern)
     return used[key]
   }
   const save = () => {
     mkdirSync(dirname(verdictsFile), { recursive: true })
     writeFileSync(verdictsFile, JSON.stringify({ ...kept, ...used }))
   }
-  return Object.assign(verdictOf, { save })
+  return Object.assign(findVerdict, { save })
 }
 
 /** Reads an upper bound of ten or more as unbounded: never faster to match, and much quicker to check. */
-const verdict = ({ source, flags }: Pattern): string => {
+const checkPattern = ({ source, flags }: Pattern): string => {
   const result = checkSync(source.replace(/(?<!\\)\{(\d+),\d{2,}\}/g, '{$1,}'), flags, {
     timeout: 20_000,
     randomSeed: 1,

@@ -14,7 +14,7 @@ const slice = Array.from(
 let turn = 0
 
 /** Finds a TCP port of loopback on which no process listens; another one each time, while the slice lasts. */
-export const freePort = async (): Promise<number> => {
+export const findFreePort = async (): Promise<number> => {
   for (let tries = 0; tries < sliceSize; tries++) {
     const port = slice[turn++ % sliceSize]
     const server = createServer().listen(port, '127.0.0.1')
@@ -41,7 +41,7 @@ export const refuseTakenPort = async (port: number, host: string, setting: strin
 }
 
 /** Returns the URL at which a client on this machine reaches a server on that host and port. */
-export const addressOf = (host: string, port: number): string => {
+export const toAddress = (host: string, port: number): string => {
   const local = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${local.includes(':') ? `[${local}]` : local}:${port}`
 }

@@ -36,7 +36,7 @@ const first: typeof kept = {
   listAllOrders: { waybill: 'data[0].waybill_number' },
 }
 
-/** Requests that end something that others need come last, in this order. */
+/** These requests end something that others need. They come last, in this order. */
 const last = ['cancelOrders', 'deleteWebhook', 'logOut', 'logOutStaff']
 
 interface Entry {
@@ -127,7 +127,7 @@ const nameId = (path: string): string => {
   return resource === 'token' ? 'program_token' : resource
 }
 
-/** Values in place of the documented examples. */
+/** Replaces the documented examples of these operations. */
 const bodies: Readonly<Record<string, object>> = {
   logIn: { email: '{{email}}', password: '{{password}}' },
   logInStaff: { email: '{{staff_email}}', password: '{{staff_password}}' },

@@ -11,14 +11,14 @@ import pg from 'pg'
 import { chromium } from 'playwright-core'
 import { readTokens } from './demo-data.ts'
 import { demoEmail, demoPassword } from './demo-tenant.ts'
-import { freePort } from './ports.ts'
+import { findFreePort } from './ports.ts'
 import { embeddedPassword, root } from './settings.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'courier-screenshots-'))
 await chmod(folder, 0o755)
 const settings = ['ORDERS_PORT', 'NOTIFIER_PORT', 'SIMULATOR_PORT', 'EMBEDDED_POSTGRES_PORT']
 const ports = Object.fromEntries(
-  await Promise.all(settings.map(async name => [name, String(await freePort())] as const)),
+  await Promise.all(settings.map(async name => [name, String(await findFreePort())] as const)),
 )
 const [orders, notifier] = [ports.ORDERS_PORT, ports.NOTIFIER_PORT].map(port => `http://127.0.0.1:${port}`)
 const serviceToken = 'courier-screenshots'

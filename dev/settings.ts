@@ -42,8 +42,8 @@ export const isSet = (name: string): boolean => Boolean(process.env[name] || pro
 /** The databases of the embedded Postgres: each has a role that owns the tables and one that reads and writes them. */
 export const embeddedDatabases = ['orders', 'notifier'] as const
 
-/** The environment with which the services and their commands use the embedded Postgres. Existing variables win. */
-export const embeddedEnvironment = (port: number): Record<string, string> => {
+/** Makes the environment in which the services and their commands use the embedded Postgres. Existing variables win. */
+export const makeEmbeddedEnvironment = (port: number): Record<string, string> => {
   const url = (role: string, database: string) => `postgres://${role}:${embeddedPassword}@127.0.0.1:${port}/${database}`
   const environment: Record<string, string> = {}
   for (const name of embeddedDatabases) {
@@ -58,17 +58,17 @@ export const embeddedEnvironment = (port: number): Record<string, string> => {
 /**
  * Provides the demo's keys and service token: generated once, stored in the data folder. Existing variables win.
  */
-export const secretsEnvironment = (dataFolder: string): Record<string, string> => {
+export const provideSecrets = (dataFolder: string): Record<string, string> => {
   const makers = {
     CREDENTIALS_KEYS: () => `demo:${randomBytes(32).toString('base64')}`,
     WEBHOOK_KEYS: () => `demo:${randomBytes(32).toString('base64')}`,
     SERVICE_TOKEN: () => randomBytes(32).toString('hex'),
   }
   const missing = Object.entries(makers).filter(([name]) => !isSet(name))
-  return Object.fromEntries(missing.map(([name, make]) => [name, keptSecret(dataFolder, name, make)]))
+  return Object.fromEntries(missing.map(([name, make]) => [name, keepSecret(dataFolder, name, make)]))
 }
 
-const keptSecret = (dataFolder: string, name: string, make: () => string): string => {
+const keepSecret = (dataFolder: string, name: string, make: () => string): string => {
   const path = join(dataFolder, name.toLowerCase().replace('_', '-'))
   mkdirSync(dataFolder, { recursive: true })
   if (!existsSync(path)) writeFileSync(path, make(), { mode: 0o600 })

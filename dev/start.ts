@@ -6,16 +6,16 @@ import { demonstration } from '@courier/shared/demonstration.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { closeOtherDatabases, createDatabaseWithRoles } from './databases.ts'
 import { type Addresses, loadDemo, printDemo } from './demo-data.ts'
-import { addressOf, refuseTakenPort } from './ports.ts'
+import { refuseTakenPort, toAddress } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { type Environment, ServiceProcess } from './service-process.ts'
 import {
   embeddedDatabases,
-  embeddedEnvironment,
   keepCompiled,
+  makeEmbeddedEnvironment,
+  provideSecrets,
   readDevSettings,
   root,
-  secretsEnvironment,
   serviceFlags,
 } from './settings.ts'
 
@@ -29,9 +29,9 @@ const stopAll = async (): Promise<void> => {
 }
 
 const addresses: Addresses = {
-  orders: addressOf(settings.HOST, settings.ORDERS_PORT),
-  notifier: addressOf(settings.HOST, settings.NOTIFIER_PORT),
-  simulator: addressOf(settings.HOST, settings.SIMULATOR_PORT),
+  orders: toAddress(settings.HOST, settings.ORDERS_PORT),
+  notifier: toAddress(settings.HOST, settings.NOTIFIER_PORT),
+  simulator: toAddress(settings.HOST, settings.SIMULATOR_PORT),
 }
 
 /**
@@ -98,9 +98,9 @@ try {
     await refuseTakenPort(settings[setting], settings.HOST, setting)
   // Keeps a terminal quiet once everything is ready.
   if (process.stdout.isTTY) process.env.LOG_LEVEL ||= 'warn'
-  const embedded = embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
+  const embedded = makeEmbeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
   if (Object.keys(embedded).length > 0) await startEmbeddedPostgres()
-  Object.assign(process.env, demoEnvironment(), embedded, secretsEnvironment(settings.dataFolder))
+  Object.assign(process.env, demoEnvironment(), embedded, provideSecrets(settings.dataFolder))
   await Promise.all([
     startService('orders', 'services/orders'),
     startService('notifier', 'services/notifier'),

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from './ports.ts'
+import { findFreePort } from './ports.ts'
 import { startProxy, type Trouble } from './tcp-proxy.ts'
 
 /** Starts a server that counts the complete requests it receives, behind a proxy whose first target is down. */
@@ -19,7 +19,7 @@ const start = async (t: Test) => {
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const proxy = await startProxy(
-    { port: await freePort(), host: '127.0.0.1' },
+    { port: await findFreePort(), host: '127.0.0.1' },
     { port: (server.address() as AddressInfo).port, host: '127.0.0.1' },
   )
   t.teardown(async () => {

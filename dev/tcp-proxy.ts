@@ -26,7 +26,7 @@ export interface TcpProxy {
   /** Applies to data from now on, on open connections too; undefined ends it. */
   trouble: Trouble | undefined
   /**
-   * Nothing more arrives over the connections that are open now, and neither end notices, not even that the other one
+   * Lets nothing more arrive over the connections that are open now. Neither end notices, not even that the other one
    * closes.
    */
   silence: () => void
@@ -37,8 +37,8 @@ export interface TcpProxy {
 }
 
 /**
- * Connects each client to the next target that accepts it. Reads a target at each connection, so that it may
- * change.
+ * Starts a proxy that connects each client to the next target that accepts it. Reads a target at each connection, so that
+ * it may change.
  */
 export const startProxy = async (...targets: readonly { port: number; host: string }[]): Promise<TcpProxy> => {
   const sockets = new Set<Socket>()
@@ -67,11 +67,11 @@ export const startProxy = async (...targets: readonly { port: number; host: stri
       upstream?.destroy()
       return
     }
-    const troubleNow = (): Trouble | undefined => (silent.has(client) ? silence : proxy.trouble)
+    const findTrouble = (): Trouble | undefined => (silent.has(client) ? silence : proxy.trouble)
     client.on('close', () => silent.has(client) || upstream.destroy())
     upstream.on('close', () => silent.has(client) || client.destroy())
-    pass(client, upstream, 'request', troubleNow)
-    pass(upstream, client, 'response', troubleNow)
+    pass(client, upstream, 'request', findTrouble)
+    pass(upstream, client, 'response', findTrouble)
   })
   const listen = async (port: number): Promise<void> => {
     server.listen(port, '127.0.0.1')
@@ -98,10 +98,10 @@ export const startProxy = async (...targets: readonly { port: number; host: stri
 }
 
 /** Forwards data from one end to the other, in order, subject to the current trouble. */
-const pass = (from: Socket, to: Socket, part: 'request' | 'response', troubleNow: () => Trouble | undefined): void => {
+const pass = (from: Socket, to: Socket, part: 'request' | 'response', findTrouble: () => Trouble | undefined): void => {
   let earlier: Promise<void> = Promise.resolve()
   from.on('data', bytes => {
-    const trouble = troubleNow()
+    const trouble = findTrouble()
     earlier = earlier.then(async () => {
       from.pause()
       if (trouble?.kind === 'slow') await delay(trouble.milliseconds)
@@ -111,11 +111,11 @@ const pass = (from: Socket, to: Socket, part: 'request' | 'response', troubleNow
     })
   })
   from.on('end', () => {
-    earlier = earlier.then(() => void (troubleNow() === silence || to.end()))
+    earlier = earlier.then(() => void (findTrouble() === silence || to.end()))
   })
 }
 
-/** The bytes that pass. */
+/** Returns the bytes that pass. */
 const spoil = (bytes: Buffer, part: 'request' | 'response', trouble: Trouble | undefined): Buffer => {
   if (trouble?.kind === `half_${part}`) return bytes.subarray(0, bytes.length / 2)
   const isGone = trouble?.kind === 'black_hole' || endsWith(part, trouble)

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './ports.ts'
+import { findFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 
 /**
@@ -20,7 +20,7 @@ export const startTestPostgres = async (): Promise<{ url: string; folder: string
   }
   if (process.env.ORDERS_DATABASE_URL) return { url: process.env.ORDERS_DATABASE_URL, folder, stop: removeFolder }
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
-  const starting = startPostgres({ folder: whole, port: await freePort(), settings })
+  const starting = startPostgres({ folder: whole, port: await findFreePort(), settings })
   const postgres = await starting.catch(async error => {
     await removeFolder()
     throw error

@@ -45,7 +45,7 @@ const knownSlow =
 const checks = 'dev/check.ts'
 /** Runs after all others, which would slow down its comparison. */
 const measuring = 'bench/regression.test.ts'
-/** A file, with its arguments. */
+/** Runs once for each promise, whose name is its argument. */
 const shortForms = 'trust/promises.test.ts'
 
 /** Seconds of each file in an earlier run: the longest start first, new ones before all. */

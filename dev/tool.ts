@@ -23,7 +23,7 @@ export const runTool = async (run: (cleanUps: AsyncDisposableStack) => Promise<v
   await cleanUp()
 }
 
-/** Runs the tool, which gives everything that it starts to `cleanUps`. */
+/** Adapts `cleanUps` to what the test helpers expect: `teardown`. */
 export const toTeardown = (cleanUps: AsyncDisposableStack) => ({
   teardown: (clean: () => unknown) =>
     cleanUps.defer(async () => {

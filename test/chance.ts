@@ -1,5 +1,5 @@
 /** Returns numbers from 0 to below 1, the same for the same seed (mulberry32). */
-export const chanceOf = (seed: number): (() => number) => {
+export const createChance = (seed: number): (() => number) => {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { findCompose } from '../dev/compose.ts'
-import { freePort } from '../dev/ports.ts'
+import { findFreePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
 import { launchBrowser } from './browser.ts'
 import { openConsole, signIn } from './console.ts'
@@ -29,7 +29,9 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
   // Other tests may take a port while the images are built.
   const [program, ...words] = [...findCompose(), 'build']
   spawnSync(program, words, { cwd: root, env: { ...process.env, COMPOSE_PROJECT_NAME: project } })
-  const [port, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()].map(String)
+  const [port, notifierPort, simulatorPort] = [await findFreePort(), await findFreePort(), await findFreePort()].map(
+    String,
+  )
   const {
     ORDERS_DATABASE_URL: _,
     NOTIFIER_DATABASE_URL: __,

@@ -2,7 +2,7 @@ import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
 import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { freePort } from '../dev/ports.ts'
+import { findFreePort } from '../dev/ports.ts'
 import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
 import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
 import { addStaff } from '../services/orders/access/staff-commands.ts'
@@ -17,7 +17,7 @@ export type Role = keyof typeof members
  */
 export const startConsole = async (t: Test) => {
   const host = '127.0.0.1'
-  const port = await freePort()
+  const port = await findFreePort()
   const messages = createServiceClient({ baseUrl: `http://${host}:${port}`, serviceToken })
   const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}`, messages })
   const ordersUrl = await orders.app.listen({ host, port: 0 })

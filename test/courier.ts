@@ -43,22 +43,22 @@ interface PhoneMessage {
 }
 
 /** Returns the messages on a customer's phone, oldest first. */
-export const phoneOf = async (simulator: string, digits: string): Promise<PhoneMessage[]> => {
+export const readPhoneMessages = async (simulator: string, digits: string): Promise<PhoneMessage[]> => {
   const { body } = await request(`${simulator}/control/messages?to=${digits}`)
   return body.data.reverse()
 }
 
-/** Waits for a value that satisfies `isSo`; throws an error that shows the beginning of the last one. */
-export const eventually = async <Value>(
+/** Waits for a value that satisfies `isDone`; throws an error that shows the beginning of the last one. */
+export const waitUntil = async <Value>(
   what: string,
   poll: () => Promise<Value>,
-  isSo: (value: Value) => boolean,
+  isDone: (value: Value) => boolean,
   seconds = 60,
 ): Promise<Value> => {
   const end = performance.now() + seconds * 1000
   for (;;) {
     const value = await poll()
-    if (isSo(value)) return value
+    if (isDone(value)) return value
     if (performance.now() > end)
       throw new Error(`not within ${seconds} s: ${what}: ${JSON.stringify(value)?.slice(0, 2_000)}`)
     await delay(100)

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
-import { addressOf, freePort } from '../dev/ports.ts'
+import { findFreePort, toAddress } from '../dev/ports.ts'
 import { ServiceProcess } from '../dev/service-process.ts'
 import { cloneDatabase } from '../dev/test-database.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { launchBrowser } from './browser.ts'
-import { eventually } from './courier.ts'
+import { waitUntil } from './courier.ts'
 import { openDesk, uploadRows } from './desk.ts'
 
 const browser = await launchBrowser(t)
@@ -18,8 +18,8 @@ if (browser) {
   const file = tenantFile()
   for (const merchant of file.merchants) merchant.rate_card = 'standard'
   await applyTenant(pool, file, false)
-  const port = await freePort()
-  const orders = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', port), {
+  const port = await findFreePort()
+  const orders = new ServiceProcess('services/orders/main.ts', toAddress('127.0.0.1', port), {
     ORDERS_DATABASE_URL: database.url,
     ORDERS_MIGRATE_DATABASE_URL: database.ownerUrl,
     ORDERS_PORT: String(port),
@@ -33,7 +33,7 @@ if (browser) {
   }
   const count = async (): Promise<number> => (await pool.query('select count(*)::int from orders')).rows[0].count
   const killAt = async (booked: number) => {
-    await eventually(`${booked} are booked`, count, rows => rows >= booked)
+    await waitUntil(`${booked} are booked`, count, rows => rows >= booked)
     await orders.stop('SIGKILL')
   }
 

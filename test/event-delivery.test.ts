@@ -115,7 +115,7 @@ t.test(
   async t => {
     const { orders, notifier, move, isDelivered } = await buildBoth(t)
     await orders.apply(tenantFile({ id: 'late', waybills: { mode: 'auto', format: 'LT######' } }))
-    const late = { tenant: 'late', token: await orders.tokenOf('shop@example.com', 'late') }
+    const late = { tenant: 'late', token: await orders.createToken('shop@example.com', 'late') }
     const book = async (options = {}): Promise<string> => (await orders.bulk(batch([order()]), options)).body.data[0]
     const old = await book(late)
     await orders.rows(`update outbox set happened_at = now() - interval '25 hours'`)

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { addressOf, freePort } from '../dev/ports.ts'
+import { findFreePort, toAddress } from '../dev/ports.ts'
 import { runAdmin, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { cloneDatabase } from '../dev/test-database.ts'
@@ -25,7 +25,7 @@ const masked = (text: string): string =>
 
 t.test('a developer who follows the guide gets its documented responses, from login to webhook', async t => {
   const database = await cloneDatabase(t, 'orders')
-  const [port, receiverPort] = [await freePort(), await freePort()]
+  const [port, receiverPort] = [await findFreePort(), await findFreePort()]
   const environment = {
     ORDERS_PORT: String(port),
     ORDERS_DATABASE_URL: database.url,
@@ -34,7 +34,7 @@ t.test('a developer who follows the guide gets its documented responses, from lo
     WEBHOOK_KEYS: `test:${randomBytes(32).toString('base64')}`,
     WEBHOOK_PRIVATE_ADDRESSES: 'true',
   }
-  const orders = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', port), environment)
+  const orders = new ServiceProcess('services/orders/main.ts', toAddress('127.0.0.1', port), environment)
   t.teardown(() => orders.stop())
   orders.start()
   await orders.ready()

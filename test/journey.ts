@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Courier, eventually, phoneOf, request } from './courier.ts'
+import { type Courier, readPhoneMessages, request, waitUntil } from './courier.ts'
 
 /** A confirmed order of the demo's merchant, without the fields that a batch shares. */
 export const order = {
@@ -41,9 +41,9 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
     t.equal((await request(`${courier.orders}/api/staff/order/status`, { ...staff, body })).status, 200, status_key)
   }
 
-  const phone = await eventually(
+  const phone = await waitUntil(
     'the customer read all messages',
-    () => phoneOf(courier.simulator, '94770000177'),
+    () => readPhoneMessages(courier.simulator, '94770000177'),
     messages => messages.filter(({ status }) => status === 'read').length >= 3,
   )
   t.strictSame(
@@ -87,9 +87,9 @@ const testComponents = async (t: Test, courier: Courier, waybill: string): Promi
   })
   t.equal((await send('parcel_photo', { type: 'header', parameters: [image] }, body)).status, 202)
   t.equal((await send('parcel_tracking', body, button)).status, 202)
-  const messages = await eventually(
+  const messages = await waitUntil(
     'both arrived',
-    () => phoneOf(courier.simulator, '94770000177'),
+    () => readPhoneMessages(courier.simulator, '94770000177'),
     messages => messages.length === 5,
   )
   t.match(messages.at(-2)?.components, [
@@ -113,7 +113,7 @@ const testTimeline = async (t: Test, { notifier, notifierStaff }: Courier, waybi
     return body.data.timeline
   }
   const isRead = ({ kind, status }: TimelineEntry) => kind === 'message' && status === 'read'
-  const timeline = await eventually('every message was read', read, entries => entries.filter(isRead).length === 3)
+  const timeline = await waitUntil('every message was read', read, entries => entries.filter(isRead).length === 3)
   t.strictSame(
     timeline.flatMap(({ status_key }) => status_key ?? []),
     ['key_2', ...moves].reverse(),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { root } from '../dev/settings.ts'
 import { request } from './courier.ts'
-import { isRefused, type MerchantClient, merchantClient, sentencesOf } from './merchant-client.ts'
+import { createMerchantClient, expectRefusal, listSentences, type MerchantClient } from './merchant-client.ts'
 import { testLists } from './merchant-lists.ts'
 import { testKnownKeys, testOrders } from './merchant-orders.ts'
 import { testTracking } from './merchant-tracking.ts'
@@ -29,13 +29,13 @@ t.test('a client written from the description of the merchant API works with eve
   await stack.admin('orders', 'apply', demoFile)
   await applyManualTenant(t, stack)
   const open = async (tenant: string, { email, password }: typeof shop, tenantHeader?: string) => {
-    const client = merchantClient({ base, tenant, ...(tenantHeader && { tenantHeader }) })
+    const client = createMerchantClient({ base, tenant, ...(tenantHeader && { tenantHeader }) })
     t.match(await client.login(email, password), { status: 200 }, `${email} is in`)
     return client
   }
   const client = await open('demo', shop)
   const stranger = await open('demo', books, 'X-Tenant')
-  const passerBy = merchantClient({ base, tenant: 'demo' })
+  const passerBy = createMerchantClient({ base, tenant: 'demo' })
   const staff = (await stack.admin('orders', 'token', 'create', '--tenant', 'demo', '--staff', 'Ruwan')) as {
     token: string
   }
@@ -61,7 +61,7 @@ t.test('a client written from the description of the merchant API works with eve
 
 const testLogin = async (t: Test, base: string): Promise<void> => {
   for (const tenantHeader of ['X-tenant', 'X-Tenant', 'x-tenant', 'X-TENANT']) {
-    const client = merchantClient({ base, tenant: 'demo', tenantHeader })
+    const client = createMerchantClient({ base, tenant: 'demo', tenantHeader })
     const { status, body } = await client.login(shop.email, shop.password)
     t.equal(status, 200, tenantHeader)
     t.match(body, {
@@ -75,9 +75,9 @@ const testLogin = async (t: Test, base: string): Promise<void> => {
     t.match(current.body.data, { ...body.user, merchant: { id: Number, name: 'Lanka Shoes' } })
     t.notMatch(JSON.stringify([body, current.body]), /password/)
   }
-  const client = merchantClient({ base, tenant: 'demo' })
+  const client = createMerchantClient({ base, tenant: 'demo' })
   const wrong = await client.login(shop.email, 'not-this')
-  isRefused(t, wrong, { message: String, errors: { email: /./ } })
+  expectRefusal(t, wrong, { message: String, errors: { email: /./ } })
   const nobody = await client.login('nobody@example.com', 'not-this')
   t.strictSame(nobody.body, wrong.body, 'nobody learns whose addresses are known')
   const more = { ...shop, remember: true, device_name: null }
@@ -86,7 +86,7 @@ const testLogin = async (t: Test, base: string): Promise<void> => {
     200,
     'unknown fields are ignored',
   )
-  isRefused(t, await client.login('', ''), { errors: { email: /required/, password: /required/ } })
+  expectRefusal(t, await client.login('', ''), { errors: { email: /required/, password: /required/ } })
 }
 
 /** `[method, path]` of every request; the other methods of a path are refused. */
@@ -113,10 +113,10 @@ const openRequests: typeof requests = [
 const testRefusals = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
   const bodyOf = (method: string) => (method === 'GET' ? {} : { body: {} })
   for (const token of ['', 'no-token-of-ours']) {
-    const intruder = merchantClient({ base, tenant: 'demo', token })
+    const intruder = createMerchantClient({ base, tenant: 'demo', token })
     for (const [method, path] of requests) {
       const response = await intruder.send(path, { method, ...bodyOf(method) })
-      isRefused(t, response, { status: 401, message: /^Unauthenticated\.$/ })
+      expectRefusal(t, response, { status: 401, message: /^Unauthenticated\.$/ })
     }
   }
   const all = [...requests, ...openRequests]
@@ -127,7 +127,7 @@ const testRefusals = async (t: Test, base: string, client: MerchantClient): Prom
     )) {
       const response = await client.send(path, { method, ...bodyOf(method) })
       t.equal(response.status, 405, `${method} ${path}`)
-      t.match(sentencesOf(response), [/./])
+      t.match(listSentences(response), [/./])
       for (const word of known) t.match(response.headers.get('allow'), word, 'and says which method it knows')
     }
   }
@@ -140,5 +140,5 @@ const testManyTries = async (t: Test, client: MerchantClient): Promise<void> => 
     response = await client.login(books.email, 'not-this')
   t.equal(response.status, 429)
   t.ok(Number(response.headers.get('retry-after')) > 0, 'with a pause in seconds')
-  t.match(sentencesOf(response), [/./])
+  t.match(listSentences(response), [/./])
 }

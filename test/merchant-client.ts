@@ -27,25 +27,25 @@ interface Settings {
   token?: string
 }
 
-const timeoutMs = 30_000
+const timeoutMilliseconds = 30_000
 const merchantPrefix = '/api/public/merchant'
 
 /**
  * Builds a merchant's existing program, as small as such programs are: one function per request of the merchant API. It
  * follows the description of that API alone and imports nothing from the services.
  */
-export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token = '' }: Settings) => {
+export const createMerchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token = '' }: Settings) => {
   const common = { Accept: 'application/json', 'Content-Type': 'application/json', [tenantHeader]: tenant }
   let bearer = token
   const headers = () => ({ ...common, ...(bearer && { Authorization: `Bearer ${bearer}` }) })
   const send = async (
     path: string,
-    { method = 'GET', query, body, text = inJson(body) }: RequestOptions = {},
+    { method = 'GET', query, body, text = toJson(body) }: RequestOptions = {},
   ): Promise<ApiResponse> => {
-    const response = await fetch(`${base}${path}${inQuery(query)}`, {
+    const response = await fetch(`${base}${path}${toQuery(query)}`, {
       method,
       headers: headers(),
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(timeoutMilliseconds),
       ...(text !== undefined && { body: text }),
     })
     return { status: response.status, headers: response.headers, body: readJson(await response.text()) }
@@ -79,10 +79,10 @@ export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token 
   }
 }
 
-export type MerchantClient = ReturnType<typeof merchantClient>
+export type MerchantClient = ReturnType<typeof createMerchantClient>
 
 /** Returns what such a program shows to its user: `message`, then every string under `errors`. */
-export const sentencesOf = ({ body }: ApiResponse): string[] => [
+export const listSentences = ({ body }: ApiResponse): string[] => [
   body.message,
   ...Object.values(body.errors ?? {}).flat(),
 ]
@@ -90,7 +90,7 @@ export const sentencesOf = ({ body }: ApiResponse): string[] => [
 /**
  * Checks an error response: its status, its message, and under `errors` exactly these fields with sentences that match.
  */
-export const isRefused = (
+export const expectRefusal = (
   t: Test,
   response: ApiResponse,
   { status = 422, message = 'The given data was invalid.' as unknown, errors = {} as Record<string, RegExp> },
@@ -106,7 +106,7 @@ export const isRefused = (
 export type Row = Record<string, unknown>
 
 /** Checks that every row has these fields and no other, each of its type. A null in the shape admits anything. */
-export const haveShape = (t: Test, rows: Row[], shape: Row, what: string): void => {
+export const expectShape = (t: Test, rows: Row[], shape: Row, what: string): void => {
   const typed = Object.fromEntries(Object.entries(shape).filter(([, type]) => type !== null))
   t.ok(rows.length > 0, what)
   for (const row of rows) {
@@ -117,20 +117,23 @@ export const haveShape = (t: Test, rows: Row[], shape: Row, what: string): void 
 
 /** `fetch` refuses a GET with a body; PHP's curl sends it. */
 const getWithBody = async (url: string, headers: Record<string, string>, body: string): Promise<ApiResponse> => {
-  const call = request(url, { headers: { ...headers, 'Content-Length': Buffer.byteLength(body) }, timeout: timeoutMs })
-  call.on('timeout', () => call.destroy(new Error(`no response from ${url}`)))
-  call.end(body)
-  const [response] = (await once(call, 'response')) as [IncomingMessage]
+  const outgoing = request(url, {
+    headers: { ...headers, 'Content-Length': Buffer.byteLength(body) },
+    timeout: timeoutMilliseconds,
+  })
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`no response from ${url}`)))
+  outgoing.end(body)
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
   let text = ''
   for await (const chunk of response.setEncoding('utf8')) text += chunk
   const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)])
   return { status: response.statusCode ?? 0, headers: new Headers(pairs), body: readJson(text) }
 }
 
-const inJson = (body: unknown): string | undefined => (body === undefined ? undefined : JSON.stringify(body))
+const toJson = (body: unknown): string | undefined => (body === undefined ? undefined : JSON.stringify(body))
 const readJson = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
 
-const inQuery = (query: Query = {}): string => {
+const toQuery = (query: Query = {}): string => {
   const words = Object.entries(query).map(([name, value]) =>
     value === true ? name : `${name}=${encodeURIComponent(value)}`,
   )

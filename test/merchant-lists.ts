@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type ApiResponse, haveShape, type MerchantClient, type Query, type Row } from './merchant-client.ts'
+import { type ApiResponse, expectShape, type MerchantClient, type Query, type Row } from './merchant-client.ts'
 import { statusRows } from './merchant-page.ts'
 
 const place = { id: Number, ref_no: null, name: String, is_active: true }
@@ -19,13 +19,13 @@ export const testLists = async (t: Test, base: string, client: MerchantClient): 
 
   const states = await walk(query => client.states({ include: 'cities', ...query }), '/state')
   t.equal(states.length, 25)
-  haveShape(t, states, state, 'states')
+  expectShape(t, states, state, 'states')
   const { cities: _cities, ...alone } = states[0] ?? {}
   t.strictSame((await client.states({ per_page: 1 })).body.data, [alone], 'without their cities unless asked')
 
   const cities = await walk(client.cities, '/city')
   t.strictSame(states.flatMap(state => state.cities as Row[]).sort(byId), cities, 'states have the same cities')
-  haveShape(t, cities, city, 'cities')
+  expectShape(t, cities, city, 'cities')
   t.ok(cities.every(({ state, state_id }) => (state as { id: number }).id === state_id))
   const kotte = cities.find(({ id }) => id === 1500)
   t.match(kotte, {

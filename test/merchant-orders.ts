@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { isRefused, type MerchantClient, sentencesOf } from './merchant-client.ts'
+import { expectRefusal, listSentences, type MerchantClient } from './merchant-client.ts'
 
 const parcel = {
   customer_name: 'Nimali Perera',
@@ -71,7 +71,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     t.equal(whole.status, 200, '1500.0')
     await isThatParcel(t, client, whole.body.data[0])
     for (const cod of [1500.5, '1500.50', 'much', null, ''])
-      isRefused(t, await client.createOrders(batchOf({ ...parcel, cod })), {
+      expectRefusal(t, await client.createOrders(batchOf({ ...parcel, cod })), {
         errors: { 'order_data.0.cod': /cod/ },
       })
   })
@@ -79,9 +79,9 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   await t.test('an order begins as a draft or confirmed; a single order is exactly one', async t => {
     const selected = { 'order_data.0.initial_status_key': /^The selected initial status key is invalid\./ }
     for (const initial_status_key of ['key_3', 'key_13', 'DRAFT'])
-      isRefused(t, await client.createOrder(batchOf({ ...parcel, initial_status_key })), { errors: selected })
+      expectRefusal(t, await client.createOrder(batchOf({ ...parcel, initial_status_key })), { errors: selected })
     for (const items of [[], [parcel, parcel]])
-      isRefused(t, await client.createOrder(batchOf(...items)), { errors: { order_data: /order data/ } })
+      expectRefusal(t, await client.createOrder(batchOf(...items)), { errors: { order_data: /order data/ } })
   })
 
   await t.test('lists the missing fields of a form', async t => {
@@ -90,7 +90,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     const response = await client.createOrders({ general_data: {}, order_data: [parcel, blank] })
     const required = /^The [a-z ]+ field is required\.$/
     const requiredWithout = /^The [a-z ]+ field is required when [a-z ]+ city id is not present\.$/
-    isRefused(t, response, {
+    expectRefusal(t, response, {
       errors: {
         'general_data.merchant_business_id': required,
         'general_data.origin_city_name': requiredWithout,
@@ -109,7 +109,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
       general_data: { merchant_business_id: 7300, origin_city_name: 'Atlantis', origin_state_name: 'Nowhere' },
       order_data: [parcel, { ...parcel, destination_city_id: 999 }],
     })
-    isRefused(t, response, {
+    expectRefusal(t, response, {
       errors: {
         'general_data.merchant_business_id': /^The selected merchant business id is invalid\./,
         'general_data.origin_city_name': /^The selected origin city name is invalid\./,
@@ -117,7 +117,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
         'order_data.1.destination_city_id': /^The selected destination city id is invalid\./,
       },
     })
-    t.match(sentencesOf(response), ['The given data was invalid.', ...Array(4).fill(/ is invalid\./)])
+    t.match(listSentences(response), ['The given data was invalid.', ...Array(4).fill(/ is invalid\./)])
   })
 }
 
@@ -156,5 +156,5 @@ export const testKnownKeys = async (t: Test, client: MerchantClient): Promise<vo
     [{ waybill_number: 'nonsense' }, { errors: /waybill nonsense does not match the requested format/i }],
     [{ ...numbered, destination_city_id: 1525 }, { 'rate_card.destination_city_id': /Colombo 11 to Maharagama/i }],
   ]
-  for (const [more, errors] of refusals) isRefused(t, await book(more), { errors })
+  for (const [more, errors] of refusals) expectRefusal(t, await book(more), { errors })
 }

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type ApiResponse, haveShape, isRefused, type MerchantClient } from './merchant-client.ts'
+import { type ApiResponse, expectRefusal, expectShape, type MerchantClient } from './merchant-client.ts'
 import { statusOf } from './merchant-page.ts'
 
 const required = {
@@ -50,7 +50,7 @@ export const testTracking = async (t: Test, parties: Parties): Promise<void> => 
 }
 
 const testEvents = (t: Test, events: TrackingEvent[]): void => {
-  haveShape(t, events as never[], event, 'tracking')
+  expectShape(t, events as never[], event, 'tracking')
   for (const { status } of events) t.strictSame(status, statusOf(status.key), 'its status is of the list')
   t.strictSame(
     events.map(({ status }) => status.key),
@@ -89,14 +89,14 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
   }
   for (const [name, ask] of Object.entries(ways)) {
     t.strictSame(still(await ask(waybill)), still({ body } as ApiResponse), name)
-    for (const none of [undefined, null, '']) isRefused(t, await ask(none), required)
-    isRefused(t, await ask('DM99999999'), unknown)
+    for (const none of [undefined, null, '']) expectRefusal(t, await ask(none), required)
+    expectRefusal(t, await ask('DM99999999'), unknown)
   }
-  isRefused(t, await client.tracking(), required)
+  expectRefusal(t, await client.tracking(), required)
   const withMore = { ...inBody, order_no: null, language: 'en' }
   t.equal((await client.trackingByPost(withMore)).status, 200, 'unknown fields are ignored')
-  isRefused(t, await stranger.tracking(waybill), unknown)
-  isRefused(t, await passerBy.tracking(waybill), stranger401)
+  expectRefusal(t, await stranger.tracking(waybill), unknown)
+  expectRefusal(t, await passerBy.tracking(waybill), stranger401)
 }
 
 const testFinance = async (t: Test, { client, stranger, passerBy }: Parties, waybill: string) => {
@@ -104,10 +104,10 @@ const testFinance = async (t: Test, { client, stranger, passerBy }: Parties, way
     const response = await client.financeStatus(waybill, prefix)
     t.equal(response.status, 200)
     t.strictSame(response.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
-    isRefused(t, await client.financeStatus(undefined, prefix), required)
-    isRefused(t, await client.financeStatus('DM99999999', prefix), unknown)
-    isRefused(t, await stranger.financeStatus(waybill, prefix), unknown)
-    isRefused(t, await passerBy.financeStatus(waybill, prefix), stranger401)
+    expectRefusal(t, await client.financeStatus(undefined, prefix), required)
+    expectRefusal(t, await client.financeStatus('DM99999999', prefix), unknown)
+    expectRefusal(t, await stranger.financeStatus(waybill, prefix), unknown)
+    expectRefusal(t, await passerBy.financeStatus(waybill, prefix), stranger401)
   }
 }
 
@@ -125,6 +125,6 @@ const testPublicTracking = async (t: Test, { client, passerBy }: Parties, waybil
       t.notOk(text.includes(secret), `nothing shows ${secret}`)
   }
   for (const none of [{}, { waybill_number: null }, { waybill_number: '' }])
-    isRefused(t, await passerBy.publicTracking(none), required)
-  isRefused(t, await passerBy.publicTracking({ waybill_number: 'DM99999999' }), unknown)
+    expectRefusal(t, await passerBy.publicTracking(none), required)
+  expectRefusal(t, await passerBy.publicTracking({ waybill_number: 'DM99999999' }), unknown)
 }

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { freePort } from '../dev/ports.ts'
+import { findFreePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
 import { cloneDatabase, type TestDatabase } from '../dev/test-database.ts'
-import { eventually } from './courier.ts'
+import { waitUntil } from './courier.ts'
 import { testJourney } from './journey.ts'
 import { applyDemo, startStack } from './stack.ts'
 
@@ -33,7 +33,7 @@ server_login_retry = 1`
 const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-pgbouncer-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const port = await freePort()
+  const port = await findFreePort()
   const nameOf = (url: string): string => new URL(url).pathname.slice(1)
   const entries = databases.map(({ url }) => `${nameOf(url)} = host=127.0.0.1 port=${new URL(url).port}`)
   const users = databases.flatMap(({ url, ownerUrl }) => [url, ownerUrl]).map(url => new URL(url))
@@ -58,7 +58,7 @@ const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
   })
   const through = (url: string): string => Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href
   const [first] = databases
-  await eventually('PgBouncer accepts connections', () => canConnect(through(first?.url ?? '')), Boolean)
+  await waitUntil('PgBouncer accepts connections', () => canConnect(through(first?.url ?? '')), Boolean)
   return through
 }
 

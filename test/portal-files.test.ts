@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { root } from '../dev/settings.ts'
 import { build } from '../services/notifier/test/portal.ts'
+import { changeTypes } from '../services/orders/database/tables.ts'
 import { readFaceFiles } from '../shared/edge/face.ts'
 
 t.test('serves the console’s files under a policy that admits no foreign script', async t => {
@@ -61,4 +65,13 @@ t.test('every language has the same texts, with the same values to fill in', asy
     for (const texts of [si, ta]) t.strictSame(valuesOf(texts).sort(), valuesOf(en).sort())
     for (const texts of [en, si, ta]) for (const text of Object.values(texts)) t.not(text.trim(), '')
   }
+})
+
+t.test('the desk offers every type of event for webhooks', async t => {
+  const code = readFileSync(join(root, 'portal/desk/screens/webhooks.js'), 'utf8')
+  const [, list = ''] = /^const events = \[(.*?)\]/ms.exec(code) ?? []
+  t.strictSame(
+    [...list.matchAll(/'(.*?)'/g)].map(([, name]) => name),
+    changeTypes,
+  )
 })

@@ -21,7 +21,11 @@ t.test('a merchant sees what became of the messages about a parcel, without text
   t.strictSame((await read(silent ?? '')).body, { data: [] })
 
   t.match(await read('DM99999999'), { status: 404 })
-  t.match(await read(waybill, await orders.tokenOf('books@example.com')), { status: 404 }, "another merchant's parcel")
+  t.match(
+    await read(waybill, await orders.createToken('books@example.com')),
+    { status: 404 },
+    "another merchant's parcel",
+  )
   const { token } = notifier
   const inside = await notifier.app.inject({
     url: `/internal/messages/demo/${waybill}`,

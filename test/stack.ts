@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { addressOf, freePort } from '../dev/ports.ts'
+import { findFreePort, toAddress } from '../dev/ports.ts'
 import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { cloneDatabase, type Teardown, type TestDatabase } from '../dev/test-database.ts'
@@ -47,10 +47,10 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     orders: more.ordersDatabase ?? (await cloneDatabase(t, 'orders')),
     notifier: more.notifierDatabase ?? (await cloneDatabase(t, 'notifier')),
   }
-  const [ordersPort, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()]
+  const [ordersPort, notifierPort, simulatorPort] = [await findFreePort(), await findFreePort(), await findFreePort()]
   const common = { ...secrets, SERVICE_TOKEN: randomBytes(16).toString('hex'), RATE_LIMIT_PER_MINUTE: '1000000' }
   const ports = { ORDERS_PORT: String(ordersPort), NOTIFIER_PORT: String(notifierPort) }
-  const orders = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', ordersPort), {
+  const orders = new ServiceProcess('services/orders/main.ts', toAddress('127.0.0.1', ordersPort), {
     ...common,
     ...ports,
     ORDERS_DATABASE_URL: databases.orders.url,
@@ -59,7 +59,7 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     WEBHOOK_PRIVATE_ADDRESSES: 'true',
     ...more.orders,
   })
-  const notifier = new ServiceProcess('services/notifier/main.ts', addressOf('127.0.0.1', notifierPort), {
+  const notifier = new ServiceProcess('services/notifier/main.ts', toAddress('127.0.0.1', notifierPort), {
     ...common,
     ...ports,
     NOTIFIER_DATABASE_URL: databases.notifier.url,
@@ -68,7 +68,7 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     MESSAGING_API_URL: `http://127.0.0.1:${simulatorPort}`,
     ...more.notifier,
   })
-  const simulator = new ServiceProcess('simulator/main.ts', addressOf('127.0.0.1', simulatorPort), {
+  const simulator = new ServiceProcess('simulator/main.ts', toAddress('127.0.0.1', simulatorPort), {
     ...secrets,
     SIMULATOR_PORT: String(simulatorPort),
     SIMULATOR_DELAY_FACTOR: '0.1',

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { freePort } from '../dev/ports.ts'
+import { findFreePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
 
 interface Run {
@@ -22,11 +22,11 @@ const prepare = async (t: Test) => {
   const { ORDERS_DATABASE_URL: _, NOTIFIER_DATABASE_URL: __, ...environment } = process.env
   const settings = {
     DATA_DIR: folder,
-    ORDERS_PORT: String(await freePort()),
-    NOTIFIER_PORT: String(await freePort()),
-    SIMULATOR_PORT: String(await freePort()),
+    ORDERS_PORT: String(await findFreePort()),
+    NOTIFIER_PORT: String(await findFreePort()),
+    SIMULATOR_PORT: String(await findFreePort()),
     SIMULATOR_DELAY_FACTOR: '0.1',
-    EMBEDDED_POSTGRES_PORT: String(await freePort()),
+    EMBEDDED_POSTGRES_PORT: String(await findFreePort()),
     // Commands of a stopped stack would find the containers of the parallel test.
     COMPOSE_PROJECT_NAME: 'courier-test-without-containers',
   }

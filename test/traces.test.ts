@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { root } from '../dev/settings.ts'
-import { eventually } from './courier.ts'
+import { waitUntil } from './courier.ts'
 import { order } from './journey.ts'
 import { startStack } from './stack.ts'
 
@@ -79,7 +79,7 @@ const bookTraced = async (t: Test, environment: Record<string, string>) => {
   await book(`00-${traceId}-${callerId}-01`)
   const linesOf = (service: typeof orders, id = traceId) =>
     service.lines.flatMap(line => (line.includes(`"trace_id":"${id}"`) ? JSON.parse(line).msg : []))
-  await eventually(
+  await waitUntil(
     'the customer read the message',
     async () => linesOf(notifier),
     lines => lines.includes('message.read'),

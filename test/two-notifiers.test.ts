@@ -1,9 +1,9 @@
 import pg from 'pg'
 import t from 'tap'
-import { addressOf, freePort } from '../dev/ports.ts'
+import { findFreePort, toAddress } from '../dev/ports.ts'
 import { ServiceProcess } from '../dev/service-process.ts'
 import { messageTo, phoneNumberId } from '../services/notifier/test/fixture.ts'
-import { type ApiResponse, eventually, request } from './courier.ts'
+import { type ApiResponse, request, waitUntil } from './courier.ts'
 import { applyDemo, startStack } from './stack.ts'
 
 const channel = `/api/channels/${phoneNumberId}`
@@ -11,8 +11,8 @@ const channel = `/api/channels/${phoneNumberId}`
 t.test('two processes of the notifier act as one', async t => {
   const stack = await startStack(t, { notifier: { RECIPIENT_PAUSE_SECONDS: '0' } })
   const { notifier: first, simulator, databases } = stack
-  const port = await freePort()
-  const second = new ServiceProcess('services/notifier/main.ts', addressOf('127.0.0.1', port), {
+  const port = await findFreePort()
+  const second = new ServiceProcess('services/notifier/main.ts', toAddress('127.0.0.1', port), {
     ...first.environment,
     NOTIFIER_PORT: String(port),
   })
@@ -58,7 +58,7 @@ t.test('two processes of the notifier act as one', async t => {
       [...new Set(responses.map(({ status }) => status))].filter(status => status !== 409),
       [202],
     )
-    await eventually(
+    await waitUntil(
       'all arrived',
       () => count('delivered', 'read'),
       arrived => arrived === 50,
@@ -71,13 +71,13 @@ t.test('two processes of the notifier act as one', async t => {
     const messages = Array.from({ length: 40 }, (_, n) => messageTo(`07720000${10 + n}`))
     t.equal((await call('/api/messages/bulk', 'POST', { messages })).status, 202)
     const state = async (): Promise<string> => (await call('/api/channels')).body.data[0].state
-    await eventually('paused', state, value => value === 'paused')
+    await waitUntil('paused', state, value => value === 'paused')
     await control('tokens', { access_token: 'a-new-token' })
     t.equal((await call(channel, 'PUT', { access_token: 'a-new-token' })).status, 200)
     t.equal((await call(`${channel}/resume`, 'POST')).status, 200)
     const outcome = async () => ({ state: await state(), arrived: await count('delivered', 'read') })
     const isOver = ({ state, arrived }: { state: string; arrived: number }) => state === 'paused' || arrived === 90
-    t.strictSame(await eventually('all arrived', outcome, isOver), { state: 'active', arrived: 90 })
+    t.strictSame(await waitUntil('all arrived', outcome, isOver), { state: 'active', arrived: 90 })
     t.equal(await sent(), 90)
   })
 
@@ -85,9 +85,9 @@ t.test('two processes of the notifier act as one', async t => {
     await control('scripts', { times: 1, trouble: { kind: 'error', code: 131026 } }, 'POST')
     const { body } = await call('/api/messages', 'POST', messageTo('0773000001'))
     const read = async () => (await call(`/api/messages/${body.data.id}`)).body.data
-    await eventually('refused', read, ({ status }) => status === 'failed')
+    await waitUntil('refused', read, ({ status }) => status === 'failed')
     t.equal((await call(`/api/messages/${body.data.id}/resend`, 'POST')).status, 200)
-    await eventually('arrived', read, ({ status }) => status === 'read')
+    await waitUntil('arrived', read, ({ status }) => status === 'read')
     const send_at = new Date(Date.now() + 3_600_000).toISOString()
     const later = await call('/api/messages', 'POST', { ...messageTo('0773000002'), send_at })
     const cancel = `/api/messages/${later.body.data.id}/cancel`
@@ -107,7 +107,7 @@ t.test('two processes of the notifier act as one', async t => {
     t.equal((await call('/api/messages/bulk', 'POST', { messages })).status, 202)
     await second.stop('SIGKILL')
     const inHand = () => count('queued', 'sending', 'accepted', 'sent')
-    await eventually('none is left', inHand, left => left === 0)
+    await waitUntil('none is left', inHand, left => left === 0)
     const lost = await count('unknown')
     t.ok(Math.abs(before + 100 - (await sent())) <= lost, `none twice, and ${lost} unknown`)
   })

@@ -5,7 +5,7 @@ import t from 'tap'
 import { checkOut, hasSamePackages } from '../bench/versions.ts'
 import { onServer } from '../dev/databases.ts'
 import { lastRelease, skipWithoutRelease } from '../dev/last-release.ts'
-import { addressOf, freePort } from '../dev/ports.ts'
+import { findFreePort, toAddress } from '../dev/ports.ts'
 import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { startProxy } from '../dev/tcp-proxy.ts'
@@ -13,7 +13,7 @@ import { cloneDatabase, type Teardown, type TestDatabase } from '../dev/test-dat
 import { messageTo } from '../services/notifier/test/fixture.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { control, unlimited } from '../trust/courier.ts'
-import { eventually, request } from './courier.ts'
+import { request, waitUntil } from './courier.ts'
 
 type Service = 'orders' | 'notifier'
 
@@ -33,9 +33,9 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
   }
   /** Describes a process of the code in `folder`, not started yet. */
   const place = async (version: keyof typeof places, folder: string) => {
-    const port = await freePort()
+    const port = await findFreePort()
     places[version].port = port
-    const process = new ServiceProcess(join(folder, `services/${service}/main.ts`), addressOf('127.0.0.1', port), {
+    const process = new ServiceProcess(join(folder, `services/${service}/main.ts`), toAddress('127.0.0.1', port), {
       ...environment,
       [`${name}_PORT`]: String(port),
     })
@@ -112,7 +112,7 @@ const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff
   /** Waits until the running processes have had their share. */
   const goOn = async (): Promise<void> => {
     const { rounds } = log
-    await eventually(
+    await waitUntil(
       'requests go on',
       async () => log.rounds,
       now => now > rounds + 10,
@@ -130,7 +130,7 @@ t.test(
     const release = await checkOut(lastRelease ?? '', cleanUps)
     t.ok(await hasSamePackages(release), 'its packages are ours: otherwise it and each comparison install them anew')
     const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
-    const simulatorPort = await freePort()
+    const simulatorPort = await findFreePort()
     const SERVICE_TOKEN = randomBytes(16).toString('hex')
     const orders = await prepare(t, 'orders', { SERVICE_TOKEN })
     const notifier = await prepare(t, 'notifier', {
@@ -142,7 +142,7 @@ t.test(
       RECIPIENT_PAUSE_SECONDS: '0',
     })
     Object.assign(orders.environment, { NOTIFIER_URL: notifier.url })
-    const simulator = new ServiceProcess('simulator/main.ts', addressOf('127.0.0.1', simulatorPort), {
+    const simulator = new ServiceProcess('simulator/main.ts', toAddress('127.0.0.1', simulatorPort), {
       ...secrets,
       SIMULATOR_PORT: String(simulatorPort),
       SIMULATOR_DELAY_FACTOR: '0',
@@ -199,7 +199,7 @@ t.test(
     const due = waybills.length + cancelled + rounds
     const arrived = async () =>
       (await control(simulator.url, '/messages?limit=50000')).data as { biz_opaque_callback_data: string }[]
-    const messages = await eventually('every message arrives', arrived, list => list.length >= due)
+    const messages = await waitUntil('every message arrives', arrived, list => list.length >= due)
     t.equal(messages.length, due, 'each order, cancellation and message of staff arrived once')
     t.equal(new Set(messages.map(message => message.biz_opaque_callback_data)).size, due)
   },

@@ -3,7 +3,7 @@ import type { Operation } from './document.ts'
 import { buildRequest, rightBodies } from './inputs.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import type { Headers } from './sender.ts'
-import { changedTables, printRows } from './table-prints.ts'
+import { changedTables, fingerprintRows } from './table-prints.ts'
 import { bearer, endsToken, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
 
 /** Every operation that takes no token, with its reason. Any other operation without one fails. */
@@ -86,7 +86,7 @@ const wrongKind = ({ name, headersFor }: Target, operation: Operation): Record<s
 /** Tries every client at every operation. Returns the number of requests. */
 const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: Broken): Promise<number> => {
   const { operations, rows, marks, name: service } = target
-  const before = await printRows(rows, 'demo')
+  const before = await fingerprintRows(rows, 'demo')
   let requests = 0
   for (const operation of operations.filter(({ needsToken }) => needsToken)) {
     const where = `${service} ${operation.id}`
@@ -105,7 +105,7 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
       broken.require(!isLeak && status > 0 && status < 500, `${where} as ${name}: ${status} shows ${shows(text)}`)
       requests++
     }
-    const changed = changedTables(before, await printRows(rows, 'demo'))
+    const changed = changedTables(before, await fingerprintRows(rows, 'demo'))
     broken.require(changed.length === 0, `${where}: somebody else changed a row of demo's in ${changed}`)
   }
   return requests

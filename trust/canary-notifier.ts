@@ -4,7 +4,7 @@ import { readKeyring } from '../services/notifier/channels/vault.ts'
 import { sealButton } from '../services/notifier/customer-actions/button-token.ts'
 import { messageTo, phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
-import { eventually } from '../test/courier.ts'
+import { waitUntil } from '../test/courier.ts'
 import type { Observed } from './canary-service.ts'
 import type { Canaries } from './canary-set.ts'
 import { control } from './courier.ts'
@@ -170,5 +170,5 @@ const changeAddress = async (
   await post([press, inbound({ from, text: { body: inboundText } })])
   const outcomes = async () => (await superuser.query('select outcome, address from customer_actions')).rows
   const isOver = (rows: { address: string | null }[]) => rows.length === 2 && rows.every(row => row.address === null)
-  await eventually('orders refused the press', outcomes, isOver)
+  await waitUntil('orders refused the press', outcomes, isOver)
 }

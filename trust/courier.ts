@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { onServer } from '../dev/databases.ts'
-import { addressOf, freePort } from '../dev/ports.ts'
+import { findFreePort, toAddress } from '../dev/ports.ts'
 import { type Environment, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import type { Teardown } from '../dev/test-database.ts'
@@ -141,10 +141,10 @@ export const startAnother = async (
   service: Service,
   more: Environment = {},
 ): Promise<ServiceProcess> => {
-  const port = await freePort()
+  const port = await findFreePort()
   const [first, setting] = service === 'orders' ? [orders, 'ORDERS_PORT'] : [notifier, 'NOTIFIER_PORT']
   const environment = { ...first.environment, [setting]: String(port), ...more }
-  const process = new ServiceProcess(`services/${service}/main.ts`, addressOf('127.0.0.1', port), environment)
+  const process = new ServiceProcess(`services/${service}/main.ts`, toAddress('127.0.0.1', port), environment)
   t.teardown(() => process.stop())
   process.start()
   await process.ready()

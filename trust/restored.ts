@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { checkSql, listFindings } from '../services/orders/money/check-ledger.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { chanceOf } from '../test/chance.ts'
-import { eventually, request } from '../test/courier.ts'
+import { createChance } from '../test/chance.ts'
+import { request, waitUntil } from '../test/courier.ts'
 import { type Courier, countByStatus, readArrivals, startCourier } from './courier.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 
@@ -24,7 +24,7 @@ const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pause
   const post = (path: string, token: string, body: object) =>
     request(`${orders.url}${path}`, { token, body, signal: AbortSignal.timeout(20_000) }).catch(() => undefined)
   const book = async (worker: number): Promise<void> => {
-    const chance = chanceOf(seed + worker)
+    const chance = createChance(seed + worker)
     while (!isOver) {
       const size = chance() < 0.1 ? 120 : 1 + Math.floor(chance() * 12)
       const body = batch(Array.from({ length: size }, () => order({ initial_status_key: 'key_2' })))
@@ -74,7 +74,7 @@ const recover = async ({ admin, notifier }: Courier, since: Date, lostAt: Date, 
 const processMore = async (courier: Courier): Promise<void> => {
   const { size } = await readEvents(courier, 'notifier', 'events')
   const poll = () => readEvents(courier, 'notifier', 'events')
-  await eventually('events reach the notifier', poll, events => events.size > size + 50)
+  await waitUntil('events reach the notifier', poll, events => events.size > size + 50)
 }
 
 /** Restores both databases, that of orders to an earlier time. */
@@ -140,9 +140,9 @@ const check = async (courier: Courier, load: Load, broken: Broken) => {
   const twice = given.length - new Set(given).size
   broken.require(twice === 0, `${twice} waybill numbers were given twice`)
   const outbox = () => courier.rows('orders', 'select count(*)::int as depth from outbox')
-  await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0)
+  await waitUntil('the outbox is empty', outbox, ([row]) => row?.depth === 0)
   const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
-  const { unknown = 0 } = await eventually('every message left', () => countByStatus(courier), isOver, 120)
+  const { unknown = 0 } = await waitUntil('every message left', () => countByStatus(courier), isOver, 120)
   const processed = await readEvents(courier, 'notifier', 'events')
   const missing = [...(await readEvents(courier, 'orders', 'order_events'))].filter(
     event => !processed.has(event),

@@ -14,7 +14,7 @@ const unwatched = ['tokens']
 const conversations = 'and num_nonnulls(last_inbound_at, opted_out_at, opted_in_at) > 0'
 
 /** Excludes another merchant's changes of its own resources in the tenant. */
-const exceptOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> => {
+const excludeOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> => {
   const columns = await rows(`select table_name from information_schema.columns
     where table_schema = 'public' and column_name = 'merchant_id'`)
   if (columns.length === 0) return {}
@@ -23,10 +23,10 @@ const exceptOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> 
   return { ...Object.fromEntries(byTable), audit: `and actor is distinct from ${books}::text` }
 }
 
-/** Returns a print of every row of the tenant: two equal prints show that nothing was written. */
-export const printRows = async (rows: Rows, tenant: string): Promise<string> => {
+/** Fingerprints every row of the tenant: two equal fingerprints show that nothing was written. */
+export const fingerprintRows = async (rows: Rows, tenant: string): Promise<string> => {
   const tables = (await findTables(rows)).filter(table => !unwatched.includes(table))
-  const others: Readonly<Record<string, string>> = { ...(await exceptOwn(rows)), conversations }
+  const others: Readonly<Record<string, string>> = { ...(await excludeOwn(rows)), conversations }
   const prints = tables.map(
     table =>
       `select '${table}' as name, count(*) as rows, md5(string_agg(t::text, '|' order by t::text)) as print from ${table} t where tenant_id = $1 ${others[table] ?? ''}`,
@@ -34,7 +34,7 @@ export const printRows = async (rows: Rows, tenant: string): Promise<string> => 
   return JSON.stringify(await rows(`${prints.join(' union all ')} order by name`, [tenant]))
 }
 
-/** Returns the tables whose rows differ between two prints of a tenant. */
+/** Returns the tables whose rows differ between two fingerprints of a tenant. */
 export const changedTables = (before: string, after: string): string[] => {
   const [then, now] = [before, after].map((print): { name: string; print: string }[] => JSON.parse(print))
   return (now ?? []).filter(({ print }, index) => print !== then?.[index]?.print).map(({ name }) => name)

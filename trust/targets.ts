@@ -6,7 +6,7 @@ import { addTenant, phoneNumberId } from '../services/notifier/test/fixture.ts'
 import * as ordersTokens from '../services/orders/access/token-commands.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
-import { eventually } from '../test/courier.ts'
+import { waitUntil } from '../test/courier.ts'
 import { type Courier, countByStatus, measure, startCourier, withProbe } from './courier.ts'
 import { type OpenApi, type Operation, readOperations } from './document.ts'
 import type { TrustOptions } from './promise.ts'
@@ -189,9 +189,9 @@ export const startTargets = async (t: TrustOptions) => {
   })
   const orders = await ordersTarget(t, courier)
   const outbox = () => courier.rows('orders', 'select 1 from outbox')
-  await eventually('the outbox is empty', outbox, ({ length }) => length === 0)
+  await waitUntil('the outbox is empty', outbox, ({ length }) => length === 0)
   const notifier = await notifierTarget(t, courier, orders.names.waybill ?? '')
   const isOver = ({ accepted = 0 }: Record<string, number>) => accepted > 0
-  await eventually('the message about the order has left', () => countByStatus(courier), isOver)
+  await waitUntil('the message about the order has left', () => countByStatus(courier), isOver)
   return { orders, notifier }
 }

@@ -7,7 +7,7 @@ import { newToken } from '@courier/shared/postgres/tokens.ts'
 import t, { type Test } from 'tap'
 import { startProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase } from '../../dev/test-database.ts'
-import { eventually } from '../../test/courier.ts'
+import { waitUntil } from '../../test/courier.ts'
 
 const key = `k1:${randomBytes(32).toString('base64')}`
 
@@ -128,7 +128,7 @@ for (const trouble of ['cut', 'black_hole'] as const)
       t.equal((await get('/health/live')).status, 200)
       if (trouble === 'cut') await proxy.restore()
       else proxy.trouble = undefined
-      await eventually(
+      await waitUntil(
         'it is ready',
         () => get('/health/ready'),
         ({ ok }) => ok,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addressOf, freePort } from '../../dev/ports.ts'
+import { findFreePort, toAddress } from '../../dev/ports.ts'
 import { ServiceProcess } from '../../dev/service-process.ts'
 import { createTokenFor } from './access/token-commands.ts'
 import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.ts'
@@ -7,8 +7,8 @@ import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.t
 t.test('a stop while the API hangs stores outcomes in doubt and exits cleanly', async t => {
   const { url, ownerUrl, keys, baseUrl, pool, rows, accept, control } = await createFixture(t, { isRunning: false })
   const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
-  const port = await freePort()
-  const notifier = new ServiceProcess('services/notifier/main.ts', addressOf('127.0.0.1', port), {
+  const port = await findFreePort()
+  const notifier = new ServiceProcess('services/notifier/main.ts', toAddress('127.0.0.1', port), {
     NOTIFIER_DATABASE_URL: url,
     NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
     NOTIFIER_PORT: String(port),

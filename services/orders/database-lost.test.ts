@@ -23,7 +23,7 @@ const poolOf = async (url: string) => {
   lossy = await createLossyPool(t, url)
   return lossy.pool
 }
-const { bulk, cancel, make, move, pool, request, staffGet, tokenOf } = await ordersFixture(t, { poolOf })
+const { bulk, cancel, make, move, pool, request, staffGet, createToken } = await ordersFixture(t, { poolOf })
 
 const read = () => {
   const columns = tables.map(table =>
@@ -57,7 +57,7 @@ t.test('each request changes all or nothing, and reports the outcome', async t =
     -1,
   )
   await lose(t, () => request('POST', `${merchant}/webhook/${created?.body.data.id}/rotate`))
-  const tokens = await Promise.all(Array.from({ length: 5 }, () => tokenOf('shop@example.com')))
+  const tokens = await Promise.all(Array.from({ length: 5 }, () => createToken('shop@example.com')))
   await lose(t, () => request('POST', `${merchant}/logout`, undefined, { token: tokens.pop() ?? '' }))
 })
 

@@ -8,10 +8,10 @@ import { batch, order, tenantFile } from './test/tenant.ts'
 const file = tenantFile()
 const namesakes = ['Kandya', 'Kandyb', 'Kandyc', 'Kandyd'].map((name, index) => ({ id: 4000 + index, name }))
 file.states.push({ id: 4, name: 'Kandy', cities: namesakes })
-const { app, bulk, rows, pool, apply, token, tokenOf } = await build(t, { file })
+const { app, bulk, rows, pool, apply, token, createToken } = await build(t, { file })
 await apply(tenantFile({ id: 'other' }))
 await bulk(batch([order({ waybill_number: 'DM00000077' })]))
-const booksToken = await tokenOf('books@example.com')
+const booksToken = await createToken('books@example.com')
 
 type FieldErrors = Record<string, string[]>
 type Fields = Record<string, unknown>
@@ -260,7 +260,7 @@ const strangers: Record<string, Headers> = {
   'no token': { authorization: undefined },
   'a bad token': { authorization: 'Bearer courier_nonsense' },
   'a token in another scheme': { authorization: `Basic ${token}` },
-  'a token of another tenant': { authorization: `Bearer ${await tokenOf('shop@example.com', 'other')}` },
+  'a token of another tenant': { authorization: `Bearer ${await createToken('shop@example.com', 'other')}` },
   'the name of another tenant': { 'x-tenant': 'other' },
   'an unknown tenant': { 'x-tenant': 'nowhere' },
   'a staff token': { authorization: `Bearer ${staff.token}` },
@@ -359,7 +359,7 @@ t.test('a request above the rate of its merchant gets 429 with Retry-After', asy
   t.strictSame(response.body, { message: 'Too Many Attempts.', code: 'rate_limited' })
   t.ok(Number(response.headers['retry-after']) > 0 && Number(response.headers['retry-after']) <= 60)
   t.match(response.headers, { 'content-type': /^application\/json/, 'x-request-id': /./ })
-  t.equal((await slow.bulk(batch(), { token: await slow.tokenOf('shop@example.com') })).status, 429)
+  t.equal((await slow.bulk(batch(), { token: await slow.createToken('shop@example.com') })).status, 429)
   t.strictSame(await slow.rows('select count(*)::int as orders from orders'), [{ orders: 1 }])
 })
 

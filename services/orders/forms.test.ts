@@ -9,9 +9,9 @@ const [longState, longCity] = ['s'.repeat(255), 'c'.repeat(255)]
 const file = tenantFile({ waybills: { mode: 'auto', format: '#'.repeat(50) } })
 file.states.push({ id: 9, name: longState, cities: [{ id: 9000, name: longCity }] })
 file.states.push({ id: 10, name: 'Nuwara Eliya', cities: [{ id: 9100, name: 'Hatton  Town' }] })
-const { app, apply, bulk, rows, token, tokenOf } = await build(t, { file })
+const { app, apply, bulk, rows, token, createToken } = await build(t, { file })
 await apply(tenantFile({ id: 'plain', secondary_phone: false }))
-const plain = { tenant: 'plain', token: await tokenOf('shop@example.com', 'plain') }
+const plain = { tenant: 'plain', token: await createToken('shop@example.com', 'plain') }
 
 /** Posts one order and reads its row back. */
 const stored = async (fields: Fields, general: Fields = {}, options = {}) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createOrdersHousekeeping } from './housekeeping.ts'
 import { waitUntil } from './test/receiver.ts'
-import { relayFixture } from './test/relay-fixture.ts'
+import { startRelayFixture } from './test/relay-fixture.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
 
 const warnings = (lines: unknown[][]) => ({
@@ -11,7 +11,7 @@ const warnings = (lines: unknown[][]) => ({
 })
 
 t.test('events of a tenant that the notifier does not know wait, and then go out in order', async t => {
-  const { receiver, book, move, addRelay, depth, rows, app } = await relayFixture(t)
+  const { receiver, book, move, addRelay, countWaiting, rows, app } = await startRelayFixture(t)
   const waybills = await book(1000)
   await move(waybills.slice(0, 2), 'key_2')
   const sizes: number[] = []
@@ -26,7 +26,7 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
   t.strictSame(sizes.slice(0, 3), [500, 1, 1], 'one event is enough to ask again')
   t.match(lines, [[{ tenant: 'demo', since: Date }, 'outbox.tenant_unknown']])
   t.equal(lines.length, 1)
-  t.equal(await depth(), 2)
+  t.equal(await countWaiting(), 2)
   const metric = async (name: string) =>
     Number(new RegExp(`^${name} (.*)$`, 'm').exec((await app.inject('/metrics')).body)?.[1])
   t.equal(await metric('outbox_unknown_tenants'), 1)
@@ -43,7 +43,7 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
 
   receiver.react = () => 'acknowledge'
   await rows(`update outbox_leases set held_until = now()`)
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
   const told = receiver.posts.flatMap(({ events }) =>
     events.map(({ order }) => `${order.waybill_number} ${order.status_key}`),
   )
@@ -56,7 +56,7 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
 })
 
 t.test('a notifier outage changes nothing for a tenant that it does not know', async t => {
-  const { relay, receiver, book, rows } = await relayFixture(t)
+  const { relay, receiver, book, rows } = await startRelayFixture(t)
   await book(1)
   receiver.react = () => (receiver.requests % 2 ? 'unknown' : 500)
   relay.start()
@@ -68,7 +68,7 @@ t.test('a notifier outage changes nothing for a tenant that it does not know', a
 })
 
 t.test('tenants that the notifier does not know delay no other tenants', async t => {
-  const { relay, receiver, book, addTenant } = await relayFixture(t)
+  const { relay, receiver, book, addTenant } = await startRelayFixture(t)
   const unknown = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))
   receiver.react = ({ tenant }) => (tenant === 'demo' ? 'acknowledge' : 'unknown')
   for (const options of unknown) await book(1, options)
@@ -82,7 +82,7 @@ t.test('tenants that the notifier does not know delay no other tenants', async t
 })
 
 t.test('without messaging the outbox gets no events, and pending ones are deleted', async t => {
-  const { relay, ordersOptions, pool, receiver, apply, bulk, request, book, depth } = await relayFixture(t)
+  const { relay, ordersOptions, pool, receiver, apply, bulk, request, book, countWaiting } = await startRelayFixture(t)
   await book(2)
   const off = tenantFile({ messaging: false })
   t.match(await apply(off), { changes: [{ kind: 'tenant', change: 'changed', details: ['messaging: true -> false'] }] })
@@ -92,13 +92,13 @@ t.test('without messaging the outbox gets no events, and pending ones are delete
   const keyed = await bulk(batch([order()]), { headers: { 'idempotency-key': 'a' } })
   t.equal(keyed.status, 200)
   t.equal((await request('/order/cancel', { waybill_numbers: [waybill] })).status, 200)
-  t.equal(await depth(), 1)
+  t.equal(await countWaiting(), 1)
   await createOrdersHousekeeping(pool, ordersOptions.logger).clean()
-  t.equal(await depth(), 0)
+  t.equal(await countWaiting(), 0)
   t.equal(receiver.requests, 0)
 
   await apply(tenantFile({ messaging: true }))
   await book(1)
-  await waitUntil('only the new order is delivered', async () => (await depth()) === 0)
+  await waitUntil('only the new order is delivered', async () => (await countWaiting()) === 0)
   t.equal(receiver.events.size, 1)
 })

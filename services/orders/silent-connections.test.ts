@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t from 'tap'
-import { addressOf, freePort } from '../../dev/ports.ts'
+import { findFreePort, toAddress } from '../../dev/ports.ts'
 import { ServiceProcess } from '../../dev/service-process.ts'
 import { startProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase } from '../../dev/test-database.ts'
@@ -20,8 +20,8 @@ t.test('orders are created again within seconds after all connections to Postgre
   const { hostname: host, port: target } = new URL(url)
   const proxy = await startProxy({ host, port: Number(target) })
   t.teardown(proxy.close)
-  const port = await freePort()
-  const orders = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', port), {
+  const port = await findFreePort()
+  const orders = new ServiceProcess('services/orders/main.ts', toAddress('127.0.0.1', port), {
     ORDERS_DATABASE_URL: Object.assign(new URL(url), { port: String(proxy.port) }).href,
     ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
     ORDERS_PORT: String(port),

@@ -29,11 +29,11 @@ export const OrderSnapshot = Type.Object(
     note: nullable,
     /** True if no move leads from the status. */
     is_final: Type.Boolean(),
-    /** Signs the address of that page; a button's address ends in `{{waybill_number}}/{{tracking_code}}`. */
+    /** Signs the address of the tracking page; a button's address ends in `{{waybill_number}}/{{tracking_code}}`. */
     tracking_code: Type.Optional(Type.String()),
     /** The page of the parcel. Absent where orders has no PUBLIC_URL. */
     tracking_url: Type.Optional(Type.String()),
-    /** The phone number of the company. Without it the notifier keeps the known one. */
+    /** The time zone of the company; without it the notifier keeps the one it knows. */
     time_zone: Type.Optional(Type.String({ maxLength: 64 })),
   },
   { title: 'OrderSnapshot' },

@@ -3,7 +3,7 @@ import { httpError } from '../errors/errors.ts'
 
 type Task<Result> = () => Promise<Result>
 
-/** A bulkhead for each key, for as long as the key has tasks. */
+/** Creates a bulkhead for each key and keeps it while the key has tasks. */
 const createKeyed = (size: number, queueSize: number) => {
   const entries = new Map<string, { policy: BulkheadPolicy; tasks: number }>()
   return async <Result>(key: string, task: Task<Result>): Promise<Result> => {
@@ -33,7 +33,7 @@ export const createBulkheads = <Level extends string>(sizes: Record<Level, numbe
     )()
 }
 
-/** Use it in `catch`: a request that found too many waiting gets a 503 with this sentence. */
+/** Throws a 503 with this sentence when too many requests wait, else the error itself. Use it in `catch`. */
 export const refuseBusy =
   (sentence: string) =>
   (error: unknown): never => {

@@ -16,8 +16,8 @@ export const createGauges = <Measured>(
   measure: () => Promise<Measured>,
   metrics: readonly Metric<Measured>[],
 ): void => {
-  const late = () => delay(1_000, undefined, { ref: false })
-  const measureOnce = coalesce(() => Promise.race([measure(), late()]).catch(() => undefined))
+  const waitTooLong = () => delay(1_000, undefined, { ref: false })
+  const measureOnce = coalesce(() => Promise.race([measure(), waitTooLong()]).catch(() => undefined))
   for (const { name, help, read } of metrics)
     new Gauge({
       name,

@@ -299,7 +299,7 @@ export const isLost = (error: unknown): boolean => error instanceof CommitInDoub
 export const checkReachable = (pool: pg.Pool): Promise<unknown> =>
   pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
 
-/** Returns true if row-level security does not apply to the current role, such as a superuser. */
+/** Returns true if the current role, for example a superuser, bypasses row-level security. */
 export const bypassesRowSecurity = async (pool: pg.Pool): Promise<boolean> => {
   const { rows } = await pool.query(
     'select rolsuper or rolbypassrls as bypasses from pg_roles where rolname = current_user',

@@ -4,7 +4,7 @@ import { chown, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { freePort } from '../../dev/ports.ts'
+import { findFreePort } from '../../dev/ports.ts'
 import { migrate } from './migrate.ts'
 
 /** Debian installs each version of PostgreSQL beside the others, with a user named postgres. */
@@ -21,7 +21,7 @@ t.test(
     await chown(folder, uid, gid)
     t.teardown(() => rm(folder, { recursive: true, force: true }))
     run('initdb', '--no-sync', '--username=postgres', '--auth=trust', '--no-locale')
-    const port = await freePort()
+    const port = await findFreePort()
     run('pg_ctl', 'start', '-w', '-o', `-p ${port} -h 127.0.0.1 -c unix_socket_directories=''`)
     t.teardown(() => run('pg_ctl', 'stop', '-m', 'immediate'))
     await t.rejects(migrate(`postgres://postgres@127.0.0.1:${port}/postgres`, folder, 'postgres'), {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { chanceOf } from '../../test/chance.ts'
+import { createChance } from '../../test/chance.ts'
 import type { Bed } from './bed.ts'
 import { accountant } from './clients/accountant.ts'
 import { agent } from './clients/agent.ts'
@@ -31,7 +31,7 @@ export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: num
   let count = 0
   const start = (role: keyof typeof roles, members = 0): Promise<void>[] =>
     Array.from({ length: members }, (_, n) => {
-      const chance = chanceOf(seed * 100 + count++)
+      const chance = createChance(seed * 100 + count++)
       const client: Client = { ...common, who: `${role}${n}`, chance }
       return keep(roles[role](client), chance)
     })

@@ -1,5 +1,5 @@
 import { type Reaction, startWebhookReceiver } from '../../services/orders/test/webhook-receiver.ts'
-import { chanceOf } from '../../test/chance.ts'
+import { createChance } from '../../test/chance.ts'
 import type { TrustOptions } from '../promise.ts'
 
 /** Lists the reactions of an endpoint to a request while it is disturbed. */
@@ -16,7 +16,7 @@ export const flaky: Reactions = chance => {
 export const startEndpoints = async (t: TrustOptions, reactions: Readonly<Record<string, Reactions>>) => {
   const names = Object.keys(reactions)
   const receivers = await Promise.all(names.map(() => startWebhookReceiver(t)))
-  const chance = chanceOf(t.seed)
+  const chance = createChance(t.seed)
   const react = (choose: (name: string) => () => Reaction): void => {
     for (const [n, name] of names.entries()) Object.assign(receivers[n] as object, { react: choose(name) })
   }

@@ -1,26 +1,33 @@
-import { chanceOf } from '../../test/chance.ts'
+import { createChance } from '../../test/chance.ts'
 
 /** Faults of a process. */
-const toProcesses = ['kill', 'restart', 'pause', 'clock'] as const
+const processFaults = ['kill', 'restart', 'pause', 'clock'] as const
 /** Faults of the connections of a link, as in dev/tcp-proxy.ts: `silence` deadens those that are open. */
 const troubles = ['black_hole', 'slow', 'lost_response', 'half_request', 'half_response', 'reset'] as const
-const toLinks = ['cut', 'silence', ...troubles] as const
+const linkFaults = ['cut', 'silence', ...troubles] as const
 /** Faults of the next sends at the messaging API (simulator/README.md#scripts). */
-const toApi = ['busy', 'too_many', 'undeliverable', 'token_refused', 'lost', 'cut_off', 'half', 'html'] as const
+const apiFaults = ['busy', 'too_many', 'undeliverable', 'token_refused', 'lost', 'cut_off', 'half', 'html'] as const
 
 export const processNames = ['orders-1', 'orders-2', 'notifier-1', 'notifier-2'] as const
 export type ProcessName = (typeof processNames)[number]
 export const serverNames = ['Postgres-of-orders', 'Postgres-of-notifier'] as const
 export const linkNames = [
-  ...(['clients-orders', 'clients-notifier', 'webhooks-notifier', 'orders-notifier', 'notifier-orders'] as const),
-  ...(['notifier-API', 'orders-Postgres', 'notifier-Postgres', 'orders-endpoint'] as const),
+  'clients-orders',
+  'clients-notifier',
+  'webhooks-notifier',
+  'orders-notifier',
+  'notifier-orders',
+  'notifier-API',
+  'orders-Postgres',
+  'notifier-Postgres',
+  'orders-endpoint',
 ] as const
 
 export type Target =
-  | { readonly where: ProcessName; readonly kind: (typeof toProcesses)[number] }
-  | { readonly where: (typeof linkNames)[number]; readonly kind: (typeof toLinks)[number] }
+  | { readonly where: ProcessName; readonly kind: (typeof processFaults)[number] }
+  | { readonly where: (typeof linkNames)[number]; readonly kind: (typeof linkFaults)[number] }
   | { readonly where: (typeof serverNames)[number]; readonly kind: 'killed' }
-  | { readonly where: 'API'; readonly kind: (typeof toApi)[number] }
+  | { readonly where: 'API'; readonly kind: (typeof apiFaults)[number] }
   /** The merchant's endpoints react as the profile says. */
   | { readonly where: 'endpoints'; readonly kind: 'unsteady' }
 
@@ -33,7 +40,7 @@ export type Fault = Target & {
   readonly isAwaited?: boolean
 }
 
-/** Faults that occur one after the other, parallel to those of other lanes. */
+/** The faults of a lane occur one after the other, parallel to those of other lanes. */
 export type Lane = Iterable<Fault>
 
 /** The maximum of concurrent random faults. */
@@ -44,10 +51,10 @@ export const pick = <Item>(items: readonly Item[], chance: () => number): Item =
 
 const pickTarget = (chance: () => number): Target => {
   const luck = chance()
-  if (luck < 0.4) return { where: pick(processNames, chance), kind: pick(toProcesses, chance) }
-  if (luck < 0.8) return { where: pick(linkNames, chance), kind: pick(toLinks, chance) }
+  if (luck < 0.4) return { where: pick(processNames, chance), kind: pick(processFaults, chance) }
+  if (luck < 0.8) return { where: pick(linkNames, chance), kind: pick(linkFaults, chance) }
   if (luck < 0.88) return { where: pick(serverNames, chance), kind: 'killed' }
-  return { where: 'API', kind: pick(toApi, chance) }
+  return { where: 'API', kind: pick(apiFaults, chance) }
 }
 
 /**
@@ -60,11 +67,11 @@ const drawLength = ({ kind }: Target, most: number, chance: () => number): numbe
 }
 
 /**
- * Plans the same for the same seed: faults of `milliseconds` in all, none longer than `most` except pauses of
- * processes.
+ * Plans faults within `milliseconds`, none longer than `most` except pauses of processes. The same seed gives the same
+ * plan.
  */
 export const planFaults = (seed: number, milliseconds: number, most: number): Fault[] => {
-  const chance = chanceOf(seed)
+  const chance = createChance(seed)
   const faults: Fault[] = []
   const isFree = ({ where, at, lasts }: Fault): boolean =>
     faults.every(other => other.where !== where || other.at + other.lasts < at - 500 || at + lasts < other.at - 500)

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { percentile, rounded } from '../../bench/figures.ts'
 import { toTeardown } from '../../dev/tool.ts'
-import { chanceOf } from '../../test/chance.ts'
-import { eventually } from '../../test/courier.ts'
+import { createChance } from '../../test/chance.ts'
+import { waitUntil } from '../../test/courier.ts'
 import type { Measured, TrustOptions } from '../promise.ts'
 import { audit } from './audit.ts'
 import { addressOf, type Bed, type BedOptions, startBed } from './bed.ts'
@@ -69,7 +69,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   await registerEndpoints(bed, recorder)
   const merchant = { url: addressOf(bed.links['clients-orders']), token: bed.courier.merchant.token }
   const finishFollowing = followChanges(merchant)
-  const plan = profile.plan(chanceOf(seed), recorder.history)
+  const plan = profile.plan(createChance(seed), recorder.history)
   const workingUntil = performance.now() + (profile.seconds ?? 0) * 1000
   const faults = runFaults(bed, plan)
   const clients = startClients(bed, recorder, profile.crew, seed, faults.log)
@@ -81,7 +81,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   })
   const seen = { history: recorder.history, presses: clients.presses }
   const isDone = () => performance.now() > workingUntil && (profile.isEnough?.(seen) ?? true)
-  const enough = eventually('enough has happened', async () => isDone(), Boolean, (profile.seconds ?? 0) + 300)
+  const enough = waitUntil('enough has happened', async () => isDone(), Boolean, (profile.seconds ?? 0) + 300)
   await Promise.race([Promise.all([faults.done(), enough]), clients.working])
   t.report(`seed ${seed}: nothing fails any more after ${faults.count()} faults`)
   bed.endpoints.calm()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
-import { eventually } from '../../test/courier.ts'
+import { waitUntil } from '../../test/courier.ts'
 import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
@@ -71,7 +71,7 @@ type Until = number
 const secondsLeft = (until: Until): number => Math.max(1, (until - performance.now()) / 1000)
 
 export const becomeReady = async (bed: Bed, until: Until): Promise<void> => {
-  await eventually('all processes are ready', () => isReady(bed), Boolean, secondsLeft(until))
+  await waitUntil('all processes are ready', () => isReady(bed), Boolean, secondsLeft(until))
 }
 
 /** Waits until orders has delivered all its events to the notifier. */
@@ -79,7 +79,7 @@ export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
   await resume(bed)
   if (!bed.hasMessages) return
   const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from outbox')
-  await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0, secondsLeft(until))
+  await waitUntil('the outbox is empty', outbox, ([row]) => row?.depth === 0, secondsLeft(until))
 }
 
 /** Waits until nothing is left to do, skipping waits that only take time. Returns the work that waits for ever. */

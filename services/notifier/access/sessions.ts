@@ -51,7 +51,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
   /** The end of each tenant's pause: one tenant's slow look-ups delay no revocation of another's tokens. */
   const pauses = new Map<string, number>()
 
-  const liveFor = (milliseconds: number, token: WantedToken): StaffToken | undefined => {
+  const findLive = (milliseconds: number, token: WantedToken): StaffToken | undefined => {
     const session = sessions.get(toKey(token))
     if (!session || now() >= Math.min(session.endsAt, session.confirmedAt + milliseconds)) return undefined
     return session.staff
@@ -92,7 +92,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
     return tokens.map((token, index) => store(token, start, result.now, result.holders[index] ?? null))
   }
 
-  const ask = batchRequests<WantedToken, Found>({
+  const requestHolders = batchRequests<WantedToken, Found>({
     run: async (_lane, wanted) => {
       const known = new Set(await findTenantIds(pool))
       const tokens = wanted.filter(({ tenant }) => known.has(tenant))
@@ -104,25 +104,26 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
   })
 
   /** Shares a request between the look-ups of one tenant, or during a flood between those of all tenants. */
-  const askOnce = (token: WantedToken, flood: boolean): Promise<Found> => {
+  const requestHolderOnce = (token: WantedToken, flood: boolean): Promise<Found> => {
     const key = toKey(token)
-    const running = looking.get(key) ?? ask(flood ? '' : token.tenant, token).finally(() => looking.delete(key))
+    const running =
+      looking.get(key) ?? requestHolders(flood ? '' : token.tenant, token).finally(() => looking.delete(key))
     looking.set(key, running)
     return running
   }
 
   return {
     /** Returns the holder of a token that was confirmed a moment ago. */
-    confirmed: (token: WantedToken): StaffToken | undefined => liveFor(confirmedMilliseconds, token),
+    findConfirmed: (token: WantedToken): StaffToken | undefined => findLive(confirmedMilliseconds, token),
     find: async (token: WantedToken, flood: boolean): Promise<Found> => {
-      const admitted = liveFor(unconfirmedMilliseconds, token)
+      const admitted = findLive(unconfirmedMilliseconds, token)
       if (admitted && now() < (pauses.get(token.tenant) ?? 0)) {
-        askOnce(token, false).catch(() => {})
+        requestHolderOnce(token, false).catch(() => {})
         return admitted
       }
-      const found = await askOnce(token, flood && !admitted)
+      const found = await requestHolderOnce(token, flood && !admitted)
       if (found !== 'unconfirmed') return found
-      return liveFor(unconfirmedMilliseconds, token) ?? (flood ? undefined : found)
+      return findLive(unconfirmedMilliseconds, token) ?? (flood ? undefined : found)
     },
   }
 }

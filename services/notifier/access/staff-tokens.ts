@@ -13,7 +13,7 @@ export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTok
   const sessions = createSessions({ pool, ...options })
   const find = async (tenant: string, token: string, flood = false): Promise<StaffToken | undefined> => {
     const session = { tenant, hash: hashToken(token).toString('hex') }
-    const own = sessions.confirmed(session) ?? (await findOwn(tenant, token, flood))
+    const own = sessions.findConfirmed(session) ?? (await findOwn(tenant, token, flood))
     if (own || !mayBeToken(token)) return own
     const found = await sessions.find(session, flood)
     if (found === 'unconfirmed') throw httpError('unavailable', unconfirmed, { retryAfterSeconds: 2 })

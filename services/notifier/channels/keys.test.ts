@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
-import { freePort } from '../../../dev/ports.ts'
+import { findFreePort } from '../../../dev/ports.ts'
 import { ServiceProcess } from '../../../dev/service-process.ts'
-import { eventually } from '../../../test/courier.ts'
+import { waitUntil } from '../../../test/courier.ts'
 import type { Tx } from '../database/tables.ts'
 import { commands } from '../test/command-line.ts'
 import { addTenant, createFixture, messageTo, phoneNumberId, until } from '../test/fixture.ts'
@@ -24,7 +24,7 @@ const launch = async (
   { url, ownerUrl, baseUrl }: Awaited<ReturnType<typeof createFixture>>,
   CREDENTIALS_KEYS: string,
 ) => {
-  const port = await freePort()
+  const port = await findFreePort()
   const service = new ServiceProcess('services/notifier/main.ts', `http://127.0.0.1:${port}`, {
     NOTIFIER_DATABASE_URL: url,
     NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
@@ -48,7 +48,7 @@ for (const [problem, key] of [
     await accept(messageTo('0770000101'), messageTo('0770000102'))
     const held = await launch(t, fixture, key)
     const notReady = () => fetch(`${held.url}/health/ready`).catch(() => undefined)
-    const response = await eventually('it listens', notReady, found => found !== undefined)
+    const response = await waitUntil('it listens', notReady, found => found !== undefined)
     t.equal(response?.status, 503)
     t.match(await response?.json(), { code: 'unavailable', message: /CREDENTIALS_KEYS/ })
     t.equal((await fetch(`${held.url}/health/live`)).status, 200)
@@ -69,7 +69,7 @@ for (const [problem, key] of [
     const mended = await launch(t, fixture, keys)
     await mended.ready()
     const statuses = async () => (await rows(readMessages)).map(row => row.status)
-    t.same(await eventually('they are sent', statuses, ([a, b]) => a === 'accepted' && b === 'accepted'), [
+    t.same(await waitUntil('they are sent', statuses, ([a, b]) => a === 'accepted' && b === 'accepted'), [
       'accepted',
       'accepted',
     ])

@@ -43,13 +43,13 @@ export type KnownOrder = Static<typeof KnownOrder>
 
 export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown' } | { kind: 'unavailable' }
 
-/** The 503 for a request that needs an order while orders is unreachable. */
+/** Makes the 503 for a request that needs an order while orders is unreachable. */
 export const ordersUnavailable = () =>
   httpError('unavailable', 'The order cannot be looked up at the moment. Nothing was changed; repeat the request.', {
     retryAfterSeconds: 2,
   })
 
-/** `refused`: wrong, and would be again; `failed`: perhaps for one action; `unknown`: orders lacks the tenant. */
+/** `refused`: a repetition would fail too; `failed`: one action may be the cause; `unknown`: orders lacks the tenant. */
 export type ActedOn =
   | { kind: 'done'; results: CustomerActionResults['data'] }
   | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }

@@ -3,7 +3,7 @@ import { marketingStopped } from '../messaging-api/error-table.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
-import { secondsToRetry, unknownMinutes } from './timing.ts'
+import { secondsToRetry, throttledSeconds, unknownMinutes } from './timing.ts'
 
 /** A consequence of a response for more than its own message. */
 export type Effect =
@@ -79,7 +79,7 @@ const refused = (message: ClaimedMessage, cause: Classification, random: () => n
     return decided(again(message, cause, 0), cause.pauseSeconds ? rest(cause.pauseSeconds) : pause)
   }
   if (cause.slows === 'number') {
-    const dueSeconds = Math.max(1 + random() * 4, wait)
+    const dueSeconds = Math.max(throttledSeconds(random), wait)
     return decided(again(message, cause, dueSeconds), { kind: 'slow_channel' }, ...(wait ? [rest(wait)] : []))
   }
   if (cause.holdsNumber && wait) return decided(again(message, cause, wait), rest(wait))

@@ -32,10 +32,13 @@ export const availableTokens = (bucket: TokenBucket, now: Date): number => {
   return Math.min(capacity, bucket.tokens + seconds * refillRate)
 }
 
-/** Halves the rate after error 130429, to one a second at least, and pauses it for one to five seconds. */
+/** Returns the seconds that a number pauses after error 130429: one to five. */
+export const throttledSeconds = (random: () => number): number => 1 + random() * 4
+
+/** Halves the rate after error 130429, to one a second at least, and pauses the number. */
 export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
   slowedRate: Math.max(1, rateNow(bucket, now) / 2),
-  restSeconds: 1 + random() * 4,
+  restSeconds: throttledSeconds(random),
 })
 
 /** The waits after the first, second, … failed send, in seconds (5 s, 30 s, 2 m, 10 m, 30 m, 2 h, 5 h). */

@@ -5,8 +5,8 @@ import { build } from '../test/build.ts'
 const shop = 'shop@example.com'
 
 t.test('the tokens of a merchant share its rate limit, also those of logins', async t => {
-  const { request, tokenOf } = await build(t, { requestsPerMinute: 4 })
-  const second = await tokenOf(shop)
+  const { request, createToken } = await build(t, { requestsPerMinute: 4 })
+  const second = await createToken(shop)
   const statusOf = async (token?: string) => (await request('/state', undefined, token ? { token } : {})).status
   t.strictSame(
     [await statusOf(), await statusOf(second), await statusOf(), await statusOf(second)],
@@ -15,11 +15,11 @@ t.test('the tokens of a merchant share its rate limit, also those of logins', as
   const login = await request('/login', { email: shop, password: 'lanka-shoes-demo' }, { token: '' })
   t.equal(login.status, 200)
   for (const token of [undefined, second, login.body.token]) t.equal(await statusOf(token), 429)
-  t.equal(await statusOf(await tokenOf('books@example.com')), 200, 'another merchant')
+  t.equal(await statusOf(await createToken('books@example.com')), 200, 'another merchant')
 })
 
 t.test('after too many wrong tokens an address gets 429 for further ones, and its valid tokens pass', async t => {
-  const { request, token, tokenOf } = await build(t, { addressLimits: { requests: 1_000_000, refusals: 3 } })
+  const { request, token, createToken } = await build(t, { addressLimits: { requests: 1_000_000, refusals: 3 } })
   t.equal((await request('/state')).status, 200)
   const guess = (index: number, remoteAddress = '127.0.0.1') =>
     request('/state', undefined, { token: `courier_${index}`.padEnd(51, 'x'), remoteAddress })
@@ -30,7 +30,11 @@ t.test('after too many wrong tokens an address gets 429 for further ones, and it
     body: { message: 'Too Many Attempts.', code: 'rate_limited' },
     headers: { 'retry-after': /^[1-6]?\d$/ },
   })
-  t.equal((await request('/state', undefined, { token: await tokenOf(shop) })).status, 200, 'a token not seen before')
+  t.equal(
+    (await request('/state', undefined, { token: await createToken(shop) })).status,
+    200,
+    'a token not seen before',
+  )
   await delay(3_100)
   t.equal((await request('/state', undefined, { token })).status, 200, 'one that was good before, looked up anew')
   t.equal((await guess(5, '192.0.2.7')).status, 401, 'another address')

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 
-const { request, tokenOf, booksToken, rows, token: program } = await ordersFixture(t)
+const { request, createToken, booksToken, rows, token: program } = await ordersFixture(t)
 const base = '/api/public/merchant'
 const logIn = async (email: string, password: string) =>
   (await request('POST', `${base}/login`, { email, password }, { token: '' })).body.token
@@ -40,7 +40,7 @@ t.test('an owner creates tokens for programs, sees them without the secret, and 
 
 t.test('a program may not manage tokens, and the refusal names the remedy', async t => {
   const made = (await create({ name: 'ERP' })).body.data.token
-  for (const token of [program, made, booksToken, await tokenOf('shop@example.com')])
+  for (const token of [program, made, booksToken, await createToken('shop@example.com')])
     for (const { status, body } of [await create({ name: 'x' }, token), await revoke('tok_x', token)])
       t.strictSame(
         [status, body],

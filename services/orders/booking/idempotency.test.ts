@@ -8,7 +8,7 @@ import { batch, order, tenantFile } from '../test/tenant.ts'
 
 const file = tenantFile()
 for (const merchant of file.merchants) merchant.rate_card = 'standard'
-const { apply, bulk, database, rows, tokenOf } = await build(t, { file })
+const { apply, bulk, database, rows, createToken } = await build(t, { file })
 
 const keyed = (key: string, options: { token?: string; tenant?: string } = {}) => ({
   ...options,
@@ -64,7 +64,7 @@ t.test('refuses a key that came with another body, even if only its white space 
 t.test('the response stays the same after the numbers ran out and the prices changed', async t => {
   const short = tenantFile({ id: 'short', waybills: { mode: 'auto', format: 'Z#' } })
   await apply(short)
-  const options = keyed('K', { tenant: 'short', token: await tokenOf('shop@example.com', 'short') })
+  const options = keyed('K', { tenant: 'short', token: await createToken('shop@example.com', 'short') })
   const body = batch(Array.from({ length: 9 }, () => order()))
   const first = await bulk(body, options)
   t.equal(first.status, 200)
@@ -89,8 +89,8 @@ t.test('a refused batch leaves its key free', async t => {
 
 t.test('a key belongs to one merchant of one tenant', async t => {
   await apply({ ...file, tenant: { ...file.tenant, id: 'other' } })
-  const books = await tokenOf('books@example.com')
-  const abroad = { tenant: 'other', token: await tokenOf('shop@example.com', 'other') }
+  const books = await createToken('books@example.com')
+  const abroad = { tenant: 'other', token: await createToken('shop@example.com', 'other') }
   const ofBooks = batch([order({ order_no: 'scope' })], { merchant_business_id: 7300 })
   const ofShop = batch([order({ order_no: 'scope' })])
   const requests = [
@@ -102,7 +102,7 @@ t.test('a key belongs to one merchant of one tenant', async t => {
     requests.map(({ status, headers }) => [status, headers['idempotency-replayed']]),
     [1, 2, 3].map(() => [200, undefined]),
   )
-  const again = await bulk(ofShop, keyed('scope', { token: await tokenOf('shop@example.com') }))
+  const again = await bulk(ofShop, keyed('scope', { token: await createToken('shop@example.com') }))
   t.equal(again.headers['idempotency-replayed'], 'true')
   t.equal(await countOf('scope'), 3)
 })

@@ -11,7 +11,7 @@ import {
   orderParameters,
   storedWarnings,
 } from './batch-rows.ts'
-import { mayBeAlikeSql } from './conflicts.ts'
+import { mayBeAlikeSql } from './similar-orders.ts'
 
 /** Tells why nothing was written, if so. */
 interface Inserted {

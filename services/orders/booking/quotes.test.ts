@@ -5,7 +5,7 @@ import { batch, order, tenantFile } from '../test/tenant.ts'
 
 const file = tenantFile()
 Object.assign(file.states[1]?.cities[0] ?? {}, { aliases: ['ගාල්ල'] })
-const { bulk, request, tokenOf } = await build(t, { file })
+const { bulk, request, createToken } = await build(t, { file })
 const quote = (body: unknown, options = {}) => request('/order/quote', body, options)
 const from = { origin_city_id: '1500' }
 
@@ -66,7 +66,7 @@ t.test('lists every error at once, with the paths and sentences of the bulk requ
     t.equal(one.status, 422)
     t.strictSame(one.body, other.body)
   }
-  const withoutCard = { token: await tokenOf('books@example.com') }
+  const withoutCard = { token: await createToken('books@example.com') }
   t.strictSame(
     (await quote({ general_data: from, order_data: [{ destination_city_id: 2100, weight: 1 }] }, withoutCard)).body
       .errors,

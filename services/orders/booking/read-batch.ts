@@ -68,7 +68,7 @@ type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns the parts of a body whose shape is right; none where there may be more errors than were counted. */
+/** The parts of a body whose shape is right. A part is absent where there may be more errors than were counted. */
 interface Parts<General extends TObject, Item extends TObject> {
   readonly general: Static<General> | undefined
   readonly orders: readonly (Static<Item> | undefined)[]

@@ -6,7 +6,7 @@ import type { Tx } from '../database/tables.ts'
 import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
 import { arrayLiteral } from './batch-rows.ts'
 import type { PricedOrder } from './check-batch.ts'
-import { phoneKey } from './conflicts.ts'
+import { phoneKey } from './similar-orders.ts'
 
 /**
  * Warns of phone numbers to which most parcels of this company came back, from three finished ones on, where the company

@@ -2,11 +2,11 @@ import t from 'tap'
 import { build } from '../test/build.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
-const { apply, bulk, request, rows, tokenOf } = await build(t)
+const { apply, bulk, request, rows, createToken } = await build(t)
 type Checks = NonNullable<ReturnType<typeof tenantFile>['tenant']['checks']>
 const tenantWith = async (id: string, checks?: Checks) => {
   await apply(tenantFile({ id, ...(checks && { checks }) }))
-  return { tenant: id, token: await tokenOf('shop@example.com', id) }
+  return { tenant: id, token: await createToken('shop@example.com', id) }
 }
 
 let made = 0

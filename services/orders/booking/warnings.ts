@@ -2,9 +2,9 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import type { Catalogue, Check } from '../catalogue/catalogue.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
-import type { FoundAlike } from './conflicts.ts'
 import type { Habits } from './habits.ts'
 import { isUsualPhone, phoneProblem } from './phone-check.ts'
+import type { FoundAlike } from './similar-orders.ts'
 
 /** The doubts about a valid batch, by how the tenant treats them. */
 export interface Suspicions {

@@ -4,13 +4,13 @@ import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { build } from '../test/build.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
-const { apply, bulk, ordersOptions, rows, token, tokenOf } = await build(t)
+const { apply, bulk, ordersOptions, rows, token, createToken } = await build(t)
 
 /** A tenant with a mask of its own; posts orders that carry these waybills, undefined for none. */
 const tenantWith = async (id: string, format: string, mode: 'auto' | 'manual' = 'auto') => {
   // The orders here differ in their waybills alone.
   await apply(tenantFile({ id, waybills: { mode, format }, checks: { duplicate: 'off' } }))
-  const options = { tenant: id, token: await tokenOf('shop@example.com', id) }
+  const options = { tenant: id, token: await createToken('shop@example.com', id) }
   const post = (...waybills: (string | undefined)[]) =>
     bulk(batch(waybills.map(waybill_number => order({ waybill_number }))), options)
   const count = async () => (await rows('select count(*)::int from orders where tenant_id = $1', [id]))[0].count

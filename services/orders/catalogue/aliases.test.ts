@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ordersFixture } from '../test/orders-fixture.ts'
 
-const { app, request, make, token, tokenOf } = await ordersFixture(t)
+const { app, request, make, token, createToken } = await ordersFixture(t)
 await make(['DM00000001'])
 
 const inject = (method: 'GET' | 'HEAD' | 'POST', url: string, payload?: string) =>
@@ -53,7 +53,7 @@ t.test('every request of merchants is served under /api/merchant too', async t =
 })
 
 t.test('a merchant logs out under either path', async t => {
-  const own = { token: await tokenOf('shop@example.com') }
+  const own = { token: await createToken('shop@example.com') }
   t.equal((await request('POST', '/api/merchant/logout', '', own)).status, 200)
   t.equal((await request('GET', '/api/merchant/state', undefined, own)).status, 401)
 })

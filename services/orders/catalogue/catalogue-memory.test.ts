@@ -114,7 +114,7 @@ t.test('the estimate of lists fits the heap', async t => {
   t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
 })
 
-const { pool, apply, tokenOf, ordersOptions } = await build(t)
+const { pool, apply, createToken, ordersOptions } = await build(t)
 const ids = ['a', 'b', 'c'] as const
 for (const id of ids) await apply(tenantFile({ id }))
 const one = estimateBytes((await createCatalogues(pool, 2 ** 20).current('a')) as Catalogue)
@@ -160,7 +160,7 @@ t.test('batches and lists of more tenants than fit succeed', async t => {
   t.teardown(() => app.close())
   const prefix = '/api/public/merchant'
   const requests = ids.map(async tenant => {
-    const headers = { authorization: `Bearer ${await tokenOf('shop@example.com', tenant)}`, 'x-tenant': tenant }
+    const headers = { authorization: `Bearer ${await createToken('shop@example.com', tenant)}`, 'x-tenant': tenant }
     for (let round = 0; round < 4; round++) {
       const order = { method: 'POST', url: `${prefix}/order/bulk`, headers, payload: batch() } as const
       t.equal((await app.inject(order)).statusCode, 200)

@@ -12,7 +12,7 @@ const fileWith = (aliases: Record<number, string[]>, settings = {}): TenantFile 
 }
 
 const file = fileWith({ 1501: ['Mount', 'දෙහිවල', 'Galle'], 2101: ['Hikka', 'Mount'] })
-const { apply, bulk, ordersOptions, request, token, tokenOf } = await build(t, { file })
+const { apply, bulk, ordersOptions, request, token, createToken } = await build(t, { file })
 const to = (destination_city_name: string, destination_state_name: string) =>
   batch([order({ destination_city_id: undefined, destination_city_name, destination_state_name })])
 const chosen = async (city: string, state: string) => {
@@ -49,7 +49,7 @@ t.test('a name wins over an alias; an alias of another state is suggested', asyn
 
 t.test("another tenant's aliases are unknown", async t => {
   await apply(tenantFile({ id: 'other' }))
-  const token = await tokenOf('shop@example.com', 'other')
+  const token = await createToken('shop@example.com', 'other')
   t.strictSame((await bulk(to('Hikka', 'Galle'), { token, tenant: 'other' })).body.errors, unknown)
 })
 

@@ -17,8 +17,8 @@ file.states.push({
     { id: 4005, name: 'Åland' },
   ],
 })
-const { app, request, pool, apply, tokenOf } = await build(t, { file })
-const booksToken = await tokenOf('books@example.com')
+const { app, request, pool, apply, createToken } = await build(t, { file })
+const booksToken = await createToken('books@example.com')
 
 const idsOf = (response: { body: { data: { id: number }[] } }) => response.body.data.map(row => row.id)
 const cityIds = async (query: string) => {

@@ -7,7 +7,7 @@ const file = tenantFile()
 const [kotte, dehiwala] = file.states[0]?.cities ?? []
 Object.assign(kotte ?? {}, { aliases: ['Sri Jayawardenepura Kotte'] })
 Object.assign(dehiwala ?? {}, { aliases: ['දෙහිවල'] })
-const { apply, ordersOptions, request, token, tokenOf } = await build(t, { file })
+const { apply, ordersOptions, request, token, createToken } = await build(t, { file })
 const resolve = (places: unknown, rest = {}, options = {}) => request('/city/resolve', { places, ...rest }, options)
 const dehiwalaCity = { id: 1501, name: 'Dehiwala', state: 'Colombo', postal_code: '10350' }
 
@@ -56,7 +56,7 @@ t.test("with an origin it says what the merchant's rate card has", async t => {
     ])
   const nothing = [null, null]
   for (const id of [null, '', undefined]) t.strictSame(await answers(id), [nothing, nothing, nothing])
-  const withoutCard = { token: await tokenOf('books@example.com') }
+  const withoutCard = { token: await createToken('books@example.com') }
   t.strictSame(await answers(1500, withoutCard), [[false, null], [false, null], nothing])
 })
 
@@ -95,7 +95,7 @@ t.test('a thousand places are resolved at once, whatever is in them', async t =>
 
 t.test("another tenant's cities and aliases are unknown", async t => {
   await apply(tenantFile({ id: 'other' }))
-  const other = { tenant: 'other', token: await tokenOf('shop@example.com', 'other') }
+  const other = { tenant: 'other', token: await createToken('shop@example.com', 'other') }
   const { body } = await resolve([{ text: 'දෙහිවල' }, { text: 'Sri Jayawardenepura Kotte' }], {}, other)
   t.strictSame(
     body.data.map(({ confidence }: { confidence: string }) => confidence),

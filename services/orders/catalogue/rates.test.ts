@@ -60,7 +60,7 @@ t.test('a dry run returns the prices and writes nothing', async t => {
 })
 
 t.test('a dry run finds every error that a real request would', async t => {
-  const { bulk, rows, tokenOf } = await build(t)
+  const { bulk, rows, createToken } = await build(t)
   await bulk(batch([order({ waybill_number: 'DM00000500' })]))
   const known = order({ waybill_number: 'DM00000500' })
   const taken = { 'order_data.1.waybill_number': ['The waybill number has already been taken.'] }
@@ -74,7 +74,7 @@ t.test('a dry run finds every error that a real request would', async t => {
     [
       batch([order()], { merchant_business_id: 7300 }),
       { merchant_rate_card: ['Please assign a rate card to the merchant.'] },
-      await tokenOf('books@example.com'),
+      await createToken('books@example.com'),
     ],
   ]
   for (const [body, errors, token] of bodies) {

@@ -16,7 +16,7 @@ import { acquireLease, suspend } from '../relay/leases.ts'
 import { recover } from '../restoring/restored.ts'
 import { serviceToken } from '../test/build.ts'
 import { startReceiver, waitUntil } from '../test/receiver.ts'
-import { clientOf } from '../test/relay-fixture.ts'
+import { createClient } from '../test/relay-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 import { webhooksFixture } from '../test/webhooks-fixture.ts'
 import type { Tx } from './tables.ts'
@@ -28,7 +28,7 @@ const openTwo = async (t: Test) => {
   const complaints: string[] = []
   const logger = pino({ level: 'warn' }, { write: line => void complaints.push(line) })
   const receiver = await startReceiver(t)
-  const fixture = await webhooksFixture(t, { logger, notifier: clientOf(t, receiver.url) })
+  const fixture = await webhooksFixture(t, { logger, notifier: createClient(t, receiver.url) })
   const { rows, apply, pool, relay, sender } = fixture
   const nodeOf = async (tenant: string): Promise<string> => {
     const text = `select nodename || ':' || nodeport as node from citus_shards

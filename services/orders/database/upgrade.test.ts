@@ -9,7 +9,7 @@ import { cloneDatabase } from '../../../dev/test-database.ts'
 import { openFeed } from '../log/feed.ts'
 import { readChanges } from '../log/read-changes.ts'
 import { readOldest } from '../relay/queries.ts'
-import { relayFixture } from '../test/relay-fixture.ts'
+import { startRelayFixture } from '../test/relay-fixture.ts'
 import type { Tx } from './tables.ts'
 
 const folder = join(import.meta.dirname, 'migrations')
@@ -121,7 +121,7 @@ const release = {
 t.test(
   'a process of 0.2.0 that still runs writes, delivers and numbers, and nothing is lost or out of order',
   async t => {
-    const { rows, book, database } = await relayFixture(t)
+    const { rows, book, database } = await startRelayFixture(t)
     const waybills = await book(2)
     const [first, second] = waybills
     const pool = poolOf(t, database.url)

@@ -39,7 +39,7 @@ export const checkEdit = (
   const second = values.customer_secondary_phone ?? order.customer_secondary_phone
   const isRefused = second !== order.customer_secondary_phone && !catalogue.secondaryPhone
   const errors = { ...checked.errors, ...(isRefused && { customer_secondary_phone: [noSecondPhone] }) }
-  const priced = price(order, edit.changes, catalogue)
+  const priced = reprice(order, edit.changes, catalogue)
   if (priced.kind === 'refused')
     return { kind: 'refused', errors: { ...errors, ...priced.errors.errors }, suggestions: priced.suggestions }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
@@ -50,7 +50,7 @@ const noSecondPhone =
   'The customer secondary phone field cannot be set: the courier company keeps one phone number of each recipient.'
 
 /** Reprices the order for a new city or weight; otherwise keeps its price. */
-const price = (order: OrderRow, { values, destination }: OrderChanges, catalogue: Catalogue) => {
+const reprice = (order: OrderRow, { values, destination }: OrderChanges, catalogue: Catalogue) => {
   const state: OrderState = { ...order, ...values }
   if (!destination && state.weight === order.weight) return { kind: 'priced' as const, state }
   const priced = priceParcel(catalogue, order.merchant_id, {
@@ -67,19 +67,19 @@ const price = (order: OrderRow, { values, destination }: OrderChanges, catalogue
 
 const contactFields = fieldNames.filter(name => name.startsWith('customer_'))
 
-const editableFields = (statusKey: string, editor: Mover): readonly string[] => {
+const listEditable = (statusKey: string, editor: Mover): readonly string[] => {
   const editable = editableIn(statusKey)
   if (editable === 'all') return fieldNames
   return 'staffName' in editor && editable === 'customer' ? contactFields : []
 }
 
-/** Adds an error for each given field that may no longer change. */
+/** Returns an error for each given field that may no longer change. */
 export const checkFields = (
   { waybill, editor, given }: WantedFields,
   statusKey: string,
   statuses: Statuses,
 ): FieldErrors => {
-  const editable = editableFields(statusKey, editor)
+  const editable = listEditable(statusKey, editor)
   const refused = given.filter(name => !editable.includes(name))
   const sentence = `${waybill} is ${nameStatus(statusKey, statuses)}: ${writeHint(editable, editor, statuses)}`
   return Object.fromEntries(refused.map(name => [name, [sentence]]))

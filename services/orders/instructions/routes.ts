@@ -23,33 +23,32 @@ interface InstructionOptions {
 
 /** Lets merchants say what happens with their parcels whose delivery failed. */
 export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<InstructionOptions> = async (app, options) => {
-  addInstructions(app, options, 'orders', 'instructOrder')
+  addInstructions(app, options, 'instructOrder')
   addFailures(app, options, 'orders', 'listFailedDeliveries')
   addReasons(app, options, 'orders', 'listFailureReasons')
 }
 
 /** Lets staff say it, and overrule others. */
 export const staffInstructionRoutes: FastifyPluginAsyncTypebox<InstructionOptions> = async (app, options) => {
-  addInstructions(app, options, 'staff', 'instructAnyOrder')
+  addInstructions(app, options, 'instructAnyOrder')
   addFailures(app, options, 'staff', 'listAllFailedDeliveries')
   addReasons(app, options, 'staff', 'listStaffFailureReasons')
 }
 
-const addInstructions = (
-  app: FastifyInstance,
-  { pool, onChanged }: InstructionOptions,
-  tag: 'orders' | 'staff',
-  operationId: string,
-): void => {
+const addInstructions = (app: FastifyInstance, { pool, onChanged }: InstructionOptions, operationId: string): void => {
   acceptJson(app)
   addAction(app, pool, {
-    ...{ path: '/order/:waybill/instruction', operationId, tag, action: 'order.instructed' },
-    ...{ summary: 'Say what happens after a failed delivery', message: 'Instruction Stored Successfully' },
+    path: '/order/:waybill/instruction',
+    operationId,
+    action: 'order.instructed',
+    summary: 'Say what happens after a failed delivery',
+    message: 'Instruction Stored Successfully',
     description:
       'The word of staff holds over that of the customer, and this over the merchant’s; a later word of the same party replaces the earlier one.',
     params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
     body: InstructionBody,
-    ...{ data: GivenInstruction, example: { waybill_number: 'DM00000001', attempt: 1 }, onDone: onChanged },
+    data: GivenInstruction,
+    onDone: onChanged,
     act: async (tx, { tenant, merchantId, person, by, params: { waybill = '' }, body }) => {
       refuseIncomplete(body)
       const giver = merchantId === null ? { staffName: by.name } : { merchantId, person }
@@ -76,12 +75,10 @@ const refuseIncomplete = ({ action, date, address }: InstructionBody): void => {
 const addReasons = (app: FastifyInstance, { pool }: InstructionOptions, tag: string, operationId: string): void => {
   const Reason = Type.Object({ code: Type.String(), name: Type.String() }, { title: 'FailureReason' })
   const schema = {
-    ...{
-      tags: [tag],
-      operationId,
-      summary: 'List the reasons of the company for failed deliveries',
-      security: [{ token: [] }],
-    },
+    tags: [tag],
+    operationId,
+    summary: 'List the reasons of the company for failed deliveries',
+    security: [{ token: [] }],
     response: {
       200: Type.Object({ data: Type.Array(Reason) }, { examples: [{ data: [usualReasons[0]] }] }),
       ...errorResponses(400, 401, 405, 429, 503),
@@ -97,7 +94,10 @@ const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
 const addFailures = (app: FastifyInstance, { pool }: InstructionOptions, tag: string, operationId: string): void => {
   const schema = {
-    ...{ tags: [tag], operationId, summary: 'Parcels whose delivery failed, oldest first', security: [{ token: [] }] },
+    tags: [tag],
+    operationId,
+    summary: 'Parcels whose delivery failed, oldest first',
+    security: [{ token: [] }],
     querystring: FailuresQuery.schema,
     response: {
       200: PageOf(FailedDelivery, 'FailedDeliveries', exampleFailure),

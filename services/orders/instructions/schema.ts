@@ -59,7 +59,10 @@ export const FailedDelivery = Type.Object(
 export type FailedDelivery = Static<typeof FailedDelivery>
 
 export const exampleFailure: FailedDelivery = {
-  ...{ waybill_number: 'DM00000001', order_no: 'LS-1001', status_key: 'key_17', attempt: 1 },
+  waybill_number: 'DM00000001',
+  order_no: 'LS-1001',
+  status_key: 'key_17',
+  attempt: 1,
   reason: { code: 'not_home', name: 'Nobody at home' },
   failed_at: '2026-02-19T19:06:23.000000Z',
   due_at: '2026-02-21T19:06:23.000000Z',

@@ -15,7 +15,7 @@ import type { Label } from './label.ts'
 import { Printer } from './printer.ts'
 import { writeZpl } from './zpl.ts'
 
-const { app, pool, token, bulk, tokenOf } = await build(t, { publicUrl: 'https://courier.example' })
+const { app, pool, token, bulk, createToken } = await build(t, { publicUrl: 'https://courier.example' })
 const book = async (...orders: Record<string, unknown>[]): Promise<string[]> =>
   (await bulk(batch(orders.map(each => order(each))))).body.data
 
@@ -57,7 +57,7 @@ t.test('the label of an order is a PDF of one page, which only its merchant and 
   t.equal(bytes.subarray(0, 5).toString(), '%PDF-')
   t.match(bytes.subarray(-6).toString(), '%%EOF')
   t.equal(pagesOf(bytes), 1)
-  t.equal((await ask(`${ofMerchant}/${waybill}/label`, undefined, await tokenOf('books@example.com'))).status, 404)
+  t.equal((await ask(`${ofMerchant}/${waybill}/label`, undefined, await createToken('books@example.com'))).status, 404)
   const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
   t.equal(pagesOf((await ask(`/staff/order/${waybill}/label`, undefined, staff)).bytes), 1)
   t.equal((await ask(`/staff/order/${waybill}/label`)).status, 401)

@@ -3,7 +3,7 @@ import { build } from '../test/build.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
 const file = tenantFile()
-const { request, bulk, tokenOf } = await build(t, { file })
+const { request, bulk, createToken } = await build(t, { file })
 const create = async (numbers: (string | null)[]): Promise<string[]> =>
   (await bulk(batch(numbers.map(order_no => order({ order_no }))))).body.data
 const lookUp = (body: unknown, token?: string) => request('/order/lookup', body, token === undefined ? {} : { token })
@@ -42,7 +42,7 @@ t.test('finds the newest ten orders of an order number, newest first', async t =
 
 t.test("another merchant's orders are missing", async t => {
   const [waybill = ''] = await create(['C-1'])
-  const other = await tokenOf(file.merchants[1]?.email ?? '')
+  const other = await createToken(file.merchants[1]?.email ?? '')
   t.strictSame((await lookUp({ waybill_numbers: [waybill] }, other)).body, { data: [], missing: [waybill] })
   t.strictSame((await lookUp({ order_nos: ['C-1'] }, other)).body, { data: [], missing: ['C-1'] })
 })

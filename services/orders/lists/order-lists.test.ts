@@ -18,7 +18,7 @@ const {
   token,
   staffOf,
   apply,
-  tokenOf,
+  createToken,
   request,
 } = fixture
 await apply(tenantFile({ id: 'other' }))
@@ -50,7 +50,7 @@ t.test('a merchant lists its own orders, newest first; staff lists those of all'
   t.strictSame(await listed(''), [7, 6, 5, 4, 3, 2, 1, 0])
   t.strictSame(await listed('', staffGet), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
   t.strictSame(numbersIn((await get('/order', { token: booksToken })).body), [9, 8])
-  const abroad = { token: await tokenOf('shop@example.com', 'other'), tenant: 'other' }
+  const abroad = { token: await createToken('shop@example.com', 'other'), tenant: 'other' }
   t.strictSame((await get('/order', abroad)).body.data, [])
   const staffAbroad = { token: await staffOf('Abroad', 'other'), tenant: 'other' }
   t.strictSame((await staffGet('/order', staffAbroad)).body.data, [])
@@ -229,7 +229,7 @@ t.test('the order of another merchant is 404, like an unknown one', async t => {
   const responses = [
     await get('/order/DM00000009'),
     await get('/order/DM00000001', { token: booksToken }),
-    await get('/order/DM00000001', { token: await tokenOf('shop@example.com', 'other'), tenant: 'other' }),
+    await get('/order/DM00000001', { token: await createToken('shop@example.com', 'other'), tenant: 'other' }),
     await staffGet('/order/DM00000001', staffAbroad),
     await get('/order/DM%00X'),
     await get('/order/%F0%9F%9A%9A1'),

@@ -132,12 +132,12 @@ t.test('Retry-After is honoured by the whole endpoint', async t => {
 })
 
 t.test('slow endpoints do not delay others', async t => {
-  const { sender, addReceiver, book, tokenOf, apply } = await webhooksFixture(t)
+  const { sender, addReceiver, book, createToken, apply } = await webhooksFixture(t)
   // More endpoints than there are places, none of which responds: each request lasts 10 seconds.
   const slow: WebhookReceiver[] = []
   for (const id of ['sa', 'sb', 'sc', 'sd']) {
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
-    const token = await tokenOf('shop@example.com', id)
+    const token = await createToken('shop@example.com', id)
     for (let n = 0; n < 5; n++) {
       const { receiver } = await addReceiver({}, { tenant: id, token })
       receiver.react = () => ({ milliseconds: Number.POSITIVE_INFINITY })
@@ -163,9 +163,9 @@ t.test('slow endpoints do not delay others', async t => {
 })
 
 t.test('nobody sees or changes the webhooks of another merchant', async t => {
-  const { addReceiver, call, tokenOf, book, sender } = await webhooksFixture(t)
+  const { addReceiver, call, createToken, book, sender } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
-  const token = await tokenOf('books@example.com')
+  const token = await createToken('books@example.com')
   const other = await addReceiver({}, { token })
   t.strictSame(
     (await call('GET', '', undefined, { token })).body.data.map((one: { id: string }) => one.id),

@@ -2,7 +2,7 @@ import t from 'tap'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
 
-const { make, makeOfBooks, cancel, move, rows, apply, tokenOf, booksToken, staffToken } = await ordersFixture(t)
+const { make, makeOfBooks, cancel, move, rows, apply, createToken, booksToken, staffToken } = await ordersFixture(t)
 await apply(tenantFile({ id: 'other' }))
 const unknown = ['The requested waybill does not exist in the system.']
 const statuses = async (waybills: string[]) =>
@@ -56,7 +56,7 @@ t.test('refuses orders under way, cancelled or of another merchant, and cancels 
 
 t.test('the same merchant at another courier has no such order', async t => {
   await make(['DM00000020'])
-  const abroad = { token: await tokenOf('shop@example.com', 'other'), tenant: 'other' }
+  const abroad = { token: await createToken('shop@example.com', 'other'), tenant: 'other' }
   t.strictSame((await cancel(['DM00000020'], abroad)).body, refusal({ 'waybill_numbers.0': unknown }))
   t.strictSame((await cancel(['DM00000020'], { token: booksToken })).body, refusal({ 'waybill_numbers.0': unknown }))
   t.equal((await cancel(['DM00000020'], { token: staffToken })).status, 401)

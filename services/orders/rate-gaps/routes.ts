@@ -89,10 +89,10 @@ const reportGaps = async (pool: pg.Pool, catalogue: Catalogue, days: number): Pr
     return card && !card.find(origin, destination) && findCity(catalogue, origin) && findCity(catalogue, destination)
   })
   const byCities = Map.groupBy(lacking, ({ origin, destination }) => `${origin} ${destination}`)
-  return mostWanted([...byCities.values()], maxGaps).map(ofCities => describe(ofCities, catalogue))
+  return takeMostWanted([...byCities.values()], maxGaps).map(group => describe(group, catalogue))
 }
 
-const mostWanted = (lists: readonly Wanted[][], count: number): Wanted[][] =>
+const takeMostWanted = (lists: readonly Wanted[][], count: number): Wanted[][] =>
   lists.toSorted((a, b) => sum(b, 'asked_for', 'orders') - sum(a, 'asked_for', 'orders')).slice(0, count)
 
 const sum = (wanted: readonly Wanted[], ...fields: ('asked_for' | 'orders')[]): number =>
@@ -105,7 +105,7 @@ const findCity = ({ cities }: Catalogue, id: number): Static<typeof City> | unde
 
 const describe = (wanted: readonly Wanted[], catalogue: Catalogue): RateGap => {
   const { origin = 0, destination = 0 } = wanted[0] ?? {}
-  const merchants = mostWanted(
+  const merchants = takeMostWanted(
     wanted.map(each => [each]),
     maxMerchants,
   ).flat()

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { maxEventsPerRequest, type OrderEvent } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
 import { startReceiver, waitUntil } from '../test/receiver.ts'
-import { relayFixture } from '../test/relay-fixture.ts'
+import { startRelayFixture } from '../test/relay-fixture.ts'
 import { toParts, toSlices } from './events.ts'
 
 t.test('a row ends with the slice that has its last event', async t => {
@@ -50,16 +50,16 @@ t.test('events are cut in their order until each part is small enough, or one ev
 })
 
 t.test('a notifier that was down gets every event once when it is back', async t => {
-  const { app, relay, receiver, book, move, depth } = await relayFixture(t)
+  const { app, relay, receiver, book, move, countWaiting } = await startRelayFixture(t)
   await receiver.close()
   relay.start()
   const waybills = await book(3)
   await move(waybills, 'key_2')
   const failed = async () => /^outbox_posts_failed_total\{.* [1-9]/m.test((await app.inject('/metrics')).body)
   await waitUntil('a request failed', failed)
-  t.equal(await depth(), 2)
+  t.equal(await countWaiting(), 2)
   const back = await startReceiver(t, Number(new URL(receiver.url).port))
-  await waitUntil('all are delivered', async () => (await depth()) === 0, 60)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0, 60)
   const delivered = back.posts.flatMap(({ events }) =>
     events.map(({ order }) => `${order.waybill_number} ${order.status_key}`),
   )
@@ -70,18 +70,18 @@ t.test('a notifier that was down gets every event once when it is back', async t
 })
 
 t.test('after a lost response the same events are delivered again under the same ids', async t => {
-  const { relay, receiver, book, depth } = await relayFixture(t)
+  const { relay, receiver, book, countWaiting } = await startRelayFixture(t)
   receiver.react = () => (receiver.posts.length === 0 ? 'lose' : 'acknowledge')
   relay.start()
   await book(3)
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
   t.equal(receiver.posts.length, 2)
   t.strictSame(receiver.posts[0], receiver.posts[1])
   t.equal(receiver.events.size, 3)
 })
 
 t.test('refused events stay, are retried less and less often, and are logged without their content', async t => {
-  const { receiver, book, depth, addRelay } = await relayFixture(t)
+  const { receiver, book, countWaiting, addRelay } = await startRelayFixture(t)
   const lines: unknown[][] = []
   const logger = { info() {}, error() {}, warn: (...line: unknown[]) => void lines.push(line) } as never
   const relay = addRelay({ logger })
@@ -91,28 +91,28 @@ t.test('refused events stay, are retried less and less often, and are logged wit
   await book(2)
   await waitUntil('five requests', () => lines.length >= 5, 60)
   t.ok(receiver.requests <= 6)
-  t.equal(await depth(), 1)
+  t.equal(await countWaiting(), 1)
   t.strictSame(
     lines.slice(0, 5).map(([line, name]) => [name, (line as { status: number }).status]),
     responses.map(status => ['outbox.refused', status]),
   )
   t.notMatch(JSON.stringify(lines), /Nimali|0770000101|a-service-token/)
   receiver.react = () => 'acknowledge'
-  await waitUntil('all are delivered', async () => (await depth()) === 0, 60)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0, 60)
   t.equal(receiver.events.size, 2)
 })
 
 t.test('a 200 without an acknowledgement acknowledges nothing', async t => {
-  const { relay, receiver, book, depth } = await relayFixture(t)
+  const { relay, receiver, book, countWaiting } = await startRelayFixture(t)
   receiver.react = () => 200
   relay.start()
   await book(1)
   await waitUntil('two requests', () => receiver.requests >= 2)
-  t.equal(await depth(), 1)
+  t.equal(await countWaiting(), 1)
 })
 
 t.test("one tenant's failures do not delay another one's events", async t => {
-  const { relay, receiver, book, addTenant, rows } = await relayFixture(t)
+  const { relay, receiver, book, addTenant, rows } = await startRelayFixture(t)
   const failing = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))
   const kinds = [500, 'hang', 422, 'hang', 401] as const
   receiver.react = ({ tenant }) => kinds[failing.findIndex(options => options.tenant === tenant)] ?? 'acknowledge'
@@ -129,11 +129,11 @@ t.test("one tenant's failures do not delay another one's events", async t => {
 })
 
 t.test('a partly delivered large row is delivered again from its start under the same ids', async t => {
-  const { relay, receiver, book, depth } = await relayFixture(t)
+  const { relay, receiver, book, countWaiting } = await startRelayFixture(t)
   receiver.react = () => (receiver.requests === 2 ? 500 : 'acknowledge')
   relay.start()
   await book(1000)
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
   t.strictSame(
     receiver.posts.map(({ events }) => events.length),
     [maxEventsPerRequest, maxEventsPerRequest, maxEventsPerRequest],
@@ -143,7 +143,7 @@ t.test('a partly delivered large row is delivered again from its start under the
 })
 
 t.test('booking is as fast with a notifier that hangs as without one', async t => {
-  const { relay, receiver, book } = await relayFixture(t)
+  const { relay, receiver, book } = await startRelayFixture(t)
   const time = async (): Promise<number> => {
     const started = performance.now()
     for (let round = 0; round < 30; round++) await book(20)
@@ -159,7 +159,7 @@ t.test('booking is as fast with a notifier that hangs as without one', async t =
 })
 
 t.test('while a tenant backs off, its new orders cause no poll of the outbox', async t => {
-  const { relay, receiver, book, pool } = await relayFixture(t)
+  const { relay, receiver, book, pool } = await startRelayFixture(t)
   let uses = 0
   pool.on('acquire', () => uses++)
   receiver.react = () => 500
@@ -176,7 +176,7 @@ t.test('while a tenant backs off, its new orders cause no poll of the outbox', a
 })
 
 t.test('the metrics show depth, age, delivered events and failed requests', async t => {
-  const { app, relay, receiver, book, rows, depth } = await relayFixture(t)
+  const { app, relay, receiver, book, rows, countWaiting } = await startRelayFixture(t)
   const metrics = async (): Promise<Record<string, number>> => {
     const { body } = await app.inject('/metrics')
     return Object.fromEntries(
@@ -192,7 +192,7 @@ t.test('the metrics show depth, age, delivered events and failed requests', asyn
   t.ok(Math.abs((waiting.outbox_age_seconds ?? 0) - 3_600) < 60)
   receiver.react = () => (receiver.requests === 1 ? 500 : 'acknowledge')
   relay.start()
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
   t.match(await metrics(), {
     outbox_depth: 0,
     outbox_events_delivered_total: 4,

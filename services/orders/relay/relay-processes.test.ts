@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { serviceToken } from '../test/build.ts'
 import { waitUntil } from '../test/receiver.ts'
-import { relayFixture } from '../test/relay-fixture.ts'
+import { startRelayFixture } from '../test/relay-fixture.ts'
 
 /** A process with a relay, ready. Killed when the test ends. */
 const spawnRelay = async (t: Test, databaseUrl: string, notifierUrl: string, leaseSeconds: number) => {
@@ -32,7 +32,7 @@ const spawnRelay = async (t: Test, databaseUrl: string, notifierUrl: string, lea
 }
 
 t.test('several processes share the work: no event is delivered by two of them or twice, each in order', async t => {
-  const { receiver, database, book, move, addTenant, addRelay, depth } = await relayFixture(t)
+  const { receiver, database, book, move, addTenant, addRelay, countWaiting } = await startRelayFixture(t)
   const tenants = await Promise.all(['pa', 'pb', 'pc'].map(addTenant))
   const process = () => spawnRelay(t, database.url, receiver.url, 4)
   const [, first, second] = await Promise.all([addRelay({ leaseSeconds: 4 }).start(), process(), process()])
@@ -41,7 +41,7 @@ t.test('several processes share the work: no event is delivered by two of them o
     await Promise.all(tenants.map(options => book(20, options)))
     await move(await book(10), 'key_2')
   }
-  await waitUntil('all are delivered', async () => (await depth()) === 0, 60)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0, 60)
   await Promise.all([first.stop(), second.stop()])
   const all = receiver.posts.flatMap(({ events }) => events)
   t.equal(receiver.overlaps, 0)
@@ -54,7 +54,7 @@ t.test('several processes share the work: no event is delivered by two of them o
 })
 
 t.test('the events of a killed process are delivered by another one when the lease expires', async t => {
-  const { receiver, database, rows, book, addRelay, depth } = await relayFixture(t)
+  const { receiver, database, rows, book, addRelay, countWaiting } = await startRelayFixture(t)
   const killed = await spawnRelay(t, database.url, receiver.url, 3)
   receiver.react = () => 'hang'
   await book(3)
@@ -67,24 +67,24 @@ t.test('the events of a killed process are delivered by another one when the lea
   addRelay({ leaseSeconds: 3 }).start()
   await delay(500)
   t.equal(receiver.requests, 0, 'not before')
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
   t.equal(receiver.events.size, 3)
 })
 
 t.test('a stopped process finishes its request and releases its leases', async t => {
-  const { receiver, database, rows, book, depth } = await relayFixture(t)
+  const { receiver, database, rows, book, countWaiting } = await startRelayFixture(t)
   const { stop } = await spawnRelay(t, database.url, receiver.url, 20)
   receiver.milliseconds = 500
   await book(1000)
   await waitUntil('a lease', async () => (await rows('select from outbox_leases')).length > 0)
   await stop()
   t.equal(receiver.overlaps, 0)
-  t.equal(await depth(), receiver.posts.length === 2 ? 0 : 1)
+  t.equal(await countWaiting(), receiver.posts.length === 2 ? 0 : 1)
   t.strictSame(await rows('select from outbox_leases'), [])
 })
 
 t.test('a lease that another process acquired is no longer used', async t => {
-  const { receiver, rows, book, move, addRelay, depth } = await relayFixture(t)
+  const { receiver, rows, book, move, addRelay, countWaiting } = await startRelayFixture(t)
   const waybills = [...(await book(1000)), ...(await book(1000)), ...(await book(1000))]
   await rows('update log set is_relayed = true')
   await move(waybills, 'key_2')
@@ -95,5 +95,5 @@ t.test('a lease that another process acquired is no longer used', async t => {
   // Half of the lease is over after the second or third of six requests: it is renewed then.
   await delay(4_000)
   t.ok(receiver.posts.length < 6)
-  t.equal(await depth(), 1)
+  t.equal(await countWaiting(), 1)
 })

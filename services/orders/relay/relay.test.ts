@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
 import { waitUntil } from '../test/receiver.ts'
-import { relayFixture } from '../test/relay-fixture.ts'
+import { startRelayFixture } from '../test/relay-fixture.ts'
 import { batch, order } from '../test/tenant.ts'
 
 const statusesByWaybill = (events: Iterable<OrderEvent>): Record<string, string[]> => {
@@ -11,7 +11,7 @@ const statusesByWaybill = (events: Iterable<OrderEvent>): Record<string, string[
 }
 
 t.test('a booked batch is delivered at once, with every field that a template may name', async t => {
-  const { relay, receiver, bulk, depth } = await relayFixture(t, { publicUrl: 'https://track.example/' })
+  const { relay, receiver, bulk, countWaiting } = await startRelayFixture(t, { publicUrl: 'https://track.example/' })
   relay.start()
   await waitUntil('an idle relay', () => delay(200, true))
   const started = performance.now()
@@ -46,11 +46,11 @@ t.test('a booked batch is delivered at once, with every field that a template ma
     tracking_url: `https://track.example/t/demo/${waybill}/${event?.order.tracking_code}`,
     time_zone: 'Asia/Colombo',
   })
-  await waitUntil('the outbox is empty', async () => (await depth()) === 0)
+  await waitUntil('the outbox is empty', async () => (await countWaiting()) === 0)
 })
 
 t.test('a paid invoice is delivered with the phone number that its merchant has now', async t => {
-  const { relay, receiver, rows, depth } = await relayFixture(t)
+  const { relay, receiver, rows, countWaiting } = await startRelayFixture(t)
   await rows(`update merchants set phone = '0112345678' where email = 'shop@example.com'`)
   const details = {
     invoice_no: 'CFX-1',
@@ -65,7 +65,7 @@ t.test('a paid invoice is delivered with the phone number that its merchant has 
       from merchants where email in ('shop@example.com', 'books@example.com') order by email desc`,
     [details],
   )
-  t.equal(await depth(), 0, 'processes of 0.2.0 do not see them')
+  t.equal(await countWaiting(), 0, 'processes of 0.2.0 do not see them')
   relay.start()
   await waitUntil('both are delivered', () => receiver.events.size === 2)
   t.match(
@@ -79,12 +79,12 @@ t.test('a paid invoice is delivered with the phone number that its merchant has 
 })
 
 t.test('events of a waybill are delivered in order, each once, with their own status and note', async t => {
-  const { relay, receiver, book, move, depth } = await relayFixture(t)
+  const { relay, receiver, book, move, countWaiting } = await startRelayFixture(t)
   const waybills = [...(await book(3)), ...(await book(2))]
   await move(waybills, 'key_2')
   await move(waybills.slice(0, 2), 'key_3', 'asked by phone')
   relay.start()
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
   t.equal(receiver.posts.length, 1, 'small rows share a request')
   const all = receiver.posts.flatMap(({ events }) => events)
   t.equal(all.length, receiver.events.size)
@@ -101,7 +101,7 @@ t.test('events of a waybill are delivered in order, each once, with their own st
 })
 
 t.test('a row of 5,000 orders is delivered in requests of 500, in order, each event once', async t => {
-  const { relay, receiver, rows, book, depth } = await relayFixture(t)
+  const { relay, receiver, rows, book, countWaiting } = await startRelayFixture(t)
   const waybills: string[] = []
   for (let round = 0; round < 5; round++) waybills.push(...(await book(1000)))
   const [before] = await book(1)
@@ -113,47 +113,47 @@ t.test('a row of 5,000 orders is delivered in requests of 500, in order, each ev
   )
   const [after] = await book(1)
   relay.start()
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
   const all = receiver.posts.flatMap(({ events }) => events.map(({ order }) => order.waybill_number))
   t.strictSame(all, [before, ...waybills, after])
   t.ok(receiver.posts.every(({ events }) => events.length <= 500))
 })
 
 t.test('a tenant with a large backlog does not delay others', async t => {
-  const { relay, receiver, book, addTenant, depth } = await relayFixture(t)
+  const { relay, receiver, book, addTenant, countWaiting } = await startRelayFixture(t)
   const large = await Promise.all(['la', 'lb', 'lc', 'ld', 'le'].map(addTenant))
   for (const options of large) for (let round = 0; round < 6; round++) await book(1000, options)
   await book(1, await addTenant('small'))
   receiver.milliseconds = 50
   relay.start()
-  await waitUntil('all are delivered', async () => (await depth()) === 0, 60)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0, 60)
   const isSmall = receiver.posts.findIndex(({ tenant }) => tenant === 'small')
   t.ok(isSmall >= 0 && isSmall < receiver.posts.length / 3, `request ${isSmall} of ${receiver.posts.length}`)
   t.equal(receiver.overlaps, 0)
 })
 
 t.test('tenants with large backlogs are drained in rotation', async t => {
-  const { receiver, book, addTenant, addRelay, depth } = await relayFixture(t)
+  const { receiver, book, addTenant, addRelay, countWaiting } = await startRelayFixture(t)
   const tenants = await Promise.all(['ra', 'rb', 'rc', 'rd'].map(addTenant))
   const relay = addRelay({ concurrency: 1 })
   relay.start()
   for (const options of [{}, ...tenants]) await book(1, options)
-  await waitUntil('all were drained', async () => (await depth()) === 0)
+  await waitUntil('all were drained', async () => (await countWaiting()) === 0)
   await relay.stop()
   const before = receiver.posts.length
   for (const options of tenants) for (let round = 0; round < 3; round++) await book(500, options)
   relay.start()
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
   const turns = receiver.posts.slice(before).map(({ tenant }) => tenant)
   t.equal(turns.length, 12)
   for (const start of [0, 4, 8]) t.equal(new Set(turns.slice(start, start + 4)).size, 4, turns.join(' '))
 })
 
 t.test('a backlog of 100,000 rows is read as fast as a short one', async t => {
-  const { relay, receiver, rows, book, depth } = await relayFixture(t)
+  const { relay, receiver, rows, book, countWaiting } = await startRelayFixture(t)
   relay.start()
   const [waybill] = await book(1)
-  await waitUntil('the first is delivered', async () => (await depth()) === 0)
+  await waitUntil('the first is delivered', async () => (await countWaiting()) === 0)
   await rows(
     `insert into log (tenant_id, type, waybill_numbers, status_keys)
       select 'demo', 'order.status_changed', array[$1], array['key_2'] from generate_series(1, 100000)`,

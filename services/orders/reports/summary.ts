@@ -22,7 +22,7 @@ interface SummaryQuery {
  */
 export const maxSummed = 500_000
 
-/** The sums of a group's orders in one status. COD in whole units of the tenant's currency. */
+/** The sums of a group's orders in one status. COD is in whole units of the tenant's currency. */
 interface Counted {
   /** A date, a status key or the id of a city. */
   readonly key: string
@@ -34,7 +34,7 @@ interface Counted {
   readonly later: number
 }
 
-/** The value that orders are grouped by, and its key. Looking the day up takes half as long as converting the time. */
+/** Gives the value that orders are grouped by, and its key. Looking up the day takes half as long as converting the time. */
 const keys: Record<Grouping, readonly [value: string, key: string]> = {
   day: ['width_bucket(created_at, midnights)', '($3::date + value - 1)::text'],
   status: ['status_key', 'value'],

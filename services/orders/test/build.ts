@@ -72,10 +72,10 @@ export const build = async (
   })
 
   const apply = (changed: TenantFile) => applyTenant(pool, changed, false)
-  const tokenOf = async (merchant: string, tenant = file.tenant.id): Promise<string> =>
+  const createToken = async (merchant: string, tenant = file.tenant.id): Promise<string> =>
     (await createTokenFor(pool, { tenant, merchant })).token
   await apply(file)
-  const ownToken = await tokenOf(file.merchants[0]?.email ?? '')
+  const ownToken = await createToken(file.merchants[0]?.email ?? '')
 
   /** Sends any request. */
   const send = async (method: Method, url: string, body?: unknown, options: RequestOptions = {}) => {
@@ -126,7 +126,7 @@ export const build = async (
     pool,
     database,
     token: ownToken,
-    tokenOf,
+    createToken,
     apply,
     send,
     bulk,

@@ -13,11 +13,11 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
   const file = options.file ?? tenantFile()
   for (const merchant of file.merchants) merchant.rate_card = 'standard'
   const built = await build(t, { ...options, file })
-  const { bulk, pool, send: request, tokenOf } = built
+  const { bulk, pool, send: request, createToken } = built
   const staffOf = async (staff = 'Kamal Perera', tenant = file.tenant.id) =>
     (await createTokenFor(pool, { tenant, staff })).token
   const staffToken = await staffOf()
-  const booksToken = await tokenOf('books@example.com')
+  const booksToken = await createToken('books@example.com')
 
   const made = (response: ApiResponse): string[] => {
     if (response.status !== 200) throw new Error(JSON.stringify(response.body))

@@ -11,23 +11,23 @@ import { build, serviceToken } from './build.ts'
 import { startReceiver } from './receiver.ts'
 import { tenantFile } from './tenant.ts'
 
-/** A client with short deadlines. Ends with the test. */
-export const clientOf = (t: Test, baseUrl: string) => {
+/** Creates a client with short deadlines. The end of the test closes it. */
+export const createClient = (t: Test, baseUrl: string) => {
   const client = createServiceClient({ baseUrl, serviceToken, callMilliseconds: 1_000, openMilliseconds: 300 })
   t.teardown(() => client.close())
   return client
 }
 
-/** The application with a relay that is not started, a receiver for it, and ways to fill and read the log. */
-export const relayFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
+/** Starts the application with a relay that is not running, a receiver for it, and functions that fill and read the log. */
+export const startRelayFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const receiver = await startReceiver(t)
-  const app = await build(t, { notifier: clientOf(t, receiver.url), ...options })
-  const { rows, tokenOf, apply, database } = app
+  const app = await build(t, { notifier: createClient(t, receiver.url), ...options })
+  const { rows, createToken, apply, database } = app
 
-  /** A further tenant, booked for with these options. */
+  /** Adds a tenant. Returns the options that book for it. */
   const addTenant = async (id: string) => {
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
-    return { tenant: id, token: await tokenOf('shop@example.com', id) }
+    return { tenant: id, token: await createToken('shop@example.com', id) }
   }
   /** Moves orders like the request of staff, with one row of the outbox. */
   const move = async (waybills: string[], statusKey: string, note: string | null = null): Promise<void> => {
@@ -38,11 +38,11 @@ export const relayFixture = async (t: Test, options: Partial<OrdersOptions> = {}
       [waybills, waybills.map(() => statusKey), note],
     )
   }
-  const depth = async (): Promise<number> => (await rows('select count(*)::int from outbox'))[0].count
-  /** A relay as another process has it. Ends with the test. */
+  const countWaiting = async (): Promise<number> => (await rows('select count(*)::int from outbox'))[0].count
+  /** Creates a relay as another process would. The end of the test stops it. */
   const addRelay = (more: Partial<RelayOptions> = {}): DeliveryLoop<string> => {
     const pool = createPool({ url: database.url, name: 'relay', connections: 4 })
-    const notifier = clientOf(t, receiver.url)
+    const notifier = createClient(t, receiver.url)
     const readSnapshots = createSnapshotReader(pool, createCatalogues(pool, 2 ** 20), undefined)
     const relay = createRelay({ pool, logger: pino({ level: 'silent' }), notifier, readSnapshots, ...more })
     t.teardown(async () => {
@@ -51,5 +51,5 @@ export const relayFixture = async (t: Test, options: Partial<OrdersOptions> = {}
     })
     return relay
   }
-  return { ...app, receiver, addTenant, move, depth, addRelay }
+  return { ...app, receiver, addTenant, move, countWaiting, addRelay }
 }

@@ -7,7 +7,7 @@ import { maskName, maskPhone } from './mask.ts'
 import { timeAgo } from './time-ago.ts'
 
 const fixture = await ordersFixture(t)
-const { app, request, get, make, makeOfBooks, move, rows, token, booksToken, staffToken, apply, tokenOf } = fixture
+const { app, request, get, make, makeOfBooks, move, rows, token, booksToken, staffToken, apply, createToken } = fixture
 await apply(tenantFile({ id: 'other' }))
 const track = '/api/public/merchant/order/tracking-info'
 const everywhere = '/api/public/order/tracking-info'
@@ -130,7 +130,7 @@ t.test('a missing waybill is a validation error, and an odd one gets 404', async
 })
 
 t.test('an order of another merchant or tenant gets 404', async t => {
-  const abroad = { token: await tokenOf('shop@example.com', 'other'), tenant: 'other' }
+  const abroad = { token: await createToken('shop@example.com', 'other'), tenant: 'other' }
   for (const path of ['tracking-info', 'waybill-finance-status']) {
     const url = `/order/${path}?waybill_number=DM00000001`
     t.equal((await get(url)).status, 200)

@@ -41,11 +41,11 @@ export const nextStatus = (status: string, which: number): string | undefined =>
 const isBeforePickup = (status: string): boolean => ['key_1', 'key_2', 'key_4', 'key_5'].includes(status)
 const isOver = (status: string): boolean => /^key_(3|7|13|14|18|19|20|21)$/.test(status)
 
-export const statusOf = (order: Order): string => order.statuses.at(-1) ?? ''
+export const readStatus = (order: Order): string => order.statuses.at(-1) ?? ''
 
 /** Returns true if the actor may make the move. A merchant, or a customer by a button, may only confirm or cancel. */
 export const mayMove = (by: Actor, order: Order, to: string): boolean => {
-  const from = statusOf(order)
+  const from = readStatus(order)
   if (by === 'staff') return moves.get(from)?.includes(to) === true
   return from === 'key_1' || (from === 'key_2' && to === 'key_3')
 }
@@ -54,13 +54,13 @@ interface Edit {
   customer_address?: string
 }
 export const mayEdit = (by: Actor, order: Order, { cod }: Edit): boolean =>
-  isBeforePickup(statusOf(order)) || (by === 'staff' && cod === undefined && !isOver(statusOf(order)))
+  isBeforePickup(readStatus(order)) || (by === 'staff' && cod === undefined && !isOver(readStatus(order)))
 
 const touch = ({ touched }: State, order: Order): void => {
   if (!touched.includes(order)) touched.push(order)
 }
 const change = (state: State, order: Order, type: string, by: Actor): void => {
-  state.changes.push(`${type} ${order.waybill} ${statusOf(order)} ${by}`)
+  state.changes.push(`${type} ${order.waybill} ${readStatus(order)} ${by}`)
   touch(state, order)
 }
 export const book = (state: State, waybill: string, status: string): void => {
@@ -84,13 +84,13 @@ export const buttons = ['confirm_order', 'cancel_order', 'change_address', 'call
 /** Applies a customer's press of a button; returns the outcome. */
 export const press = (state: State, order: Order, button: (typeof buttons)[number], address: string): string => {
   if (button === 'call_me') {
-    if (isFinal(statusOf(order))) return 'refused'
+    if (isFinal(readStatus(order))) return 'refused'
     if (!order.requests.includes(button)) order.requests.push(button)
     touch(state, order)
     return 'requested'
   }
   if (button === 'change_address') {
-    if (!isBeforePickup(statusOf(order))) return 'refused'
+    if (!isBeforePickup(readStatus(order))) return 'refused'
     edit(state, order, { customer_address: address }, 'customer')
     return 'done'
   }

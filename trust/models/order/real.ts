@@ -3,15 +3,15 @@ import { serviceToken } from '../../../services/orders/test/build.ts'
 import { ordersFixture } from '../../../services/orders/test/orders-fixture.ts'
 import { tenantFile } from '../../../services/orders/test/tenant.ts'
 import { expectSame } from '../history.ts'
-import { isFinal, moves, type Order, type State, statusOf } from './model.ts'
+import { isFinal, moves, type Order, readStatus, type State } from './model.ts'
 
 /** Starts orders with two tenants; returns the requests of their merchants, staff and customers. */
 export const startOrders = async (t: Teardown) => {
-  const { apply, request, tokenOf, staffOf } = await ordersFixture(t)
+  const { apply, request, createToken, staffOf } = await ordersFixture(t)
   await apply(tenantFile({ id: 'manual', waybills: { mode: 'manual', format: 'MW######' } }))
   const callers = new Map<string, { tenant: string; token: string; staffToken: string }>()
   for (const tenant of ['demo', 'manual']) {
-    const token = await tokenOf('shop@example.com', tenant)
+    const token = await createToken('shop@example.com', tenant)
     callers.set(tenant, { tenant, token, staffToken: await staffOf('Kamal Perera', tenant) })
   }
   const asMerchant = ({ token, tenant }: State, method: 'GET' | 'POST' | 'PATCH', path: string, body?: unknown) =>
@@ -34,7 +34,7 @@ export const startOrders = async (t: Teardown) => {
       asMerchant(state, 'GET', `/order/${waybill}/status`),
     ])
     const timeline = order.statuses.toReversed()
-    const status = statusOf(order)
+    const status = readStatus(order)
     for (const { data } of [own.body, staffs.body]) {
       const seen = { status: data.status.key, timeline: keysOf(data.timeline), cod: data.cod }
       const changed = { customer_address: data.customer_address, edits: data.edits.length }
@@ -57,7 +57,7 @@ export const startOrders = async (t: Teardown) => {
       asStaff(state, 'GET', `/order${query}`),
     ])
     expectSame('feed', feed.body.data.map(changeOf).toSorted(), state.changes.toSorted())
-    const rows = state.orders.map(order => `${order.waybill} ${statusOf(order)} ${order.cod}`).toSorted()
+    const rows = state.orders.map(order => `${order.waybill} ${readStatus(order)} ${order.cod}`).toSorted()
     for (const { body } of [list, staffList]) expectSame('list', body.data.map(rowOf).toSorted(), rows)
     for (const order of state.touched) await look(state, order)
     Object.assign(state, { changes: [], touched: [], cursor: feed.body.next_cursor })

@@ -12,8 +12,8 @@ import {
   nextStatus,
   type Order,
   press,
+  readStatus,
   type State,
-  statusOf,
 } from './model.ts'
 import { startOrders } from './real.ts'
 
@@ -27,9 +27,9 @@ export const order: CreateModel = async t => {
   const real = await startOrders(t)
   const { asMerchant, asStaff, act } = real
   const counts = { given: 0, histories: 0, actions: 0 }
-  const ordersOf = ({ orders }: State): Order[] => orders
+  const listOrders = ({ orders }: State): Order[] => orders
 
-  /** `ahead`: a free number that the service would soon assign. */
+  /** Chooses the waybill to give. `ahead` chooses a free number that the service would soon assign. */
   const choose = ({ tenant, orders }: State, waybill: string, which: number): string | undefined => {
     if (waybill === 'none' || (waybill !== 'own' && orders.length === 0)) return undefined
     if (waybill === 'taken') return pick(orders, which).waybill
@@ -70,16 +70,16 @@ export const order: CreateModel = async t => {
   )
 
   /** Moves orders together or not at all. */
-  const movesOf = (
+  const createMoves = (
     by: 'merchant' | 'staff',
     which: readonly number[],
     verb: string,
-    goalOf: (first: Order) => string,
+    chooseGoal: (first: Order) => string,
   ): Step<State> => {
     const chosen = ({ orders }: State): Order[] => [...new Set(which.map(index => pick(orders, index)))]
-    const goal = (state: State): string => goalOf(chosen(state)[0] as Order)
+    const goal = (state: State): string => chooseGoal(chosen(state)[0] as Order)
     return {
-      isPossible: state => ordersOf(state).length > 0,
+      isPossible: state => listOrders(state).length > 0,
       text: state => {
         const names = chosen(state).map(({ waybill }) => waybill)
         return `${by} ${verb}s ${names.join(' and ')}${by === 'staff' ? ` to ${goal(state)}` : ''}`
@@ -101,11 +101,11 @@ export const order: CreateModel = async t => {
   const staffMoves = fc
     .record({ which: some, to: target })
     .map(({ which, to: { legal, any } }) =>
-      movesOf('staff', which, 'move', order => any ?? nextStatus(statusOf(order), legal) ?? 'key_6'),
+      createMoves('staff', which, 'move', order => any ?? nextStatus(readStatus(order), legal) ?? 'key_6'),
     )
   const merchantMoves = fc
     .record({ which: some, verb: fc.constantFrom('confirm', 'cancel') })
-    .map(({ which, verb }) => movesOf('merchant', which, verb, () => (verb === 'confirm' ? 'key_2' : 'key_3')))
+    .map(({ which, verb }) => createMoves('merchant', which, verb, () => (verb === 'confirm' ? 'key_2' : 'key_3')))
 
   const edits = fc
     .record({
@@ -121,7 +121,7 @@ export const order: CreateModel = async t => {
         ...(street !== undefined && { customer_address: `${street} Lake Road` }),
       }
       return stepWith(
-        ordersOf,
+        listOrders,
         ({ waybill }) => `${by} changes ${waybill}: ${JSON.stringify(fields)}`,
         async (state, order) => {
           const path = `/order/${order.waybill}`
@@ -139,7 +139,7 @@ export const order: CreateModel = async t => {
 
   const presses = fc.record({ which: number, action: fc.constantFrom(...buttons) }).map(({ which, action }) =>
     stepWith(
-      ordersOf,
+      listOrders,
       ({ waybill }) => `customer presses ${action} of ${waybill}`,
       async (state, order) => {
         const id = `msg_${++counts.actions} 0`
@@ -168,8 +168,9 @@ export const order: CreateModel = async t => {
     settings: fc.constantFrom('demo', 'manual'),
     begin: async tenant => {
       const order_no = `H${++counts.histories}`
-      const nothing = { orders: [], actions: [], changes: [], touched: [] }
-      const state = { ...real.callers.get(tenant), order_no, ...nothing } as unknown as State
+      const caller = real.callers.get(tenant)
+      if (!caller) throw new Error(`there is no tenant ${tenant}`)
+      const state: State = { ...caller, order_no, orders: [], actions: [], cursor: '', changes: [], touched: [] }
       state.cursor = (await asMerchant(state, 'GET', '/order/changes?cursor=now')).body.next_cursor
       return state
     },
