@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -8,11 +9,12 @@ import { serviceToken } from '../services/notifier/test/portal.ts'
 import { callMe, cancel, changeAddress, confirm, prepareWith } from '../services/notifier/test/replies-fixture.ts'
 import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
 import { build } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
 /** Starts both services, the notifier with the rules of its fixture. */
-const start = async (t: Test) => {
+const start = async (t: Test, file?: TenantFile) => {
   let client: OrdersClient | undefined
   const late: OrdersClient = {
     find: (...of) => client?.find(...of) ?? Promise.resolve({ kind: 'unavailable' }),
@@ -22,6 +24,7 @@ const start = async (t: Test) => {
   const notifier = await prepareWith(t, late)
   const { control } = notifier
   const orders = await build(t, {
+    ...(file && { file }),
     notifier: createServiceClient({ baseUrl: notifier.url, serviceToken }),
     serviceToken,
   })
@@ -36,7 +39,7 @@ const start = async (t: Test) => {
     const method = payload ? ('POST' as const) : ('GET' as const)
     const response = await orders.app.inject({
       method,
-      url: `/api/staff/order${path}`,
+      url: `/api/staff${path}`,
       headers,
       ...(payload && { payload }),
     })
@@ -87,7 +90,7 @@ t.test('a customer’s press takes effect in orders, and a message confirms it',
   await until('it is applied', async () => (await addressNow()).customer_address !== booking.customer_address)
   t.match((await settled(4))[3], { outcome: 'done' })
   t.equal((await addressNow()).customer_address, '12 Galle Road, Matara')
-  t.match((await staff(`/${waybills[2]}`)).data.edits, [
+  t.match((await staff(`/order/${waybills[2]}`)).data.edits, [
     { by: 'customer', previous: { customer_address: booking.customer_address } },
   ])
   t.match(
@@ -99,9 +102,9 @@ t.test('a customer’s press takes effect in orders, and a message confirms it',
 
   press(2, callMe)
   t.match((await settled(5))[4], { outcome: 'requested' })
-  const [request] = (await staff('/requests')).data
+  const [request] = (await staff('/order/requests')).data
   t.match(request, { waybill_number: waybills[2], status: 'open' })
-  await staff(`/requests/${request.id}/decision`, { decision: 'declined', note: 'no line there' })
+  await staff(`/order/requests/${request.id}/decision`, { decision: 'declined', note: 'no line there' })
   await texted(5)
   t.same(texts(), [
     'Thank you Nimali Perera.\nSee you tomorrow.',
@@ -119,18 +122,40 @@ t.test('after a failed delivery the demo asks the customer first, whose press is
   const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
   for (const status_key of ['key_9', 'key_10', 'key_11', 'key_12', 'key_15']) {
     const reason = status_key === 'key_15' && { reason_code: 'not_home' }
-    await staff('/status', { waybill_numbers: [waybill], status_key, ...reason })
+    await staff('/order/status', { waybill_numbers: [waybill], status_key, ...reason })
   }
   const asked = () => offered().find(({ template }) => template?.name === 'delivery_failed')
   await until('the customer is asked', async () => asked() !== undefined)
   control.press({ message_id: asked()?.id ?? '', index: 0 })
   t.match(await notifier.settled(1), [{ action: 'tomorrow', outcome: 'done' }])
-  t.match((await staff(`/${waybill}`)).data.instructions, [
+  t.match((await staff(`/order/${waybill}`)).data.instructions, [
     { action: 'reattempt', date: /^\d{4}-\d\d-\d\d$/, given_as: 'customer' },
   ])
   await notifier.texted(1)
   t.same(notifier.texts(), [`Thank you, Nimali Perera. We bring ${waybill} tomorrow.`])
   control.press({ message_id: asked()?.id ?? '', index: 3 })
   t.match((await notifier.settled(2))[1], { action: 'return', outcome: 'done' })
-  t.match((await staff(`/${waybill}`)).data.instructions[0], { action: 'return', given_as: 'customer' })
+  t.match((await staff(`/order/${waybill}`)).data.instructions[0], { action: 'return', given_as: 'customer' })
+})
+
+t.test('the merchant of the demo has a message when its invoice is paid', async t => {
+  const file: TenantFile = JSON.parse(readFileSync(new URL('../examples/demo-tenant.json', import.meta.url), 'utf8'))
+  const { notifier, orders, staff, offered } = await start(t, file)
+  await giveRules(notifier.pool)
+  const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2', cod: 4500 })]))).body.data
+  for (const status_key of ['key_9', 'key_10', 'key_11', 'key_12', 'key_13'])
+    await staff('/order/status', { waybill_numbers: [waybill], status_key })
+  await staff('/cash/handover', { collected_by: 'Ruwan', declared: 4500, counted: 4500 })
+  const [{ today }] = await orders.rows('select (now() at time zone time_zone)::date::text as today from tenants')
+  const [invoice] = (await staff('/invoice', { all: true, until: today })).data
+  for (const step of ['submit', 'approve']) await staff(`/invoice/${invoice.invoice_no}/${step}`, {})
+  await staff(`/invoice/${invoice.invoice_no}/deposit`, { bank_reference: 'BOC 1', paid_on: today })
+  const paid = () => offered().find(({ template }) => template?.name === 'invoice_paid')
+  await until('the merchant has it', async () => paid() !== undefined)
+  const { delivery_charge } = (await staff(`/order/${waybill}`)).data
+  const total = `LKR ${(4500 - delivery_charge).toFixed(2)}`
+  t.match(paid(), {
+    to: '94112500700',
+    rendered: { body: `Hello Lanka Shoes, your invoice MI-0001 is paid: ${total} on ${today}. Thank you!` },
+  })
 })

@@ -68,6 +68,9 @@ const templates: Template[] = [
       buttons: ['Tomorrow', 'Another day', 'New address', 'Return it'].map(text => ({ type: 'QUICK_REPLY', text })),
     },
   ]),
+  utility('1387372356726612', 'invoice_paid', [
+    body('Hello {{1}}, your invoice {{2}} is paid: {{3}} on {{4}}. Thank you!'),
+  ]),
 ]
 
 /** The templates by `toKey`, in the order in which they are listed. */

@@ -21,7 +21,7 @@ t.test('the catalogue comes in pages', async t => {
     )
     after = `&after=${body.paging.cursors.after}`
   }
-  t.equal(new Set(names).size, 11)
+  t.equal(new Set(names).size, 12)
 })
 
 t.test('a template has all its fields', async t => {

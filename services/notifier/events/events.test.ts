@@ -319,10 +319,6 @@ t.test('keeps ids for 30 days', async t => {
 })
 
 t.test('a paid invoice makes a message to its merchant, about no parcel', async t => {
-  const rule = {
-    ...{ on: 'invoice.deposited', template: 'order_delivered', language: 'en_US' },
-    body: ['{{merchant_name}}: {{invoice_no}}', '{{currency}} {{total}} on {{paid_on}}'],
-  }
   const invoice = {
     ...{ merchant_name: 'Lanka Shoes', merchant_phone: '0112345678', invoice_no: 'CFX-1', invoice_ref_no: 'MI-1' },
     ...{ total: '15451.80', currency: 'LKR', paid_on: '2026-02-20', time_zone: 'Asia/Colombo' },
@@ -331,7 +327,7 @@ t.test('a paid invoice makes a message to its merchant, about no parcel', async 
     ...{ id, type: 'invoice.deposited', happened_at: new Date().toISOString() },
     invoice: { ...invoice, ...more },
   })
-  const { deliver, queued, rows, start, call } = await prepare(t, {}, [rule, ...demoFile().rules])
+  const { deliver, queued, rows, start, call } = await prepare(t, {}, demoFile().rules)
   t.match(await deliver([paid('a'), paid('b', { merchant_phone: null }), orderEvent('c'), paid('a')]), {
     ...{ status: 200, body: { data: { taken: 3, repeated: 1 } } },
   })
@@ -339,8 +335,8 @@ t.test('a paid invoice makes a message to its merchant, about no parcel', async 
     {
       ...{ recipient: '94112345678', status: 'queued', waybill_number: null },
       template: {
-        name: 'order_delivered',
-        components: [{ parameters: [{ text: 'Lanka Shoes: CFX-1' }, { text: 'LKR 15451.80 on 2026-02-20' }] }],
+        name: 'invoice_paid',
+        components: [{ parameters: ['Lanka Shoes', 'MI-1', 'LKR 15451.80', '2026-02-20'].map(text => ({ text })) }],
       },
     },
     { waybill_number: 'DM00000001' },

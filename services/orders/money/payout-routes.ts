@@ -1,5 +1,6 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { httpError } from '@courier/shared/errors/errors.ts'
+import { httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
@@ -119,6 +120,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
         description: 'Shows the numbers of accounts: each reading is audited.',
         querystring: Type.Object({
           format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
+          date: Type.Optional({ ...Day, description: 'Leaves out what was approved after this day. Default today.' }),
         }),
         response: {
           200: {
@@ -133,9 +135,11 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     },
     async (request, reply) => {
       const { tenant, actor } = request.staff
+      const { date, format } = request.query
+      if (date !== undefined && !isDate(date)) throw invalid({ date: [`There is no day ${date}.`] })
       const keys = requireKeys(keyring)
       const data = await inTenant(pool, tenant, async (tx: Tx) => {
-        const run = await readPayRun(tx, tenant, keys)
+        const run = await readPayRun(tx, tenant, keys, date)
         if (run.payouts.length > 0)
           await audit(
             tx,
@@ -146,7 +150,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
           )
         return run
       })
-      if (request.query.format !== 'csv') return { data }
+      if (format !== 'csv') return { data }
       reply.header('content-disposition', 'attachment; filename="payouts.csv"')
       return reply.type('text/csv; charset=utf-8').send(toCsv(data.payouts, Object.keys(Payout.properties)))
     },
@@ -228,8 +232,8 @@ interface Due {
   readonly is_usable: boolean
 }
 
-const readPayRun = async (tx: Tx, tenant: string, keyring: Keyring): Promise<PayRun> => {
-  const { rows } = await tx.client.query<Due>(dueSql, [tenant])
+const readPayRun = async (tx: Tx, tenant: string, keyring: Keyring, date: string | undefined): Promise<PayRun> => {
+  const { rows } = await tx.client.query<Due>(dueSql, [tenant, date])
   const run: PayRun = { payouts: [], left_out: [] }
   for (const due of rows) {
     const { invoice_no, merchant_name, total, currency, invoice_ref_no: reference } = due
@@ -259,4 +263,6 @@ const dueSql = `
   from invoices join tenants on tenants.tenant_id = invoices.tenant_id
     join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
     left join (${newestAccountsSql}) account on account.merchant_id = invoices.merchant_id
-  where invoices.tenant_id = $1 and ${stateSql} = 'approved' and total > 0 order by invoices.invoice_id`
+  where invoices.tenant_id = $1 and ${stateSql} = 'approved' and total > 0
+    and ($2::date is null or coalesce(decided_at, submitted_at + make_interval(days => accept_after_days)) < ($2::date + 1)::timestamp at time zone time_zone)
+  order by invoices.invoice_id`

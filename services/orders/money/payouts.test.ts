@@ -69,6 +69,31 @@ t.test('the pay run', async t => {
     t.notOk(JSON.stringify((await staffGet(`/merchant/${shop}/bank-account`)).body).includes('1234567'))
   })
 
+  t.test('the run of a day has what was approved until its end, by somebody or by silence', async t => {
+    const runOf = async (date: string) => {
+      const { payouts, left_out } = (await staffGet(`/payout?date=${date}`)).body.data
+      return [...payouts, ...left_out].map(({ invoice_no }: { invoice_no: string }) => invoice_no).toSorted()
+    }
+    const midnight = (await rows(`select ('2026-03-02'::timestamp at time zone time_zone) as at from tenants`))[0].at
+    await rows(`update invoices set decided_at = $2 where invoice_no = $1`, [numbers[0], midnight])
+    await rows(
+      `update invoices set state = 'submitted', decided_at = null, submitted_at = $2::timestamptz - interval '3 days 1 ms'
+      where invoice_no = $1`,
+      [numbers[1], midnight],
+    )
+    t.strictSame(await runOf('2026-02-28'), [])
+    t.strictSame(await runOf('2026-03-01'), [numbers[1]], 'three days without a word ended')
+    t.strictSame(await runOf('2026-03-02'), numbers.toSorted())
+    t.strictSame(await runOf(today), numbers.toSorted())
+    for (const [date, error] of Object.entries({
+      '2026-02-30': 'There is no day 2026-02-30.',
+      tomorrow: 'The date field must be a day such as 2026-02-19.',
+    })) {
+      const { status, body } = await staffGet(`/payout?date=${date}`)
+      t.strictSame([status, body.errors], [422, { date: [error] }])
+    }
+  })
+
   t.test('a change stops payouts, also to the account before', async t => {
     t.match((await change(shop, { ...account, number: '0079999999' })).body.data, { version: 2, last_four: '9999' })
     t.equal(await why(numbers[0]), 'A second person must confirm the bank account.')
