@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Route } from 'playwright-core'
 import t from 'tap'
 import { root } from '../dev/settings.ts'
@@ -151,6 +152,25 @@ if (browser) {
       problems.filter(problem => !/422|503/.test(problem)),
       [],
     )
+    await page.close()
+  })
+
+  t.test('a city may be chosen and typed anew before its row is read again', async t => {
+    const page = await open()
+    await page.route('**/city?id=*', async route => {
+      await delay(1_500)
+      await route.continue()
+    })
+    await page.getByRole('link', { name: 'Book a parcel' }).click()
+    const city = page.getByLabel('City')
+    await city.fill('Galle')
+    await page.locator('#book-destination_city_id-options option').first().waitFor({ state: 'attached' })
+    await city.fill('Galle, Galle')
+    await city.blur()
+    t.ok(await city.evaluate(input => (input as unknown as { checkValidity(): boolean }).checkValidity()))
+    await city.fill('Kot')
+    await delay(2_000)
+    t.equal(await city.inputValue(), 'Kot')
     await page.close()
   })
 

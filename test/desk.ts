@@ -87,8 +87,9 @@ interface Load {
   readonly files: string[]
 }
 
-export const readLoad = (page: Page): Promise<Load> =>
-  page.evaluate<Load>(`(() => {
+export const readLoad = async (page: Page): Promise<Load> => {
+  await page.waitForFunction(`performance.getEntriesByName('first-contentful-paint').length > 0`)
+  return page.evaluate<Load>(`(() => {
     const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
     return {
       paint: Math.round(performance.getEntriesByName('first-contentful-paint')[0].startTime),
@@ -96,3 +97,4 @@ export const readLoad = (page: Page): Promise<Load> =>
       files: entries.map(({ name }) => name),
     }
   })()`)
+}

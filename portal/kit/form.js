@@ -20,7 +20,11 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   const [text, setText] = useState('')
   const chosen = useLive(signal => (value ? find({ id: value }, signal) : Promise.resolve([])), 0, [value])
   const label = chosen.data?.[0]?.label ?? ''
-  useEffect(() => setText(label), [label])
+  // A row that arrives late does not replace what is being typed.
+  const isTyping = useRef(false)
+  useEffect(() => {
+    if (!isTyping.current) setText(label)
+  }, [label])
   const isTyped = text.trim().length > 1 && text !== label
   const found = useLive(
     async signal => {
@@ -33,12 +37,16 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   )
   const rows = /** @type {Option[]} */ (found.data ?? [])
   const [isMissing, setIsMissing] = useState(false)
+  /** The row chosen last: the field may lose the focus before the row is read again. */
+  const taken = useRef(/** @type {Option[]} */ ([]))
   /** An unfinished name chooses nothing. */
   const choose = ({ target }, isFinished) => {
     const wanted = target.value.trim().toLowerCase()
-    const named = [...(chosen.data ?? []), ...rows].find(row => row.label.toLowerCase() === wanted)
+    const named = [...(chosen.data ?? []), ...rows, ...taken.current].find(row => row.label.toLowerCase() === wanted)
     const match = named ?? (isFinished && wanted && rows.length === 1 ? rows[0] : undefined)
     const isClear = Boolean(match) || wanted === ''
+    isTyping.current = !isClear
+    if (match) taken.current = [match]
     target.setCustomValidity(isClear ? '' : t('choice.unknown'))
     setIsMissing(isFinished && !isClear)
     if (isClear) onChange(match?.id ?? '')
