@@ -167,7 +167,7 @@ t.test('in production no page and no document shows the login of the demo', asyn
 t.test('orders documents the events that it sends', async t => {
   const { webhooks } = (documents[0] as [string, OpenApi])[1]
   t.match(webhooks?.orderEvents?.post, {
-    requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/OrderEvents' } } } },
+    requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/CourierEvents' } } } },
   })
 })
 
