@@ -56,7 +56,7 @@ t.test('a webhook is signed over its bytes, which are plain ASCII', async t => {
 
 t.test('statuses respect their delays', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url, delay_factor: 0.02 } })
+  const { send, idle } = await build(t, { behaviour: { webhook_url: callback.url, delay_factor: 0.02 } })
   const start = performance.now()
   await send()
   t.same(callback.statuses(), [])
