@@ -77,7 +77,9 @@ t.test('changes of invoices name no parcel, and wait for each other', async t =>
     receiver.accepted.map(({ body }) => body.data),
     ['CFX-1', 'CFX-2'].map(invoice_no => ({ waybill_number: null, status: null, details: { invoice_no } })),
   )
-  t.match(await deliveries(id), [{ waybill_number: null, state: 'delivered' }, { waybill_number: null }])
+  const isStored = async () => (await deliveries(id)).every(({ state }: { state: string }) => state === 'delivered')
+  await waitUntil('both are stored', isStored)
+  t.match(await deliveries(id), [{ waybill_number: null }, { waybill_number: null }])
 })
 
 t.test('events of a waybill wait for each other, others do not', async t => {

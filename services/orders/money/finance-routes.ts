@@ -147,13 +147,15 @@ export const addFinance = async <Order extends { readonly waybill_number: string
   const rows = await read({ name: 'read_parcel_money', text: parcelMoneySql, values })
   const found = new Map(rows.map(row => [row.waybill_number, row]))
   return orders.map(order => {
-    const { finance_status, invoice_ref_no, invoice_no, state } = found.get(order.waybill_number) ?? {
-      ...pending,
-      state: 'none' as const,
-    }
+    const money = found.get(order.waybill_number)
+    if (!money) return { ...order, ...noFinance }
+    const { finance_status, invoice_ref_no, invoice_no, state } = money
     return { ...order, finance_status, finance_state: state, invoice_ref_no, invoice_no }
   })
 }
+
+/** The money of an order without a line. */
+export const noFinance: FinanceFields = { ...pending, finance_state: 'none' }
 
 const statusSql = `
   select ${statusColumnsSql}

@@ -110,6 +110,7 @@ t.test('text of a company or a merchant never becomes markup', async t => {
       timeline: [],
       edits: [],
       failed_attempts: 0,
+      has_money: false,
       instructions: [],
     }
     return [{ row, catalogue }, signWaybill(catalogue, waybill_number)] as const

@@ -57,6 +57,8 @@ export interface TrackedRow extends OrderRow {
   /** The newest, newest first. */
   readonly edits: readonly EditRow[]
   readonly failed_attempts: number
+  /** A line of money was booked for it. */
+  readonly has_money: boolean
   /** Newest first. */
   readonly instructions: readonly InstructionRow[]
 }
@@ -106,7 +108,9 @@ const trackedOrdersSql = `
       ) edit
     ) as edits, (
       select count(*)::int from attempts where tenant_id = $1 and waybill_number = orders.waybill_number
-    ) as failed_attempts, (
+    ) as failed_attempts, exists (
+      select from money_lines line where line.tenant_id = $1 and line.waybill_number = orders.waybill_number
+    ) as has_money, (
       select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note', note,
         'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')}) order by instruction_no desc), '[]')
       from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
