@@ -138,5 +138,10 @@ export const lookUpOrders = async (
     currency: catalogue.currency,
     created_at: row.created_at,
   }))
-  return addFinance(query => readInTenant(pool, tenant, query), tenant, orders)
+  return addFinance(
+    query => readInTenant(pool, tenant, query),
+    tenant,
+    orders,
+    orders.map(order => order.waybill_number),
+  )
 }

@@ -17,7 +17,7 @@ import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { addFinance, financeFields } from '../money/finance-routes.ts'
+import { addFinance, financeFields, listWithMoney, type ParcelMoney } from '../money/finance-routes.ts'
 import { OrderView, toOrder } from '../tracking/order-view.ts'
 import { viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, findSearchEnd, listOrders, maxCounted, type Position } from './list-orders.ts'
@@ -131,7 +131,8 @@ export const createOrderPages = ({ pool, catalogues }: { pool: pg.Pool; catalogu
     })
     const orders = await viewOrders(catalogues, tenant, rows, toOrder)
     const found = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
-    const data = await addFinance(query => readInTenant(pool, tenant, query), tenant, found.data)
+    const read = (query: pg.QueryConfig) => readInTenant<ParcelMoney>(pool, tenant, query)
+    const data = await addFinance(read, tenant, found.data, listWithMoney(rows))
     const next_cursor = end ? cursors.write([end.createdAt, end.waybill]) : found.next_cursor
     if (!after && !isSearch) {
       const { meta, ...rest } = toPage(address, page, data, total)

@@ -8,7 +8,7 @@ import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { addFinance, financeFields, noFinance } from '../money/finance-routes.ts'
+import { addFinance, financeFields, listWithMoney } from '../money/finance-routes.ts'
 import { keysOfClass } from '../statuses/statuses.ts'
 import { listRequests, maxRequests } from '../tracking/customer-requests.ts'
 import { tagState } from '../tracking/etag.ts'
@@ -75,10 +75,8 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
 
 const withFinance = ({ properties, title = '' }: TObject) => Type.Object({ ...properties, ...financeFields }, { title })
 
-/** Most orders that are read have no money yet: the look-up would double what a read costs. */
 const viewWithFinance = async (pool: pg.Pool, { row, catalogue: { tenant } }: TrackedOrder, view: OrderView) => {
-  if (!row.has_money) return { ...view, ...noFinance }
-  const [order] = await addFinance(query => readInTenant(pool, tenant, query), tenant, [view])
+  const [order] = await addFinance(query => readInTenant(pool, tenant, query), tenant, [view], listWithMoney([row]))
   return order
 }
 

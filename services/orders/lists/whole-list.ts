@@ -5,9 +5,9 @@ import { openSnapshot, type Snapshot } from '@courier/shared/postgres/database.t
 import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables } from '../database/tables.ts'
-import { addFinance } from '../money/finance-routes.ts'
+import { addFinance, listWithMoney } from '../money/finance-routes.ts'
 import { toOrder } from '../tracking/order-view.ts'
-import { type OrderRow, viewOrders } from '../tracking/read-orders.ts'
+import { type ListedRow, viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
@@ -67,8 +67,9 @@ const openList = async (
     const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
     await snapshot.tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
     const read = async (query: pg.QueryConfig) => (await snapshot.tx.client.query(query)).rows
-    const write = async (rows: OrderRow[]): Promise<string> => {
-      const orders = await addFinance(read, tenant, await viewOrders(catalogues, tenant, rows, toOrder))
+    const write = async (rows: ListedRow[]): Promise<string> => {
+      const viewed = await viewOrders(catalogues, tenant, rows, toOrder)
+      const orders = await addFinance(read, tenant, viewed, listWithMoney(rows))
       return orders.map(order => JSON.stringify(order)).join()
     }
     return stream(snapshot, total, write, maxSeconds)
@@ -78,7 +79,7 @@ const openList = async (
   }
 }
 
-type WriteRows = (rows: OrderRow[]) => Promise<string>
+type WriteRows = (rows: ListedRow[]) => Promise<string>
 
 const stream = (snapshot: Snapshot<Tables>, total: number, write: WriteRows, maxSeconds: number) => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
@@ -100,7 +101,7 @@ async function* chunks(snapshot: Snapshot<Tables>, total: number, write: WriteRo
   let count = 0
   let opening = '{"data":['
   while (count < total) {
-    const { rows } = await snapshot.tx.client.query<OrderRow>(`fetch ${rowsPerFetch} from whole_list`)
+    const { rows } = await snapshot.tx.client.query<ListedRow>(`fetch ${rowsPerFetch} from whole_list`)
     if (rows.length === 0) throw new Error(`a whole list ended after ${count} of ${total} orders`)
     count += rows.length
     yield opening + (await write(rows))

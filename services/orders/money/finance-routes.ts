@@ -45,7 +45,7 @@ const ParcelMoney = Type.Object(
   },
   { title: 'ParcelMoney' },
 )
-type ParcelMoney = Static<typeof ParcelMoney>
+export type ParcelMoney = Static<typeof ParcelMoney>
 
 const FinanceQuery = Type.Object({
   waybill_numbers: Type.String({ maxLength, description: `At most ${maxNumbers}, separated by commas.` }),
@@ -136,15 +136,18 @@ interface FinanceFields extends FinanceStatus {
 
 type ReadMoney = (query: pg.QueryConfig) => Promise<ParcelMoney[]>
 
-/** Adds what became of the money of each order, in one statement; without a line it is pending. */
+/**
+ * Adds what became of the money of each order. Reads that of `withMoney`, in one statement, if there are any: the others
+ * have no line and are pending.
+ */
 export const addFinance = async <Order extends { readonly waybill_number: string }>(
   read: ReadMoney,
   tenant: string,
   orders: readonly Order[],
+  withMoney: readonly string[],
 ): Promise<(Order & FinanceFields)[]> => {
-  if (orders.length === 0) return []
-  const values = [tenant, null, orders.map(order => order.waybill_number)]
-  const rows = await read({ name: 'read_parcel_money', text: parcelMoneySql, values })
+  const query = { name: 'read_parcel_money', text: parcelMoneySql, values: [tenant, null, withMoney] }
+  const rows = withMoney.length > 0 ? await read(query) : []
   const found = new Map(rows.map(row => [row.waybill_number, row]))
   return orders.map(order => {
     const money = found.get(order.waybill_number)
@@ -154,8 +157,11 @@ export const addFinance = async <Order extends { readonly waybill_number: string
   })
 }
 
-/** The money of an order without a line. */
-export const noFinance: FinanceFields = { ...pending, finance_state: 'none' }
+/** Lists the waybills of orders with money. Most have none yet, and a statement for it would cost as much as the list. */
+export const listWithMoney = (rows: readonly { waybill_number: string; has_money: boolean }[]): string[] =>
+  rows.filter(row => row.has_money).map(row => row.waybill_number)
+
+const noFinance: FinanceFields = { ...pending, finance_state: 'none' }
 
 const statusSql = `
   select ${statusColumnsSql}

@@ -30,6 +30,12 @@ export interface OrderRow {
   readonly created_at: string
 }
 
+/** An order in a list. */
+export interface ListedRow extends OrderRow {
+  /** A line of money was booked for it. */
+  readonly has_money: boolean
+}
+
 export interface EventRow {
   readonly status_key: string
   readonly happened_at: string
@@ -51,14 +57,12 @@ export interface EditRow {
   readonly previous: Record<string, string | number | null> | null
 }
 
-export interface TrackedRow extends OrderRow {
+export interface TrackedRow extends ListedRow {
   /** Newest first; empty once it is archived. */
   readonly timeline: readonly EventRow[]
   /** The newest, newest first. */
   readonly edits: readonly EditRow[]
   readonly failed_attempts: number
-  /** A line of money was booked for it. */
-  readonly has_money: boolean
   /** Newest first. */
   readonly instructions: readonly InstructionRow[]
 }
@@ -92,10 +96,15 @@ export const orderColumnsSql = `
   cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key,
   ${isoTime('created_at')} as created_at`
 
+/** Selects if a line of money was booked for an order of `table`. */
+export const hasMoneySql = (table: string): string => `exists (
+      select from money_lines line where line.tenant_id = $1 and line.waybill_number = ${table}.waybill_number
+    ) as has_money`
+
 const ofOrdersSql = 'from orders where tenant_id = $1 and waybill_number = any($2::text[])'
 
 const trackedOrdersSql = `
-  select ${orderColumnsSql}, (
+  select ${orderColumnsSql}, ${hasMoneySql('orders')}, (
       select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at', ${isoTime('event.happened_at')},
         'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor, 'reason_code', event.reason_code) order by event.event_id desc), '[]')
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
@@ -108,9 +117,7 @@ const trackedOrdersSql = `
       ) edit
     ) as edits, (
       select count(*)::int from attempts where tenant_id = $1 and waybill_number = orders.waybill_number
-    ) as failed_attempts, exists (
-      select from money_lines line where line.tenant_id = $1 and line.waybill_number = orders.waybill_number
-    ) as has_money, (
+    ) as failed_attempts, (
       select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note', note,
         'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')}) order by instruction_no desc), '[]')
       from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
