@@ -19,7 +19,7 @@ const maxTokens = 50
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 export const PersonName = Type.String({
   maxLength: 100,
-  pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
+  pattern: '^(?=\\s*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
   must: 'be 1 to 100 characters on one line',
 })
 

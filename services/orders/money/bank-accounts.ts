@@ -13,7 +13,7 @@ export const waitHours = 48
 const name = (example: string) =>
   Type.String({
     maxLength: 100,
-    pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\ud800-\\udfff]*$',
+    pattern: '^(?=\\s*\\S)[^\\u0000-\\u001f\\ud800-\\udfff]*$',
     must: 'be text of at most 100 characters in one line',
     examples: [example],
   })

@@ -8,7 +8,7 @@ import { isInHundredths } from './ledger.ts'
 const methods = ['cash', 'card', 'qr', 'transfer'] as const
 
 const someText = (maxLength: number, must: string, example: string) =>
-  Type.String({ maxLength, pattern: `^(?=.*\\S)${textPattern.slice(1)}`, must, examples: [example] })
+  Type.String({ maxLength, pattern: `^(?=\\s*\\S)${textPattern.slice(1)}`, must, examples: [example] })
 
 /** A response names at most so many waybills that the move does not have. */
 const maxForeign = 100
