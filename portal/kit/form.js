@@ -37,7 +37,7 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   )
   const rows = /** @type {Option[]} */ (found.data ?? [])
   const [isMissing, setIsMissing] = useState(false)
-  /** The row chosen last: the field may lose the focus before the row is read again. */
+  /** Keeps the row chosen last: the field may lose focus before the row is read again. */
   const taken = useRef(/** @type {Option[]} */ ([]))
   /** An unfinished name chooses nothing. */
   const choose = ({ target }, isFinished) => {

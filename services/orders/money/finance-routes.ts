@@ -157,7 +157,7 @@ export const addFinance = async <Order extends { readonly waybill_number: string
   })
 }
 
-/** Lists the waybills of orders with money. Most have none yet, and a statement for it would cost as much as the list. */
+/** Lists the waybills of orders with money. Most orders have none yet, and a further statement costs as much as the list. */
 export const listWithMoney = (rows: readonly { waybill_number: string; has_money: boolean }[]): string[] =>
   rows.filter(row => row.has_money).map(row => row.waybill_number)
 

@@ -32,7 +32,7 @@ export interface OrderRow {
 
 /** An order in a list. */
 export interface ListedRow extends OrderRow {
-  /** A line of money was booked for it. */
+  /** True once a line of money was booked for the order. */
   readonly has_money: boolean
 }
 
@@ -96,7 +96,7 @@ export const orderColumnsSql = `
   cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key,
   ${isoTime('created_at')} as created_at`
 
-/** Selects if a line of money was booked for an order of `table`. */
+/** Returns the column that says whether money was booked for an order of `table`. */
 export const hasMoneySql = (table: string): string => `exists (
       select from money_lines line where line.tenant_id = $1 and line.waybill_number = ${table}.waybill_number
     ) as has_money`
