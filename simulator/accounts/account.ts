@@ -1,8 +1,10 @@
+import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { closed, Digits, oneOf } from '../basics/schemas.ts'
 
 /** The scopes of a token that messaging needs (docs/merchants/contract.md#messaging-account). */
 export const scopes = ['whatsapp_business_management', 'whatsapp_business_messaging'] as const
+
+const Digits = Type.String({ maxLength: 20, pattern: '^[0-9]{1,20}$', must: 'be 1 to 20 digits' })
 
 const NumberFields = closed({
   waba_id: Digits,

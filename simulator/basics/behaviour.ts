@@ -1,5 +1,5 @@
+import { closed } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { closed } from './schemas.ts'
 
 /** The behaviour of the simulator: settings define it, and PUT /control/behaviour changes it at run time. */
 export const Behaviour = closed(

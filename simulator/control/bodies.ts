@@ -1,5 +1,5 @@
+import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { closed, oneOf } from '../basics/schemas.ts'
 import { Outage, statusWords } from '../trouble/trouble.ts'
 
 const Phone = Type.String({

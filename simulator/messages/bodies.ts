@@ -1,5 +1,5 @@
+import { closed } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { closed } from '../basics/schemas.ts'
 
 const OptionalText = Type.Optional(Type.String())
 const Media = Type.Object({ id: OptionalText, link: OptionalText, filename: OptionalText })

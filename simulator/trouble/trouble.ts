@@ -1,5 +1,5 @@
+import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { closed, oneOf } from '../basics/schemas.ts'
 
 /** The requests of the messaging API, by the last word of their path; the number itself is `phone_number`. */
 export const requestNames = ['messages', 'register', 'phone_number', 'message_templates', 'debug_token'] as const

@@ -1,5 +1,5 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { oneOf, orNull } from '../messaging-api/message-template.ts'
 
 export const PhoneNumberId = Type.String({ maxLength: 32, pattern: '^[0-9]{1,32}$', must: 'be 1 to 32 digits' })
 

@@ -1,6 +1,6 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import { oneOf, orNull } from '../messaging-api/message-template.ts'
 import { type ChannelRow, findChannel } from './queries.ts'
 
 const Last4 = (description: string, ...examples: string[]) => orNull(Type.String({ description }), { examples })

@@ -1,5 +1,5 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { oneOf, orNull } from '../messaging-api/message-template.ts'
 import { type Conversation as ConversationState, expiresAt, isOpen } from './conversation.ts'
 import { type findOptOuts, optOutScopes } from './opt-outs.ts'
 

@@ -1,7 +1,7 @@
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import { orNull } from '../messaging-api/message-template.ts'
 import { tariffJoin } from './queries.ts'
 
 export const costGroups = ['day', 'template', 'merchant', 'category'] as const

@@ -1,11 +1,12 @@
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
+import { oneOf as oneOfWords, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { messageIdPattern } from '../messages/insert.ts'
 import type { MessageRow } from '../messages/queries.ts'
 import { Status } from '../messages/view.ts'
-import { isPlain, oneOf as oneOfWords, orNull } from '../messaging-api/message-template.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import { type ConversationRow, type InboundRow, positionPattern } from './queries.ts'
 
 const textOrNull = orNull(Type.String())

@@ -1,9 +1,10 @@
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { type Content, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { Hours } from './hours.ts'
 import type { Source } from './source.ts'
 
-const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
+const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
 const Phone = Type.String({
   maxLength: 40,

@@ -1,8 +1,9 @@
 import { PageOf } from '@courier/shared/lists/cursor.ts'
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Cost as MessageCost } from '../costs/queries.ts'
 import { type MessageStatus, messageStatuses } from '../database/tables.ts'
-import { type Component, isPlain, MessageTemplate, oneOf, orNull } from '../messaging-api/message-template.ts'
+import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { MessageRow } from './queries.ts'
 
 const Time = Type.String({ description: 'ISO 8601, UTC' })

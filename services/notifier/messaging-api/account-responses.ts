@@ -1,5 +1,5 @@
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { orNull } from './message-template.ts'
 import { list, record, text, words } from './read-json.ts'
 import type { Failed, Received } from './responses.ts'
 

@@ -1,4 +1,5 @@
-import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { closed, oneOf } from '@courier/shared/schemas.ts'
+import { type Static, type TObject, type TOptional, type TSchema, Type } from '@sinclair/typebox'
 
 const maxParameterLength = 1024
 const maxParameters = 100
@@ -14,18 +15,6 @@ export const ParameterText = Type.String({
   pattern: '^(?=\\s*\\S) {0,4}([^ \\n\\r\\t\\u0000] {0,4})*$',
   must: 'be a text of 1 to 1024 characters without line breaks, tabs and more than four blanks in a row',
 })
-
-/** A schema of an object that refuses unknown fields. */
-export const closed = <Properties extends TProperties>(properties: Properties, options: object = {}) =>
-  Type.Object(properties, { ...options, additionalProperties: false })
-
-export const oneOf = <Word extends string>(words: readonly Word[], options: object = {}) =>
-  Type.Union(
-    words.map(word => Type.Literal(word)),
-    { must: `be one of ${words.join(', ')}`, ...options },
-  )
-
-export const orNull = <S extends TSchema>(schema: S, options: object = {}) => Type.Union([schema, Type.Null()], options)
 
 const shortText = (maxLength: number) =>
   Type.String({

@@ -2,8 +2,8 @@ import type { CustomerActionResults, CustomerActions } from '@courier/shared/con
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { httpError } from '@courier/shared/errors/errors.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { orNull } from '../messaging-api/message-template.ts'
 
 const textOrNull = orNull(Type.String())
 

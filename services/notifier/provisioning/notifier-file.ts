@@ -1,14 +1,13 @@
 import { actionOutcomes, immediateActions } from '@courier/shared/contract/customer-actions.ts'
+import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken } from '../channels/fields.ts'
 import { anyCountry, pricedCategories } from '../costs/price.ts'
 import {
   CouponCode,
-  closed,
   LanguageCode,
   Location,
   MediaLink,
-  oneOf,
   ParameterName,
   ParameterText,
   Payload,

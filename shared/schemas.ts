@@ -1,0 +1,16 @@
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+
+/** A schema of an object that refuses unknown fields: a misspelt one would have no effect. */
+export const closed = <Properties extends TProperties>(properties: Properties, options: object = {}) =>
+  Type.Object(properties, { ...options, additionalProperties: false })
+
+export const oneOf = <Word extends string>(words: readonly Word[], options: object = {}) =>
+  Type.Union(
+    words.map(word => Type.Literal(word)),
+    { must: `be one of ${words.join(', ')}`, ...options },
+  )
+
+export const orNull = <S extends TSchema>(schema: S, options: object = {}) => Type.Union([schema, Type.Null()], options)
+
+/** A time in a response: ISO 8601, UTC. Queries and clocks give a Date, which is written so. */
+export const Time = (options: object = {}) => Type.Unsafe<Date | string>(Type.String(options))
