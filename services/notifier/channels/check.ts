@@ -10,7 +10,7 @@ import { judge } from './health.ts'
 import { own } from './prove.ts'
 import { findChannel, resumeChannel, updateChannel } from './queries.ts'
 import { type ChannelDependencies, newestToken, promoteToken } from './secrets.ts'
-import { keptByAnother, noWebhooks, showChannels, unproven } from './view.ts'
+import { keptByAnother, noWebhooks, readChannel, unproven } from './view.ts'
 
 export const Checked = Type.Object(
   {
@@ -33,14 +33,11 @@ export const checkChannel = async (
 ): Promise<{ checked: Checked; isResumed: boolean } | undefined> => {
   const { pool, keyring, api } = dependencies
   const found = await inTenant(pool, tenant, async (tx: Tx) => {
-    const channel = await findChannel(tx, tenant, phoneNumberId)
-    if (!channel) return undefined
-    const [shown] = await showChannels(tx, tenant, [channel])
-    const newest = await newestToken(tx, keyring, { tenant, phoneNumberId })
-    return { channel, hasWebhooks: shown?.webhooks, newest }
+    const channel = await readChannel(tx, tenant, phoneNumberId)
+    return channel && { channel, newest: await newestToken(tx, keyring, { tenant, phoneNumberId }) }
   })
   if (!found) return undefined
-  const { channel, hasWebhooks, newest } = found
+  const { channel, newest } = found
   if (!newest) return { checked: withoutToken, isResumed: false }
   const { accessToken, isNext } = newest
   const [number, token] = await Promise.all([
@@ -51,7 +48,7 @@ export const checkChannel = async (
   const isRead = number.kind === 'received'
   const isProven = channel.proven_at !== null || (isRead && (await own(dependencies, tenant, phoneNumberId)))
   if (!isProven) health.warnings.push(isRead ? keptByAnother : unproven)
-  if (!hasWebhooks) health.warnings.push(noWebhooks)
+  if (!channel.webhooks) health.warnings.push(noWebhooks)
   const ok = health.problems.length === 0
   if (!ok && isNext) health.problems.push('It is the new access token that was checked; the old one stays in use.')
   const worked = isNext && isRead ? accessToken : undefined

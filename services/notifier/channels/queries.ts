@@ -4,9 +4,11 @@ import type { Tables, Tx } from '../database/tables.ts'
 
 export type ChannelRow = Selectable<Tables['channels']>
 
+export const isPhoneNumberId = (text: string): boolean => /^[0-9]{1,32}$/.test(text)
+
 /** Finds the tenant's channel with that id, which may be any text. */
 export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<ChannelRow | undefined> =>
-  /^[0-9]{1,32}$/.test(phoneNumberId)
+  isPhoneNumberId(phoneNumberId)
     ? tx
         .selectFrom('channels')
         .selectAll()

@@ -78,18 +78,14 @@ const start = async (
 /** Counts a request, one at a time; returns when the next one is allowed if this one is not. */
 const countRequest = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Date | undefined> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`register ${phoneNumberId}`}, 0))`.execute(tx)
-  const counted = await tx
-    .selectFrom('registrations')
-    .select('called_at')
-    .where(eb => eb.and({ tenant_id: tenant, phone_number_id: phoneNumberId }))
-    .where('called_at', '>', sql<Date>`now() - make_interval(hours => ${windowHours})`)
-    .orderBy('called_at', 'desc')
-    .limit(maxRequests)
-    .execute()
-  const oldest = counted[maxRequests - 1]
-  if (oldest) return new Date(oldest.called_at.getTime() + windowHours * 3_600_000)
-  await tx.insertInto('registrations').values({ tenant_id: tenant, phone_number_id: phoneNumberId }).execute()
-  return undefined
+  const { rows } = await sql<{ next_at: Date }>`
+    select called_at + make_interval(hours => ${windowHours}) as next_at from registrations
+    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
+      and called_at > now() - make_interval(hours => ${windowHours})
+    order by called_at desc offset ${maxRequests - 1} limit 1`.execute(tx)
+  if (!rows[0])
+    await sql`insert into registrations (tenant_id, phone_number_id) values (${tenant}, ${phoneNumberId})`.execute(tx)
+  return rows[0]?.next_at
 }
 
 const refused = (reason: string): RegistrationResult => ({ kind: 'refused', reason })

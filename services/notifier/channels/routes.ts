@@ -7,11 +7,11 @@ import { Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import { Checked, checkChannel } from './check.ts'
 import { ChannelBody, PhoneNumberId, Pin } from './fields.ts'
-import { findChannels, resumeChannel } from './queries.ts'
+import { resumeChannel } from './queries.ts'
 import { registerNumber } from './register.ts'
 import type { ChannelDependencies } from './secrets.ts'
 import { putChannel } from './store.ts'
-import { Channel, noWebhooks, readChannel, showChannels } from './view.ts'
+import { Channel, noWebhooks, readChannel, readChannels } from './view.ts'
 
 interface ChannelsOptions extends ChannelDependencies {
   /** Runs when a channel may send, again or for the first time. */
@@ -70,8 +70,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
     response: { 200: Channels },
   }
   app.get('/api/channels', { schema: ListChannels }, async ({ staff: { tenant }, query }) => {
-    const list = async (tx: Tx) => showChannels(tx, tenant, await findChannels(tx, tenant))
-    const channels = await inTenant(pool, tenant, list)
+    const channels = await inTenant(pool, tenant, (tx: Tx) => readChannels(tx, tenant))
     return { data: [...filterRows(channelFilters, ChannelsQuery.read(query), channels)] }
   })
 

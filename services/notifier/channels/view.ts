@@ -1,7 +1,9 @@
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import { type ChannelRow, findChannel } from './queries.ts'
+import { isPhoneNumberId } from './queries.ts'
+import type { SecretRow } from './secrets.ts'
 
 const Last4 = (description: string, ...examples: string[]) => orNull(Type.String({ description }), { examples })
 
@@ -19,12 +21,10 @@ export const Channel = Type.Object(
     app_secret_last4: Last4('As with the access token.', '9c1e'),
     next_app_secret_last4: Last4('The newer secret of a rotation: webhooks may be signed with either.'),
     proven_at: orNull(
-      Type.String({
-        description: "The time since which the number is the tenant's, so that no other receives its webhooks.",
-      }),
+      Time({ description: "The time since which the number is the tenant's, so that no other receives its webhooks." }),
     ),
-    registered_at: orNull(Type.String()),
-    checked_at: orNull(Type.String({ description: 'The time when a check was last green.' })),
+    registered_at: orNull(Time()),
+    checked_at: orNull(Time({ description: 'The time when a check was last green.' })),
     waba_id: orNull(Type.String({ description: 'The account that owns the templates.' }), {
       examples: ['102290129340398'],
     }),
@@ -35,20 +35,26 @@ export const Channel = Type.Object(
 )
 export type Channel = Static<typeof Channel>
 
-export const showChannels = async (tx: Tx, tenant: string, rows: readonly ChannelRow[]): Promise<Channel[]> => {
-  const secrets = await tx
-    .selectFrom('secrets')
-    .select(['phone_number_id', 'kind', 'slot', 'last4'])
-    .where('tenant_id', '=', tenant)
-    .execute()
-  const last4s = new Map(secrets.map(row => [`${row.phone_number_id} ${row.kind} ${row.slot}`, row.last4]))
-  return rows.map(row => show(row, name => last4s.get(`${row.phone_number_id} ${name}`) ?? null))
+/** Reads the tenant's channels, or only the one with that id, which may be any text. */
+export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: string): Promise<Channel[]> => {
+  if (phoneNumberId !== undefined && !isPhoneNumberId(phoneNumberId)) return []
+  const last4 = (kind: SecretRow['kind'], slot: SecretRow['slot']) =>
+    sql`(select last4 from secrets s where s.tenant_id = c.tenant_id and s.phone_number_id = c.phone_number_id
+      and s.kind = ${kind} and s.slot = ${slot})`
+  const { rows } = await sql<Channel>`
+    select phone_number_id, name, plan, is_default as "default", state, paused_reason,
+      ${last4('access_token', 'current')} as access_token_last4, ${last4('access_token', 'next')} as next_access_token_last4,
+      ${last4('app_secret', 'current')} as app_secret_last4, ${last4('app_secret', 'next')} as next_app_secret_last4,
+      proven_at, registered_at, checked_at, waba_id, rate as messages_per_second,
+      length(verify_token_hash) > 0 and ${last4('app_secret', 'current')} is not null as webhooks
+    from channels c
+    where tenant_id = ${tenant} and (${phoneNumberId ?? null}::text is null or phone_number_id = ${phoneNumberId ?? null})
+    order by phone_number_id`.execute(tx)
+  return rows
 }
 
-export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Channel | undefined> => {
-  const row = await findChannel(tx, tenant, phoneNumberId)
-  return row && (await showChannels(tx, tenant, [row]))[0]
-}
+export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Channel | undefined> =>
+  (await readChannels(tx, tenant, phoneNumberId))[0]
 
 export const unproven =
   'The number is not proven to be yours: where another company has proven it, that company gets its webhooks. The first message that the API accepts proves it, or a check with a token that holds the scope whatsapp_business_management.'
@@ -57,22 +63,3 @@ export const keptByAnother =
 
 export const noWebhooks =
   'The channel receives no webhooks until it has app_secret and verify_token: it sends, but delivery and the messages of customers stay unknown.'
-
-const show = (row: ChannelRow, last4Of: (name: string) => string | null): Channel => ({
-  phone_number_id: row.phone_number_id,
-  name: row.name,
-  plan: row.plan,
-  default: row.is_default,
-  state: row.state,
-  paused_reason: row.paused_reason,
-  access_token_last4: last4Of('access_token current'),
-  next_access_token_last4: last4Of('access_token next'),
-  app_secret_last4: last4Of('app_secret current'),
-  next_app_secret_last4: last4Of('app_secret next'),
-  proven_at: row.proven_at?.toISOString() ?? null,
-  registered_at: row.registered_at?.toISOString() ?? null,
-  checked_at: row.checked_at?.toISOString() ?? null,
-  waba_id: row.waba_id,
-  messages_per_second: row.rate,
-  webhooks: row.verify_token_hash.length > 0 && last4Of('app_secret current') !== null,
-})

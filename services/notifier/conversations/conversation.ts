@@ -1,3 +1,11 @@
+/** A person who writes with one of our numbers. */
+export interface Person {
+  readonly tenant: string
+  readonly phoneNumberId: string
+  /** E.164 digits without the plus, in any spelling. */
+  readonly recipient: string
+}
+
 export interface Conversation {
   readonly lastInboundAt: Date | null
   readonly optedOutAt: Date | null

@@ -1,7 +1,8 @@
 import { type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../database/tables.ts'
+import type { Person } from './conversation.ts'
 import { normalisePhone } from './phone-number.ts'
-import { findNumber, findSettings, type Person } from './queries.ts'
+import { findNumber, findSettings } from './queries.ts'
 import { noPhone } from './view.ts'
 
 /** Finds a person by a phone number in any usual spelling. Throws 422 for an unknown phone or channel. */

@@ -1,14 +1,18 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
+import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
+import type { Person } from './conversation.ts'
 
-export const optOutScopes = ['all', 'marketing'] as const
-export type OptOutScope = (typeof optOutScopes)[number]
+export const Scope = oneOf(['all', 'marketing'], {
+  must: 'be all or marketing',
+  description: 'Every message, or marketing messages alone.',
+  examples: ['marketing'],
+})
+export type OptOutScope = Static<typeof Scope>
 
-interface OptOut {
-  readonly tenant: string
-  readonly phoneNumberId: string
-  readonly recipient: string
+interface OptOut extends Person {
   readonly at: Date | null
   readonly isOut: boolean
   readonly scope: OptOutScope
@@ -35,12 +39,22 @@ export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<v
   }
 }
 
-export const findOptOuts = (tx: Tx, tenant: string, phoneNumberId: string, recipient: string) =>
-  tx
-    .selectFrom('opt_outs')
-    .select(['opt_out_id', 'scope', 'change', 'at', 'actor_kind', 'actor', 'reason'])
-    .where(eb => eb.and({ tenant_id: tenant, phone_number_id: phoneNumberId, recipient }))
-    .orderBy('at', 'desc')
-    .orderBy('opt_out_id', 'desc')
-    .limit(20)
-    .execute()
+export const OptOutEntry = Type.Object({
+  id: Type.String({ description: 'The id by which the audit names it.', examples: ['17'] }),
+  change: oneOf(['out', 'in']),
+  scope: Scope,
+  at: Time(),
+  by: Type.String({
+    description: 'customer, platform or staff, and the way or the name.',
+    examples: ['platform: user_preferences'],
+  }),
+  reason: orNull(Type.String()),
+})
+
+export const findOptOuts = async (tx: Tx, { tenant, phoneNumberId, recipient }: Person) => {
+  const { rows } = await sql<Static<typeof OptOutEntry>>`
+    select opt_out_id as id, change, scope, at, actor_kind || ': ' || actor as "by", reason from opt_outs
+    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and recipient = ${recipient}
+    order by at desc, opt_out_id desc limit 20`.execute(tx)
+  return rows
+}

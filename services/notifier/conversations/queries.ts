@@ -1,18 +1,10 @@
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import type { Conversation } from './conversation.ts'
+import type { Conversation, Person } from './conversation.ts'
 import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
 import { identifyPerson, listSpellings } from './phone-number.ts'
-
-/** A person who writes with one of our numbers. */
-export interface Person {
-  readonly tenant: string
-  readonly phoneNumberId: string
-  /** E.164 digits without the plus, in any spelling. */
-  readonly recipient: string
-}
 
 /** A message that a person wrote at that time, or another sign of which messages the person wants. */
 export interface Inbound extends Person {

@@ -6,10 +6,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import type { Person } from './conversation.ts'
 import { findPerson } from './find-person.ts'
 import type { Keyword } from './keywords.ts'
 import { findOptOuts } from './opt-outs.ts'
-import { findConversation, findNumbers, findSettings, type Person, recordInbound } from './queries.ts'
+import { findConversation, findNumbers, findSettings, recordInbound } from './queries.ts'
 import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 
 const tags = ['conversations']
@@ -63,8 +64,9 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   record('opt-in', 'optIn', 'Record that a person opted in again', 'start')
 }
 
-const readConversation = async (tx: Tx, { tenant, phoneNumberId, recipient }: Person) => {
+const readConversation = async (tx: Tx, person: Person) => {
+  const { tenant, phoneNumberId, recipient } = person
   const { now } = await findSettings(tx, tenant)
   const known = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
-  return conversationView(known, await findOptOuts(tx, tenant, phoneNumberId, recipient), now)
+  return conversationView(known, await findOptOuts(tx, person), now)
 }

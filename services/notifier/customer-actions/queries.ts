@@ -1,6 +1,7 @@
+import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import { sql } from 'kysely'
+import type { Person } from '../conversations/conversation.ts'
 import { identifyPerson } from '../conversations/phone-number.ts'
-import type { Person } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { ActionButton } from './button-token.ts'
 
@@ -235,11 +236,17 @@ export const findPressedNumbers = async (
   return new Map(rows.map(({ id, number }) => [id, number]))
 }
 
-export const findActions = (tx: Tx, tenant: string, waybill: string, limit: number) =>
-  tx
-    .selectFrom('customer_actions')
-    .select(['action_id', 'message_id', 'action', 'outcome', 'detail', 'happened_at'])
-    .where(eb => eb.and({ tenant_id: tenant, waybill_number: waybill }))
-    .orderBy('position', 'desc')
-    .limit(limit)
-    .execute()
+export interface ActionView {
+  readonly message_id: string
+  readonly action: string
+  readonly outcome: ActionOutcome | 'unconfirmed' | 'expired' | null
+  readonly detail: string | null
+  readonly at: Date
+}
+
+export const findActions = async (tx: Tx, tenant: string, waybill: string, limit: number): Promise<ActionView[]> => {
+  const { rows } = await sql<ActionView>`
+    select message_id, action, outcome, detail, happened_at as at from customer_actions
+    where tenant_id = ${tenant} and waybill_number = ${waybill} order by position desc limit ${limit}`.execute(tx)
+  return rows
+}

@@ -1,4 +1,3 @@
-import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
@@ -9,11 +8,6 @@ export const inQueue = ['queued', 'held', 'sending'] as const
 export const outQueue = ['unknown', 'accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'] as const
 export const messageStatuses = [...inQueue, ...outQueue] as const
 export type MessageStatus = (typeof messageStatuses)[number]
-
-export interface EventError {
-  readonly template: string | null
-  readonly detail: string
-}
 
 /** jsonb is written as its text. */
 type Json<T> = ColumnType<T, string, string>
@@ -68,7 +62,6 @@ export interface Tables {
     sealed: Buffer
     last4: string
   }
-  registrations: { tenant_id: string; phone_number_id: string; called_at: Generated<Date> }
   templates: {
     tenant_id: string
     waba_id: string
@@ -106,26 +99,6 @@ export interface Tables {
     rule_event: string | null
     source: Json<unknown> | null
   }
-  message_events: {
-    tenant_id: string
-    message_id: string
-    event_id: Generated<string>
-    status: MessageStatus
-    happened_at: Generated<Date>
-    detail: string | null
-  }
-  opt_outs: {
-    tenant_id: string
-    phone_number_id: string
-    recipient: string
-    scope: 'all' | 'marketing'
-    change: 'out' | 'in'
-    at: Date
-    opt_out_id: Generated<string>
-    actor_kind: string
-    actor: string
-    reason: string | null
-  }
   rules: {
     tenant_id: string
     position: number
@@ -143,26 +116,6 @@ export interface Tables {
     expires_after_hours: number | null
     pauses_on_category_change: Generated<boolean>
     paused_reason: string | null
-  }
-  customer_actions: {
-    tenant_id: string
-    action_id: string
-    position: string
-    message_id: string
-    waybill_number: string
-    action: string
-    happened_at: Date
-    outcome: ActionOutcome | 'unconfirmed' | 'expired' | null
-    detail: string | null
-  }
-  events: {
-    tenant_id: string
-    event_id: string
-    type: string
-    waybill_number: string
-    status_key: string
-    taken_at: Date
-    faults: EventError[] | null
   }
   tokens: {
     tenant_id: string

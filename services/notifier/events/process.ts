@@ -11,14 +11,22 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { findTenant } from '../conversations/queries.ts'
 import { findPressedNumbers } from '../customer-actions/queries.ts'
-import type { EventError, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import { readContext } from '../messages/accept.ts'
 import { checkMessage, type SendingContext } from '../messages/check.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { cancelUntrue, remakeMessages, type Superseding, supersedeMessages } from './change-waiting.ts'
-import { findRules, insertEvents, learnTimeZone, type Rule, readSubject, storeEventErrors } from './queries.ts'
+import {
+  type EventError,
+  findRules,
+  insertEvents,
+  learnTimeZone,
+  type Rule,
+  readSubject,
+  storeEventErrors,
+} from './queries.ts'
 import { fires, makeInvoiceMessage, makeMessage, type TenantHours } from './rules.ts'
 
 /** `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */

@@ -1,7 +1,12 @@
 import { type CourierEvent, type OrderSnapshot, orderEventTypes } from '@courier/shared/contract/order-events.ts'
 import { sql } from 'kysely'
-import type { EventError, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
+
+export interface EventError {
+  readonly template: string | null
+  readonly detail: string
+}
 
 /** What an event is about: an order or an invoice. */
 export const readSubject = (event: CourierEvent): Partial<OrderSnapshot> & { merchant_name: string } =>
@@ -67,16 +72,22 @@ export const storeEventErrors = async (tx: Tx, tenant: string, errors: ReadonlyM
     where e.tenant_id = ${tenant} and e.event_id = given.event_id`.execute(tx)
 }
 
-export const findFailedEvents = (tx: Tx, tenant: string, waybill: string) =>
-  tx
-    .selectFrom('events')
-    .select(['event_id', 'type', 'status_key', 'taken_at', 'faults'])
-    .where(eb => eb.and({ tenant_id: tenant, waybill_number: waybill }))
-    .where('faults', 'is not', null)
-    .orderBy('taken_at')
-    .orderBy('event_id')
-    .limit(1000)
-    .execute()
+interface FailedMessage extends EventError {
+  readonly event_id: string
+  readonly type: string
+  readonly status_key: string
+  readonly at: Date
+}
+
+/** Finds the messages about a waybill that could not be made, oldest first. */
+export const findFailedMessages = async (tx: Tx, tenant: string, waybill: string): Promise<FailedMessage[]> => {
+  const { rows } = await sql<FailedMessage>`
+    select event_id, type, status_key, fault ->> 'template' as template, fault ->> 'detail' as detail, taken_at as at
+    from events cross join jsonb_array_elements(faults) with ordinality as listed (fault, place)
+    where tenant_id = ${tenant} and waybill_number = ${waybill} and faults is not null
+    order by taken_at, event_id, place limit 1000`.execute(tx)
+  return rows
+}
 
 /**
  * Finds changes of status that happened from `since` on, in the order in which they were processed: those after the

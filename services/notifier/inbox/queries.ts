@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
+import type { Person } from '../conversations/conversation.ts'
 import { identifyPerson } from '../conversations/phone-number.ts'
-import { findNumber, type Person } from '../conversations/queries.ts'
+import { findNumber } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 
 export interface InboundMessage extends Person {

@@ -6,8 +6,9 @@ import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type pg from 'pg'
+import type { Person } from '../conversations/conversation.ts'
 import { findPerson } from '../conversations/find-person.ts'
-import { findConversation, findSettings, type Person } from '../conversations/queries.ts'
+import { findConversation, findSettings } from '../conversations/queries.ts'
 import { Phone } from '../conversations/view.ts'
 import type { Tx } from '../database/tables.ts'
 import { findTyped } from '../messages/about-waybill.ts'
@@ -133,7 +134,7 @@ const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<t
     const [ours, theirs] = [sent[0], written[0]]
     if (ours && (!theirs || ours.created_at >= theirs.at)) {
       data.push(view.showOutbound(ours))
-      lastSent = sent.shift()?.message_id
+      lastSent = sent.shift()?.id
     } else if (theirs) {
       data.push(view.showInbound(theirs))
       lastWritten = written.shift()?.place

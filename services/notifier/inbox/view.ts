@@ -1,6 +1,6 @@
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
-import { oneOf as oneOfWords, orNull } from '@courier/shared/schemas.ts'
+import { oneOf as oneOfWords, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { messageIdPattern } from '../messages/insert.ts'
@@ -10,7 +10,7 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { type ConversationRow, type InboundRow, positionPattern } from './queries.ts'
 
 const textOrNull = orNull(Type.String())
-const at = Type.String({ format: 'date-time' })
+const at = Time({ format: 'date-time' })
 
 const Channel = FilterText('Phone number id. Without it the number to which the person wrote last.')
 
@@ -104,20 +104,20 @@ export const showWindow = (phone: string, channel: string, lastInboundAt: Date |
   phone,
   channel,
   open: isOpen(lastInboundAt, now),
-  expires_at: expiresAt(lastInboundAt)?.toISOString() ?? null,
+  expires_at: expiresAt(lastInboundAt),
 })
 
 export const showInbound = ({ id, at, type, text, media_id, unread }: InboundRow): Static<typeof ThreadMessage> => {
   const ofOurs = { template: null, status: null, error: null, waybill_number: null }
-  return { id, direction: 'in', at: at.toISOString(), type, text, media_id, unread, ...ofOurs }
+  return { id, direction: 'in', at, type, text, media_id, unread, ...ofOurs }
 }
 
 export const showOutbound = (row: MessageRow): Static<typeof ThreadMessage> => {
-  const { message_id: id, template, status, error_meaning: error, waybill_number } = row
+  const { id, template, status, error_meaning: error, waybill_number, created_at: at } = row
   const content = isPlain(template)
     ? { type: 'text', text: template.text, template: null }
     : { type: 'template', text: null, template: template.name }
-  const ofAll = { id, direction: 'out' as const, at: row.created_at.toISOString(), media_id: null, unread: false }
+  const ofAll = { id, direction: 'out' as const, at, media_id: null, unread: false }
   return { ...ofAll, ...content, status, error, waybill_number }
 }
 

@@ -25,7 +25,7 @@ t.test('a page of a filter without an index ends after its maximum of messages',
   const read = (wanted: MessageFilter, after?: string, limit = 50) =>
     inTenant(pool, 'demo', async (tx: Tx) => {
       const page = await listMessages(tx, 'demo', wanted, { after, limit, lookedAt: 1 })
-      return [page.rows.map(row => row.message_id), page.next]
+      return [page.rows.map(row => row.id), page.next]
     })
   t.strictSame(await read({ template: 'order_created' }), [[second], second])
   t.strictSame(await read({ template: 'order_created' }, second), [[first], first])

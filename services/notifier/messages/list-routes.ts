@@ -94,7 +94,7 @@ export const readMessage = async (tx: Tx, staff: Staff, id: string): Promise<Sta
 }
 
 const readViews = async (tx: Tx, staff: Staff, rows: readonly MessageRow[]): Promise<Static<typeof Message>[]> => {
-  const ids = rows.map(row => row.message_id)
+  const ids = rows.map(row => row.id)
   const [timelines, costs] = await Promise.all([findTimelines(tx, staff.tenant, ids), findCostsFor(tx, staff, ids)])
-  return rows.map(row => messageView(row, timelines.get(row.message_id), costs.get(row.message_id)))
+  return rows.map(row => messageView(row, timelines.get(row.id), costs.get(row.id)))
 }

@@ -5,7 +5,7 @@ import { findSpan } from '@courier/shared/lists/dates.ts'
 import { dateOrTime, listQuery, matching, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { listSpellings } from '../conversations/phone-number.ts'
-import { inQueue, messageStatuses, outQueue, type Tables, type Tx } from '../database/tables.ts'
+import { inQueue, type MessageStatus, messageStatuses, outQueue, type Tables, type Tx } from '../database/tables.ts'
 import { idsFrom, messageIdPattern } from './insert.ts'
 
 export const messageId = { maxLength: 29, pattern: messageIdPattern }
@@ -32,9 +32,9 @@ export const MessagesQuery = listQuery(cursorFields, filters)
 export const messageCursor = listCursor(new RegExp(messageIdPattern))
 
 const columns = [
-  'message_id',
-  'phone_number_id',
-  'recipient',
+  'message_id as id',
+  'phone_number_id as channel',
+  'recipient as to',
   'template',
   'waybill_number',
   'status',
@@ -94,7 +94,7 @@ export const listMessages = async (
       ? await query.execute()
       : await listOfRecipient(tx, query, limit + 1)
   const rows = found.slice(0, limit)
-  return { rows, next: (found.length > limit ? rows.at(-1)?.message_id : last) ?? null }
+  return { rows, next: (found.length > limit ? rows.at(-1)?.id : last) ?? null }
 }
 
 const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
@@ -104,7 +104,7 @@ const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
 /** Lists the messages of a recipient, whose index omits the queue: each status there has its own. */
 const listOfRecipient = async (tx: Tx, query: SelectQueryBuilder<Tables, 'messages', MessageRow>, limit: number) => {
   const parts = [outQueue, ...inQueue.map(status => [status])].map(statuses => query.where('status', 'in', statuses))
-  const page = sql<MessageRow>`${sql.join(parts, sql` union all `)} order by message_id desc limit ${limit}`
+  const page = sql<MessageRow>`${sql.join(parts, sql` union all `)} order by id desc limit ${limit}`
   return (await page.execute(tx)).rows
 }
 
@@ -123,13 +123,14 @@ export const findMessage = (tx: Tx, tenant: string, id: string) =>
 export type MessageRow = NonNullable<Awaited<ReturnType<typeof findMessage>>>
 
 export const findTimelines = async (tx: Tx, tenant: string, ids: readonly string[]) => {
-  if (ids.length === 0) return new Map()
-  const rows = await tx
-    .selectFrom('message_events')
-    .select(['message_id', 'status', 'happened_at', 'detail'])
-    .where('tenant_id', '=', tenant)
-    .where('message_id', 'in', ids)
-    .orderBy('event_id')
-    .execute()
+  const { rows } = await sql<StatusUpdate & { message_id: string }>`
+    select message_id, status, happened_at as at, detail from message_events
+    where tenant_id = ${tenant} and message_id = any(${ids}::text[]) order by event_id`.execute(tx)
   return Map.groupBy(rows, row => row.message_id)
+}
+
+export interface StatusUpdate {
+  readonly status: MessageStatus
+  readonly at: Date
+  readonly detail: string | null
 }

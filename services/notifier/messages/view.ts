@@ -1,12 +1,12 @@
 import { PageOf } from '@courier/shared/lists/cursor.ts'
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Cost as MessageCost } from '../costs/queries.ts'
-import { type MessageStatus, messageStatuses } from '../database/tables.ts'
+import { messageStatuses } from '../database/tables.ts'
 import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
-import type { MessageRow } from './queries.ts'
+import type { MessageRow, StatusUpdate } from './queries.ts'
 
-const Time = Type.String({ description: 'ISO 8601, UTC' })
+const at = Time({ description: 'ISO 8601, UTC' })
 export const Status = oneOf(messageStatuses, { examples: ['delivered'] })
 
 const exampleTemplate = {
@@ -43,10 +43,10 @@ export const Message = Type.Object(
     provider_message_id: orNull(Type.String(), { examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),
     error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() }), { examples: [null] }),
     attempts: Type.Integer({ description: 'Sends that failed.' }),
-    created_at: Time,
-    send_at: orNull(Time),
+    created_at: at,
+    send_at: orNull(at),
     cost: Cost,
-    timeline: Type.Array(Type.Object({ status: Status, at: Time, detail: orNull(Type.String()) })),
+    timeline: Type.Array(Type.Object({ status: Status, at, detail: orNull(Type.String()) })),
   },
   { title: 'MessageWithTimeline' },
 )
@@ -55,39 +55,25 @@ export const Page = PageOf(Message, 'MessageList', undefined, {
   description: 'May be short, or empty, before the end.',
 })
 
-interface Event {
-  status: MessageStatus
-  happened_at: Date
-  detail: string | null
-}
-
 export const messageView = (
-  row: MessageRow,
-  timeline: readonly Event[] = [],
-  cost?: MessageCost,
+  { template, error_code: code, error_meaning: meaning, ...row }: MessageRow,
+  timeline: readonly StatusUpdate[] = [],
+  cost: MessageCost | null = null,
 ): Static<typeof Message> => ({
-  id: row.message_id,
-  channel: row.phone_number_id,
-  to: row.recipient,
-  template: isPlain(row.template) ? null : { ...row.template, components: row.template.components.map(withoutAction) },
-  text: isPlain(row.template) ? row.template.text : null,
-  waybill_number: row.waybill_number,
-  status: row.status,
-  provider_message_id: row.provider_message_id,
-  error: row.error_meaning === null ? null : { code: row.error_code, meaning: row.error_meaning },
-  attempts: row.attempts,
-  created_at: row.created_at.toISOString(),
-  send_at: row.send_at?.toISOString() ?? null,
-  cost: cost ?? null,
-  timeline: inOrder(timeline).map(({ status, happened_at: at, detail }) => ({ status, at: at.toISOString(), detail })),
+  ...row,
+  template: isPlain(template) ? null : { ...template, components: template.components.map(withoutAction) },
+  text: isPlain(template) ? template.text : null,
+  error: meaning === null ? null : { code, meaning },
+  cost,
+  timeline: inOrder(timeline),
 })
 
 /** Orders the statuses of a message as stored: webhooks give whole seconds, so none shows a time before the last. */
-export const inOrder = <Update extends { readonly happened_at: Date }>(updates: readonly Update[]): Update[] => {
+export const inOrder = <Update extends { readonly at: Date }>(updates: readonly Update[]): Update[] => {
   let reached = new Date(0)
   return updates.map(update => {
-    if (update.happened_at > reached) reached = update.happened_at
-    return { ...update, happened_at: reached }
+    if (update.at > reached) reached = update.at
+    return { ...update, at: reached }
   })
 }
 

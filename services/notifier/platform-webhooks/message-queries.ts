@@ -1,5 +1,5 @@
+import type { Person } from '../conversations/conversation.ts'
 import { findCountryOf, listSpellings } from '../conversations/phone-number.ts'
-import type { Person } from '../conversations/queries.ts'
 import { toColumns } from '../database/columns.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { type Pricing, type Report, updateKey } from './settle.ts'

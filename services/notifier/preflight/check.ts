@@ -39,16 +39,16 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
   const hours = checked?.hours ?? (body.respect_hours ? context.hours : undefined)
   const left = checked && row ? leaving(checked, channel, row, known, context) : { ...waiting(null), errors }
-  const at = left.leaves_at ? new Date(left.leaves_at) : context.now
+  const at = left.leaves_at ?? context.now
   return {
     status: checked ? firstStatus(checked) : 'refused',
     to: recipient ?? null,
     channel: row ? showChannel(row) : null,
     text: known ? render(known, template) : null,
-    window: { open: isOpen(lastInboundAt, context.now), until: expiresAt(lastInboundAt)?.toISOString() ?? null },
+    window: { open: isOpen(lastInboundAt, context.now), until: expiresAt(lastInboundAt) },
     opt_out: {
       scope: optedOutAt ? 'all' : marketingOutAt ? 'marketing' : null,
-      since: (optedOutAt ?? marketingOutAt)?.toISOString() ?? null,
+      since: optedOutAt ?? marketingOutAt,
       exempt: exempts(context, readCategory(known), request ?? {}),
     },
     hours: hours ? { between: [...hours.between], time_zone: hours.timeZone } : null,
@@ -67,7 +67,7 @@ const showChannel = ({ phone_number_id, name, state, paused_reason }: ChannelRow
   return { phone_number_id, name, state, paused_reason }
 }
 
-type Leaving = Pick<Preflight, 'leaves_at' | 'waits_for' | 'errors'>
+type Leaving = Pick<Preflight, 'waits_for' | 'errors'> & { readonly leaves_at: Date | null }
 
 const waiting = (waits_for: string | null): Omit<Leaving, 'errors'> => ({ leaves_at: null, waits_for })
 
@@ -103,5 +103,5 @@ const leaving = (
   }
   if (reason) return { ...waiting(reason.detail ?? null), errors: {} }
   const waits_for = message.waitsFor ?? (hours && later ? waitsFor(hours) : null)
-  return { leaves_at: at.toISOString(), waits_for, errors: {} }
+  return { leaves_at: at, waits_for, errors: {} }
 }

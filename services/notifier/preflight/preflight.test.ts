@@ -266,7 +266,7 @@ t.test('names why a message waits, and why it will fail', async t => {
     },
   })
   const respecting = await seen({ respect_hours: true })
-  t.equal(respecting.leaves_at?.slice(11), `${from}:00.000Z`)
+  t.equal(String(respecting.leaves_at).slice(11), `${from}:00.000Z`)
   t.match(respecting, { waits_for: /^waits: /, hours: { between: [from, to], time_zone: 'UTC' } })
   const marketing = await look(saying('offer', two, { to: noMarketing }))
   t.match(marketing, {

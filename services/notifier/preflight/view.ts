@@ -1,4 +1,4 @@
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 const Text = orNull(Type.String())
@@ -35,18 +35,18 @@ export const Preflight = Type.Object(
     }),
     window: Type.Object({
       open: Type.Boolean({ description: 'True if a message may be sent on plan free now.', examples: [false] }),
-      until: orNull(Type.String(), { description: 'The time when it closes, or closed.' }),
+      until: orNull(Time(), { description: 'The time when it closes, or closed.' }),
     }),
     opt_out: Type.Object({
       scope: orNull(oneOf(['all', 'marketing']), { examples: [null] }),
-      since: Text,
+      since: orNull(Time()),
       exempt: Type.Boolean({ description: 'True if it goes even to a person who opted out.', examples: [false] }),
     }),
     hours: orNull(Type.Object({ between: Type.Array(Type.String()), time_zone: Type.String() }), {
       description: 'The hours within which it is sent; null: at any time.',
       examples: [null],
     }),
-    leaves_at: orNull(Type.String(), {
+    leaves_at: orNull(Time(), {
       description: "The time when it is sent, apart from its number's rate; null: it is not, as things stand.",
       examples: ['2026-02-19T19:06:23.000Z'],
     }),

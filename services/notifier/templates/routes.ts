@@ -5,7 +5,7 @@ import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.t
 import { listQuery, matching } from '@courier/shared/lists/filters.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { orNull } from '@courier/shared/schemas.ts'
+import { orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -46,18 +46,18 @@ const Template = Type.Object(
       description: 'The components as the messaging API lists them.',
       examples: [[{ type: 'BODY', text: 'Hello {{1}}, your parcel {{2}} is on its way.' }]],
     }),
-    held: orNull(Type.Object({ at: Type.String(), code: orNull(Type.Integer()) }), {
+    held: orNull(Type.Object({ at: Time(), code: orNull(Type.Integer()) }), {
       examples: [null],
       description: 'Set while the messaging API refuses the template: nothing is sent with it.',
     }),
-    category_change: orNull(Type.Object({ from: orNull(Type.String()), to: Type.String(), at: Type.String() }), {
+    category_change: orNull(Type.Object({ from: orNull(Type.String()), to: Type.String(), at: Time() }), {
       description: 'The latest one that the platform made or announced: `at` may lie ahead.',
       examples: [null],
     }),
-    budget_paused_at: orNull(Type.String(), {
+    budget_paused_at: orNull(Time(), {
       description: "Set while nothing is sent with it because the tenant's budget is used up.",
     }),
-    synced_at: Type.String(),
+    synced_at: Time(),
   },
   { title: 'Template' },
 )
@@ -129,22 +129,11 @@ const findPage = async (pool: pg.Pool, tenant: string, query: Static<typeof Temp
 
 const unknownStatus = `The selected status is invalid. The statuses are ${templateStatuses.join(', ')}.`
 
-const shown = ({
-  template_id,
-  held_at,
-  held_code,
-  category_from: from,
-  category_to: to,
-  category_at: at,
-  category_reported_at: _,
-  ...row
-}: TemplateRow): Static<typeof Template> => ({
+const shown = ({ held_at, held_code, category_from: from, category_to: to, category_at: at, ...row }: TemplateRow) => ({
   ...row,
   components: row.components as unknown[],
-  held: held_at && { at: held_at.toISOString(), code: held_code },
-  category_change: to !== null && at !== null ? { from, to, at: at.toISOString() } : null,
-  budget_paused_at: row.budget_paused_at?.toISOString() ?? null,
-  synced_at: row.synced_at.toISOString(),
+  held: held_at && { at: held_at, code: held_code },
+  category_change: to !== null && at !== null ? { from, to, at } : null,
 })
 
 const synced = (result: SyncResult): Static<typeof Counts> => {

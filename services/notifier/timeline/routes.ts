@@ -2,7 +2,7 @@ import type { Staff } from '@courier/shared/access/staff.ts'
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TProperties, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
@@ -12,11 +12,11 @@ import { findCountry } from '../conversations/queries.ts'
 import { findCostsFor } from '../costs/queries.ts'
 import { findActions } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { findFailedEvents } from '../events/queries.ts'
+import { findFailedMessages } from '../events/queries.ts'
 import { findInboundAbout } from '../inbox/queries.ts'
 import { Cost, Status } from '../messages/view.ts'
 import { type KnownOrder, type OrdersClient, ordersUnavailable, Previous } from '../orders-client/orders-client.ts'
-import { mergeTimelines, type StatusUpdate } from './merge.ts'
+import { type MessageUpdate, mergeTimelines } from './merge.ts'
 
 type TimelineOptions = { readonly pool: pg.Pool; readonly orders: OrdersClient }
 
@@ -24,7 +24,7 @@ const text = Type.String()
 const key = Type.String({ examples: ['key_2'] })
 const name = Type.String({ examples: ['CONFIRMED'] })
 const textOrNull = orNull(text)
-const at = Type.String({ description: 'ISO 8601, UTC' })
+const at = Time({ description: 'ISO 8601, UTC' })
 const by = Type.Optional(Type.String({ description: 'The party that did it: merchant, staff or customer.' }))
 
 const toEntry = <Kind extends string, Fields extends TProperties>(kind: Kind, description: string, fields: Fields) =>
@@ -117,7 +117,7 @@ const readTimeline = async ({ pool, orders }: TimelineOptions, staff: Staff, way
   const { waybill_number, status_key, status_name, timeline: tracking, edits } = found.order
   const own = await inTenant(pool, tenant, async (tx: Tx) => ({
     messages: await findStatusUpdates(tx, staff, waybill_number),
-    events: await findFailedEvents(tx, tenant, waybill_number),
+    failed: await findFailedMessages(tx, tenant, waybill_number),
     actions: await findActions(tx, tenant, waybill_number, maxActions),
     inbound: await findInboundAbout(tx, tenant, {
       waybill: waybill_number,
@@ -142,14 +142,14 @@ const phonesIn = async (tx: Tx, tenant: string, order: KnownOrder): Promise<stri
 }
 
 /** Finds the statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
-const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<StatusUpdate[]> => {
-  const { rows } = await sql<StatusUpdate>`
+const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<MessageUpdate[]> => {
+  const { rows } = await sql<MessageUpdate>`
     with about as (
       select tenant_id, message_id, template ->> 'name' as template from messages
       where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
       order by message_id desc limit ${maxMessages}
     )
-    select message_id, template, e.status, e.happened_at, e.detail
+    select message_id, template, e.status, e.happened_at as at, e.detail
     from about join message_events e using (tenant_id, message_id)
     order by e.event_id`.execute(tx)
   const costs = await findCostsFor(tx, staff, [...new Set(rows.map(row => row.message_id))])
