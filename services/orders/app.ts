@@ -1,3 +1,4 @@
+import { requireService } from '@courier/shared/access/service.ts'
 import { admitStaff } from '@courier/shared/access/staff.ts'
 import { readAddress } from '@courier/shared/edge/addresses.ts'
 import { faceRoutes } from '@courier/shared/edge/face.ts'
@@ -61,21 +62,29 @@ export const createOrders = async (options: OrdersOptions) => {
   await app.register(anyone => registerPublic(anyone, own))
   await app.register(staff => registerStaff(staff, own), { prefix: staffPrefix })
   await app.register(faceRoutes, { face: 'desk', path: '/desk' })
-  await app.register(internalRoutes, own)
-  await app.register(staffTokenRoutes, own)
-  await app.register(customerActionRoutes, own)
+  await app.register(internal => registerInternal(internal, own))
   return { app, relay: own.relay, webhooks: own.sending }
 }
 
 const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
-  documentAs(app, 'orders')
   admitMerchants(app, own.findCaller, own.requestsPerMinute)
   app.addHook('preValidation', readTypedWaybills(own.pool))
+  await app.register(account => registerAccount(account, own))
+  await app.register(orders => registerOrders(orders, own))
+  await app.register(webhooks => registerWebhooks(webhooks, own))
+}
+
+const registerAccount = async (app: FastifyInstance, own: Dependencies) => {
+  documentAs(app, 'merchant', 'token')
   await app.register(userRoutes, own)
   await app.register(programTokenRoutes, own)
   await app.register(personRoutes, own)
   await app.register(catalogueRoutes, own)
   await app.register(placeRoutes, own)
+}
+
+const registerOrders = async (app: FastifyInstance, own: Dependencies) => {
+  documentAs(app, 'orders', 'token')
   await app.register(bookingRoutes, own)
   await app.register(merchantOrderRoutes, own)
   await app.register(lookUpRoutes, own)
@@ -83,11 +92,6 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(changeRoutes, own)
   await app.register(summaryRoutes, own)
   await app.register(recipientRoutes, own)
-  await app.register(webhookRoutes, {
-    ...own,
-    ...own.sending,
-    onChanged: tenant => own.sending.sender?.changed(tenant),
-  })
   await app.register(merchantMoveRoutes, own)
   await app.register(merchantEditRoutes, own)
   await app.register(merchantInstructionRoutes, own)
@@ -97,6 +101,12 @@ const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(merchantMoneyRoutes, own)
 }
 
+const registerWebhooks = async (app: FastifyInstance, own: Dependencies) => {
+  documentAs(app, 'webhooks', 'token')
+  const onChanged = (tenant: string) => own.sending.sender?.changed(tenant)
+  await app.register(webhookRoutes, { ...own, ...own.sending, onChanged })
+}
+
 const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
   app.addHook('onRequest', limitRequests(new Limit('public', own.publicRequestsPerMinute), readAddress))
   await app.register(publicTrackingRoutes, { ...own, prefix: '/api/public' })
@@ -104,7 +114,7 @@ const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
 }
 
 const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
-  documentAs(app, 'staff')
+  documentAs(app, 'staff', 'token')
   admitStaff(app, own.findCaller, own.requestsPerMinute)
   app.addHook('preValidation', readTypedWaybills(own.pool))
   await app.register(staffSessionRoutes, own)
@@ -123,9 +133,17 @@ const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(takeBackRoutes, own)
 }
 
-/** Documents the routes of `app` as requests with a token and, where they say nothing else, of this group. */
-const documentAs = (app: FastifyInstance, tag: string): void => {
+const registerInternal = async (app: FastifyInstance, own: Dependencies) => {
+  documentAs(app, 'internal', 'service')
+  app.addHook('onRequest', requireService(own.serviceToken))
+  await app.register(internalRoutes, own)
+  await app.register(staffTokenRoutes, own)
+  await app.register(customerActionRoutes, own)
+}
+
+/** Documents the routes of `app` as requests of this group with this kind of token. */
+const documentAs = (app: FastifyInstance, tag: string, scheme: 'token' | 'service'): void => {
   app.addHook('onRoute', route => {
-    route.schema = { tags: [tag], security: [{ token: [] }], ...route.schema }
+    route.schema = { tags: [tag], security: [{ [scheme]: [] }], ...route.schema }
   })
 }

@@ -11,37 +11,27 @@ export const health: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown>
     closing = true
   })
 
-  app.get(
-    '/health/live',
-    {
-      schema: {
-        tags: ['operations'],
-        operationId: 'getLiveness',
-        summary: 'The process runs',
-        response: { 200: Healthy },
-      },
-    },
-    async () => ({ status: 'ok' as const }),
-  )
+  const getLivenessSchema = {
+    tags: ['operations'],
+    operationId: 'getLiveness',
+    summary: 'The process runs',
+    response: { 200: Healthy },
+  }
+  app.get('/health/live', { schema: getLivenessSchema }, async () => ({ status: 'ok' as const }))
 
-  app.get(
-    '/health/ready',
-    {
-      schema: {
-        tags: ['operations'],
-        operationId: 'getReadiness',
-        summary: 'The process can do its work',
-        response: { 200: Healthy, ...errorResponses(503) },
-      },
-    },
-    async request => {
-      if (closing) throw httpError('unavailable', 'Shutting down.', { retryAfterSeconds: 1 })
-      await isReady().catch(error => {
-        if (isHttpError(error)) throw error
-        request.log.warn({ err: error }, 'health.not_ready')
-        throw httpError('unavailable', 'The database cannot be reached.', { retryAfterSeconds: 1 })
-      })
-      return { status: 'ok' as const }
-    },
-  )
+  const getReadinessSchema = {
+    tags: ['operations'],
+    operationId: 'getReadiness',
+    summary: 'The process can do its work',
+    response: { 200: Healthy, ...errorResponses(503) },
+  }
+  app.get('/health/ready', { schema: getReadinessSchema }, async request => {
+    if (closing) throw httpError('unavailable', 'Shutting down.', { retryAfterSeconds: 1 })
+    await isReady().catch(error => {
+      if (isHttpError(error)) throw error
+      request.log.warn({ err: error }, 'health.not_ready')
+      throw httpError('unavailable', 'The database cannot be reached.', { retryAfterSeconds: 1 })
+    })
+    return { status: 'ok' as const }
+  })
 }

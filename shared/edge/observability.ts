@@ -66,21 +66,16 @@ const Metrics = {
 export const serveMetrics = (app: FastifyInstance, registry: Registry): void => {
   collectDefaultMetrics({ register: registry })
   const collect = inTurn(() => registry.metrics())
-  app.get(
-    '/metrics',
-    {
-      schema: {
-        tags: ['operations'],
-        operationId: 'getMetrics',
-        summary: 'Metrics for Prometheus',
-        response: { 200: Metrics },
-      },
-    },
-    async (_request, reply) => {
-      reply.type(registry.contentType)
-      return collect()
-    },
-  )
+  const schema = {
+    tags: ['operations'],
+    operationId: 'getMetrics',
+    summary: 'Metrics for Prometheus',
+    response: { 200: Metrics },
+  }
+  app.get('/metrics', { schema }, async (_request, reply) => {
+    reply.type(registry.contentType)
+    return collect()
+  })
 }
 
 /** Collecting blocks the event loop for some milliseconds: a pause leaves most of it to other requests. */

@@ -36,28 +36,23 @@ const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
 /** Lists the merchants of the tenant, for its staff. */
 export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  app.get(
-    '/merchant',
-    {
-      schema: {
-        operationId: 'listMerchants',
-        summary: 'List the merchants, by id',
-        querystring: Query.schema,
-        response: { 200: PageOf(ListedMerchant, 'Merchants') },
-      },
-    },
-    async ({ staff: { tenant }, query }) => {
-      const { id = null, name = null } = Query.read(query)
-      const { after, limit } = cursors.read(query)
-      const values = [tenant, after[0] ?? '0', name, limit + 1, id]
-      const rows = await readInTenant<ListedMerchant>(pool, tenant, {
-        name: 'list_merchants',
-        text: merchantsSql,
-        values,
-      })
-      return cursors.toPage(rows, limit, row => [String(row.id)])
-    },
-  )
+  const schema = {
+    operationId: 'listMerchants',
+    summary: 'List the merchants, by id',
+    querystring: Query.schema,
+    response: { 200: PageOf(ListedMerchant, 'Merchants') },
+  }
+  app.get('/merchant', { schema }, async ({ staff: { tenant }, query }) => {
+    const { id = null, name = null } = Query.read(query)
+    const { after, limit } = cursors.read(query)
+    const values = [tenant, after[0] ?? '0', name, limit + 1, id]
+    const rows = await readInTenant<ListedMerchant>(pool, tenant, {
+      name: 'list_merchants',
+      text: merchantsSql,
+      values,
+    })
+    return cursors.toPage(rows, limit, row => [String(row.id)])
+  })
 }
 
 const merchantsSql = `

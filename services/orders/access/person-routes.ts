@@ -50,7 +50,6 @@ const PersonChange = Type.Object(
   { title: 'PersonChange', additionalProperties: false, minProperties: 1, examples: [{ is_active: false }] },
 )
 
-const tags = ['merchant']
 const added = 'Person Added Successfully'
 const changed = 'Person Updated Successfully'
 
@@ -59,33 +58,26 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   acceptJson(app)
   refuseUnknownFields(app)
   app.addHook('onRequest', limitRequests(new Limit('people', requestsPerMinute), merchantIn))
-  app.get(
-    '/person',
-    {
-      schema: {
-        tags,
-        operationId: 'listPeople',
-        summary: 'The people who log in for the merchant',
-        description: "The merchant's account first, then the others, the oldest first.",
-        response: { 200: Type.Object({ data: Type.Array(Person) }) },
-      },
-    },
-    async ({ merchant }) => ({ data: await inTenant(pool, merchant.tenant, (tx: Tx) => readPeople(tx, merchant)) }),
-  )
+  const listPeopleSchema = {
+    operationId: 'listPeople',
+    summary: 'The people who log in for the merchant',
+    description: "The merchant's account first, then the others, the oldest first.",
+    response: { 200: Type.Object({ data: Type.Array(Person) }) },
+  }
+  app.get('/person', { schema: listPeopleSchema }, async ({ merchant }) => ({
+    data: await inTenant(pool, merchant.tenant, (tx: Tx) => readPeople(tx, merchant)),
+  }))
 
+  const addPersonSchema = {
+    operationId: 'addPerson',
+    summary: 'Add a person',
+    description: 'The person logs in with the e-mail address and the password, which you hand over.',
+    body: NewPerson,
+    response: { 201: Type.Object({ message: Type.String({ examples: [added] }), data: Person }) },
+  }
   app.post(
     '/person',
-    {
-      ...refusesKeys,
-      schema: {
-        tags,
-        operationId: 'addPerson',
-        summary: 'Add a person',
-        description: 'The person logs in with the e-mail address and the password, which you hand over.',
-        body: NewPerson,
-        response: { 201: Type.Object({ message: Type.String({ examples: [added] }), data: Person }) },
-      },
-    },
+    { ...refusesKeys, schema: addPersonSchema },
     async ({ merchant, body: { name, email, role, password }, log }, reply) => {
       const person = {
         name: name.trim(),
@@ -100,19 +92,17 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     },
   )
 
+  const changePersonSchema = {
+    operationId: 'changePerson',
+    summary: 'Change the role or the password of a person, deactivate or activate one',
+    description: 'A new password and a deactivation end the sessions within five seconds.',
+    params: Type.Object({ id: Type.String({ maxLength: 18, pattern: '^[0-9]+$', must: 'be an id' }) }),
+    body: PersonChange,
+    response: { 200: Type.Object({ message: Type.String({ examples: [changed] }), data: Person }) },
+  }
   app.patch(
     '/person/:id',
-    {
-      schema: {
-        tags,
-        operationId: 'changePerson',
-        summary: 'Change the role or the password of a person, deactivate or activate one',
-        description: 'A new password and a deactivation end the sessions within five seconds.',
-        params: Type.Object({ id: Type.String({ maxLength: 18, pattern: '^[0-9]+$', must: 'be an id' }) }),
-        body: PersonChange,
-        response: { 200: Type.Object({ message: Type.String({ examples: [changed] }), data: Person }) },
-      },
-    },
+    { schema: changePersonSchema },
     async ({ merchant, params: { id }, body: { password, ...change }, log }) => {
       const all = { ...change, ...(password !== undefined && { password_hash: await hashPassword(password) }) }
       const row = await inTenant(pool, merchant.tenant, (tx: Tx) => changePerson(tx, merchant, id, all))

@@ -42,7 +42,6 @@ const WithSecret = Type.Object(
   { title: 'ProgramTokenWithSecret' },
 )
 
-const tags = ['merchant']
 const created = 'Token Created Successfully'
 const revoked = 'Token Revoked Successfully'
 
@@ -50,65 +49,48 @@ const revoked = 'Token Revoked Successfully'
 export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
   refuseUnknownFields(app)
-  app.get(
-    '/token',
-    {
-      schema: {
-        tags,
-        operationId: 'listTokens',
-        summary: "The tokens of the merchant's programs",
-        description: 'Lists valid tokens, the newest first.',
-        response: { 200: Type.Object({ data: Type.Array(ProgramToken) }) },
-      },
-    },
-    async ({ merchant }) => ({ data: await inTenant(pool, merchant.tenant, (tx: Tx) => findTokens(tx, merchant)) }),
-  )
+  const listTokensSchema = {
+    operationId: 'listTokens',
+    summary: "The tokens of the merchant's programs",
+    description: 'Lists valid tokens, the newest first.',
+    response: { 200: Type.Object({ data: Type.Array(ProgramToken) }) },
+  }
+  app.get('/token', { schema: listTokensSchema }, async ({ merchant }) => ({
+    data: await inTenant(pool, merchant.tenant, (tx: Tx) => findTokens(tx, merchant)),
+  }))
 
-  app.post(
-    '/token',
-    {
-      ...refusesKeys,
-      schema: {
-        tags,
-        operationId: 'createToken',
-        summary: 'Create a token for a program',
-        description: `Up to ${maxTokens}. A program may not create tokens, nor manage people.`,
-        body: NewToken,
-        response: { 201: Type.Object({ message: Type.String({ examples: [created] }), data: WithSecret }) },
-      },
-    },
-    async ({ merchant, body, log }, reply) => {
-      const wanted = { name: body.name.trim(), expiresAt: readExpiry(body.expires_at) }
-      const data = await inTenant(pool, merchant.tenant, (tx: Tx) => addToken(tx, merchant, wanted))
-      log.info({ token_id: data.id }, 'token.created')
-      reply.code(201)
-      return { message: created, data }
-    },
-  )
+  const createTokenSchema = {
+    operationId: 'createToken',
+    summary: 'Create a token for a program',
+    description: `Up to ${maxTokens}. A program may not create tokens, nor manage people.`,
+    body: NewToken,
+    response: { 201: Type.Object({ message: Type.String({ examples: [created] }), data: WithSecret }) },
+  }
+  app.post('/token', { ...refusesKeys, schema: createTokenSchema }, async ({ merchant, body, log }, reply) => {
+    const wanted = { name: body.name.trim(), expiresAt: readExpiry(body.expires_at) }
+    const data = await inTenant(pool, merchant.tenant, (tx: Tx) => addToken(tx, merchant, wanted))
+    log.info({ token_id: data.id }, 'token.created')
+    reply.code(201)
+    return { message: created, data }
+  })
 
-  app.delete(
-    '/token/:id',
-    {
-      schema: {
-        tags,
-        operationId: 'revokeToken',
-        summary: "End a program's token",
-        description: 'Every process refuses it within five seconds.',
-        params: Type.Object({ id: Type.String({ maxLength: 50 }) }),
-        response: { 200: Type.Object({ message: Type.String({ examples: [revoked] }) }) },
-      },
-    },
-    async ({ merchant, params: { id }, log }) => {
-      const { tenant, actor } = merchant
-      await inTenant(pool, tenant, async (tx: Tx) => {
-        if (!(await findTokens(tx, merchant)).some(token => token.id === id)) throw notFound('token')
-        await revokeToken(tx, tenant, id)
-        await audit(tx, tenant, actor, 'token.revoked', id)
-      })
-      log.info({ token_id: id }, 'token.revoked')
-      return { message: revoked }
-    },
-  )
+  const revokeTokenSchema = {
+    operationId: 'revokeToken',
+    summary: "End a program's token",
+    description: 'Every process refuses it within five seconds.',
+    params: Type.Object({ id: Type.String({ maxLength: 50 }) }),
+    response: { 200: Type.Object({ message: Type.String({ examples: [revoked] }) }) },
+  }
+  app.delete('/token/:id', { schema: revokeTokenSchema }, async ({ merchant, params: { id }, log }) => {
+    const { tenant, actor } = merchant
+    await inTenant(pool, tenant, async (tx: Tx) => {
+      if (!(await findTokens(tx, merchant)).some(token => token.id === id)) throw notFound('token')
+      await revokeToken(tx, tenant, id)
+      await audit(tx, tenant, actor, 'token.revoked', id)
+    })
+    log.info({ token_id: id }, 'token.revoked')
+    return { message: revoked }
+  })
 }
 
 /** Throws for anything but a future time. */

@@ -60,20 +60,13 @@ export const loginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, {
 
 /** Describes the merchant, and ends its session. */
 export const userRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
-  app.get(
-    '/user/get-current',
-    {
-      schema: {
-        tags: ['merchant'],
-        operationId: 'getCurrentUser',
-        summary: 'The merchant of the token',
-        response: { 200: Type.Object({ data: User }) },
-      },
-    },
-    async request => ({ data: await readUser(options.pool, request.merchant) }),
-  )
+  const schema = {
+    operationId: 'getCurrentUser',
+    summary: 'The merchant of the token',
+    response: { 200: Type.Object({ data: User }) },
+  }
+  app.get('/user/get-current', { schema }, async request => ({ data: await readUser(options.pool, request.merchant) }))
   addLogout(app, options, 'merchant', {
-    tags: ['merchant'],
     operationId: 'logOut',
     description: 'Ends the token of the request: within five seconds every process refuses it.',
   })

@@ -87,17 +87,12 @@ export const staffLoginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (a
 
 /** Describes the member of staff, and ends the session. */
 export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
-  app.get(
-    '/me',
-    {
-      schema: {
-        operationId: 'getCurrentStaff',
-        summary: 'The member of staff of the token, and what their roles may do',
-        response: { 200: Type.Object({ data: CurrentStaff }) },
-      },
-    },
-    async request => ({ data: await readStaff(options.pool, request.staff) }),
-  )
+  const schema = {
+    operationId: 'getCurrentStaff',
+    summary: 'The member of staff of the token, and what their roles may do',
+    response: { 200: Type.Object({ data: CurrentStaff }) },
+  }
+  app.get('/me', { schema }, async request => ({ data: await readStaff(options.pool, request.staff) }))
   addLogout(app, options, 'staff', {
     operationId: 'logOutStaff',
     description: 'Ends the token of the request: within five seconds every process of both services refuses it.',

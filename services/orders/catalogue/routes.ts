@@ -41,7 +41,7 @@ const listSchema = <Query extends TObject>(
   querystring: Query,
   list: TObject,
 ) => ({
-  schema: { tags: ['merchant'], operationId, summary, querystring, response: { 200: list } },
+  schema: { operationId, summary, querystring, response: { 200: list } },
 })
 
 /** Serves the businesses, cities and states that merchants choose from, and single rows by id. Only active rows. */
@@ -74,7 +74,7 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
     findRows: (merchant: Merchant) => Promise<readonly { readonly id: number }[]>,
   ) => {
     const response = { 200: one }
-    const schema = { tags: ['merchant'], operationId, summary, params: ById, response }
+    const schema = { operationId, summary, params: ById, response }
     app.get(`/${kind}/:id`, { schema, serializerCompiler }, async ({ merchant, params: { id } }) => {
       const row = (await findRows(merchant)).find(row => String(row.id) === id)
       if (row) return { data: row }
@@ -92,8 +92,8 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
 
 /** Serves the cities to staff, who have no merchant and therefore no zones. */
 export const staffCityRoutes: FastifyPluginAsyncTypebox<{ catalogues: Catalogues }> = async (app, { catalogues }) => {
-  const { schema } = listSchema('listStaffCities', 'List the cities', CityQuery.schema, Cities)
-  app.get('/city', { schema: { ...schema, tags: ['staff'] }, serializerCompiler }, async (request, reply) =>
+  const ofCities = listSchema('listStaffCities', 'List the cities', CityQuery.schema, Cities)
+  app.get('/city', { ...ofCities, serializerCompiler }, async (request, reply) =>
     sendCities(request, reply, await findLists(catalogues, readScope(request))),
   )
 }

@@ -50,31 +50,25 @@ interface ChangesOptions {
 export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
   refuseUnknownFields(app)
   app.addHook('preClose', async () => watch.close())
-  app.get(
-    '/order/changes',
-    {
-      schema: {
-        operationId: 'listChanges',
-        summary: 'List what happened to your orders since the last request',
-        description: `Every creation, status change and edit, once, oldest first; kept for ${keptDays} days.`,
-        querystring: Query,
-        response: { 200: Changes, ...errorResponses(410) },
-      },
-      serializerCompiler: () => JSON.stringify,
-    },
-    async (request, reply) => {
-      const { cursor, limit = defaultLimit, wait = 0 } = request.query
-      const read = async (from: string | undefined): Promise<FeedPage> => {
-        const page = await readFeed(pool, request.merchant, from, Number(limit))
-        if (!page) throw cursorExpired()
-        return page
-      }
-      const page = await read(cursor)
-      if (page.changes.length > 0 || page.hasMore || Number(wait) === 0) return toResponse(page)
-      await waitFor(watch, request.merchant, page, Number(wait), reply)
-      return toResponse(await read(writeId(page.epoch, page.position)))
-    },
-  )
+  const schema = {
+    operationId: 'listChanges',
+    summary: 'List what happened to your orders since the last request',
+    description: `Every creation, status change and edit, once, oldest first; kept for ${keptDays} days.`,
+    querystring: Query,
+    response: { 200: Changes, ...errorResponses(410) },
+  }
+  app.get('/order/changes', { serializerCompiler: () => JSON.stringify, schema }, async (request, reply) => {
+    const { cursor, limit = defaultLimit, wait = 0 } = request.query
+    const read = async (from: string | undefined): Promise<FeedPage> => {
+      const page = await readFeed(pool, request.merchant, from, Number(limit))
+      if (!page) throw cursorExpired()
+      return page
+    }
+    const page = await read(cursor)
+    if (page.changes.length > 0 || page.hasMore || Number(wait) === 0) return toResponse(page)
+    await waitFor(watch, request.merchant, page, Number(wait), reply)
+    return toResponse(await read(writeId(page.epoch, page.position)))
+  })
 }
 
 const toResponse = ({ changes, epoch, position, hasMore }: FeedPage): Static<typeof Changes> => ({

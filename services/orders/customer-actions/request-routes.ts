@@ -50,41 +50,33 @@ const id = /^[1-9]\d{0,17}$/
 /** Lists and decides the requests that customers make of staff by a button of a message. */
 export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
-  app.get(
-    '/order/requests',
-    {
-      schema: {
-        operationId: 'listCustomerRequests',
-        summary: 'List what customers ask for by a button, newest first',
-        querystring: RequestsQuery.schema,
-        response: { 200: PageOf(CustomerRequest, 'CustomerRequests') },
-      },
-    },
-    async ({ staff: { tenant }, query }) => {
-      const filter = RequestsQuery.read(query)
-      const { after, limit } = cursors.read(query)
-      const rows = await inTenant(pool, tenant, (tx: Tx) => listRequests(tx, tenant, filter, after[0], limit + 1))
-      return cursors.toPage(rows, limit, row => [row.id])
-    },
-  )
+  const listCustomerRequestsSchema = {
+    operationId: 'listCustomerRequests',
+    summary: 'List what customers ask for by a button, newest first',
+    querystring: RequestsQuery.schema,
+    response: { 200: PageOf(CustomerRequest, 'CustomerRequests') },
+  }
+  app.get('/order/requests', { schema: listCustomerRequestsSchema }, async ({ staff: { tenant }, query }) => {
+    const filter = RequestsQuery.read(query)
+    const { after, limit } = cursors.read(query)
+    const rows = await inTenant(pool, tenant, (tx: Tx) => listRequests(tx, tenant, filter, after[0], limit + 1))
+    return cursors.toPage(rows, limit, row => [row.id])
+  })
 
+  const decideCustomerRequestSchema = {
+    operationId: 'decideCustomerRequest',
+    summary: 'Accept or decline what a customer asks for',
+    description: 'Works once. The notifier learns of it as an event such as reschedule.accepted, with the note.',
+    params: Type.Object({ id: Type.String() }),
+    body: RequestDecision,
+    response: {
+      200: Type.Object({ message: Type.Literal(decidedMessage), data: CustomerRequest }),
+      409: closed,
+    },
+  }
   app.post(
     '/order/requests/:id/decision',
-    {
-      ...refusesKeys,
-      bodyLimit: maxDecisionBytes,
-      schema: {
-        operationId: 'decideCustomerRequest',
-        summary: 'Accept or decline what a customer asks for',
-        description: 'Works once. The notifier learns of it as an event such as reschedule.accepted, with the note.',
-        params: Type.Object({ id: Type.String() }),
-        body: RequestDecision,
-        response: {
-          200: Type.Object({ message: Type.Literal(decidedMessage), data: CustomerRequest }),
-          409: closed,
-        },
-      },
-    },
+    { ...refusesKeys, bodyLimit: maxDecisionBytes, schema: decideCustomerRequestSchema },
     async request => {
       const { tenant, actor } = request.staff
       const { decision } = request.body

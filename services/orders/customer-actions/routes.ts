@@ -1,5 +1,4 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
-import { requireService } from '@courier/shared/access/service.ts'
 import {
   type CustomerAction,
   CustomerActionResults,
@@ -20,7 +19,6 @@ import { act, type Result } from './act.ts'
 interface CustomerActionsOptions {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
-  readonly serviceToken: string
   readonly publicUrl: string | undefined
   /** Called after orders changed. */
   readonly onChanged: (tenant: string) => void
@@ -38,37 +36,26 @@ const tooMany = 'Too many lists of actions wait. Repeat the request: what is don
 
 /** Receives the actions that customers chose by a button, from the notifier. */
 export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
-  const { pool, serviceToken } = options
+  const { pool } = options
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
   acceptJson(app)
-  app.addHook('onRequest', requireService(serviceToken))
-  app.post(
-    '/internal/customer-actions',
-    {
-      bodyLimit: maxBodyBytes,
-      schema: {
-        tags: ['internal'],
-        operationId: 'actForCustomers',
-        summary: 'Do what customers asked for by a button of a message, each id once',
-        description:
-          'Each action by itself: one that is refused hinders no other. A repeated id has the outcome of the first, ' +
-          'with the order as it is now. After 404 and 503 repeat the request. With SERVICE_TOKEN.',
-        security: [{ service: [] }],
-        body: CustomerActions,
-        response: { 200: CustomerActionResults, ...errorResponses(404) },
-      },
-    },
-    async request => {
-      const { tenant, actions } = request.body
-      refuseBadIds(actions)
-      if (!isTenantId.test(tenant) || (await readVersion(pool, tenant)) === undefined)
-        throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
-      const data = await inTurn({ tenant }, () => actOnAll(options, request, tenant, actions)).catch(
-        refuseBusy(tooMany),
-      )
-      return { data }
-    },
-  )
+  const schema = {
+    operationId: 'actForCustomers',
+    summary: 'Do what customers asked for by a button of a message, each id once',
+    description:
+      'Each action by itself: one that is refused hinders no other. A repeated id has the outcome of the first, ' +
+      'with the order as it is now. After 404 and 503 repeat the request. With SERVICE_TOKEN.',
+    body: CustomerActions,
+    response: { 200: CustomerActionResults, ...errorResponses(404) },
+  }
+  app.post('/internal/customer-actions', { bodyLimit: maxBodyBytes, schema }, async request => {
+    const { tenant, actions } = request.body
+    refuseBadIds(actions)
+    if (!isTenantId.test(tenant) || (await readVersion(pool, tenant)) === undefined)
+      throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
+    const data = await inTurn({ tenant }, () => actOnAll(options, request, tenant, actions)).catch(refuseBusy(tooMany))
+    return { data }
+  })
 }
 
 const actOnAll = async (

@@ -34,24 +34,18 @@ export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = asy
 export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
   await app.register(labels, { ...options, name: 'AnyLabel' })
   acceptJson(app)
-  app.post(
-    '/order/run-sheet',
-    {
-      bodyLimit: maxLabelBytes,
-      schema: {
-        operationId: 'printRunSheet',
-        summary: 'A sheet for a tour, with a column for signatures',
-        body: RunSheetRequest,
-        response: { 200: { description: 'A PDF of A4.', content: pdf } },
-      },
-    },
-    async (request, reply) => {
-      const { title = 'Run sheet' } = request.body
-      const caller = readCaller(request)
-      const labels = await findAllLabels(options, caller, await findListed(options.pool, caller.tenant, request.body))
-      return sendPdf(options.printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
-    },
-  )
+  const printRunSheetSchema = {
+    operationId: 'printRunSheet',
+    summary: 'A sheet for a tour, with a column for signatures',
+    body: RunSheetRequest,
+    response: { 200: { description: 'A PDF of A4.', content: pdf } },
+  }
+  app.post('/order/run-sheet', { bodyLimit: maxLabelBytes, schema: printRunSheetSchema }, async (request, reply) => {
+    const { title = 'Run sheet' } = request.body
+    const caller = readCaller(request)
+    const labels = await findAllLabels(options, caller, await findListed(options.pool, caller.tenant, request.body))
+    return sendPdf(options.printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
+  })
 }
 
 /** The waybills that a run sheet lists: those of the request, or of the parcels that are to be delivered again. */
@@ -78,45 +72,34 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) =>
   const { printer, name } = options
   acceptJson(app)
 
-  app.get(
-    `${oneOrder}/label`,
-    {
-      schema: {
-        operationId: `print${name}`,
-        summary: 'The label of an order',
-        params: WaybillParams,
-        querystring: LabelQuery,
-        response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } } },
-      },
-    },
-    async (request, reply) => {
-      const caller = readCaller(request)
-      const found = await findLabels(options, caller, [request.params.waybill])
-      if (found.size === 0) throw notFound('waybill')
-      return print(printer, reply, caller.tenant, [...found.values()], request.query)
-    },
-  )
+  const labelSchema = {
+    operationId: `print${name}`,
+    summary: 'The label of an order',
+    params: WaybillParams,
+    querystring: LabelQuery,
+    response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } } },
+  }
+  app.get(`${oneOrder}/label`, { schema: labelSchema }, async (request, reply) => {
+    const caller = readCaller(request)
+    const found = await findLabels(options, caller, [request.params.waybill])
+    if (found.size === 0) throw notFound('waybill')
+    return print(printer, reply, caller.tenant, [...found.values()], request.query)
+  })
 
-  app.post(
-    '/order/labels',
-    {
-      bodyLimit: maxLabelBytes,
-      schema: {
-        operationId: `print${name}s`,
-        summary: 'The labels of up to 500 orders',
-        description: 'All of them, or none and every unknown waybill number.',
-        body: LabelRequest,
-        response: {
-          200: { description: 'The order is that of the waybill numbers.', content: { ...pdf, ...zpl } },
-        },
-      },
+  const labelsSchema = {
+    operationId: `print${name}s`,
+    summary: 'The labels of up to 500 orders',
+    description: 'All of them, or none and every unknown waybill number.',
+    body: LabelRequest,
+    response: {
+      200: { description: 'The order is that of the waybill numbers.', content: { ...pdf, ...zpl } },
     },
-    async (request, reply) => {
-      const caller = readCaller(request)
-      const found = await findAllLabels(options, caller, request.body.waybill_numbers)
-      return print(printer, reply, caller.tenant, found, request.body)
-    },
-  )
+  }
+  app.post('/order/labels', { bodyLimit: maxLabelBytes, schema: labelsSchema }, async (request, reply) => {
+    const caller = readCaller(request)
+    const found = await findAllLabels(options, caller, request.body.waybill_numbers)
+    return print(printer, reply, caller.tenant, found, request.body)
+  })
 }
 
 const print = (

@@ -65,30 +65,23 @@ interface LookUpStore {
 /** Shows the statuses of many orders of the merchant. */
 export const lookUpRoutes: FastifyPluginAsyncTypebox<LookUpStore> = async (app, store) => {
   acceptJson(app)
-  app.post(
-    '/order/lookup',
-    {
-      bodyLimit,
-      schema: {
-        operationId: 'lookUpOrders',
-        summary: 'The status of up to 500 orders',
-        description: 'Takes waybill numbers or your own order numbers. Lists those that you do not have as missing.',
-        body: LookUp,
-        response: { 200: LookedUp },
-      },
-      serializerCompiler: () => JSON.stringify,
-    },
-    async request => {
-      const { by, wanted } = wantedIn(request.body)
-      // Orders never have a number that Postgres refuses.
-      const numbers = wanted.filter(number => !isBadText(number))
-      const found = Map.groupBy(await lookUpOrders(store, request.merchant, by, numbers), order => order[by])
-      return {
-        data: wanted.flatMap(number => found.get(number) ?? []),
-        missing: wanted.filter(number => !found.has(number)),
-      }
-    },
-  )
+  const schema = {
+    operationId: 'lookUpOrders',
+    summary: 'The status of up to 500 orders',
+    description: 'Takes waybill numbers or your own order numbers. Lists those that you do not have as missing.',
+    body: LookUp,
+    response: { 200: LookedUp },
+  }
+  app.post('/order/lookup', { bodyLimit, serializerCompiler: () => JSON.stringify, schema }, async request => {
+    const { by, wanted } = wantedIn(request.body)
+    // Orders never have a number that Postgres refuses.
+    const numbers = wanted.filter(number => !isBadText(number))
+    const found = Map.groupBy(await lookUpOrders(store, request.merchant, by, numbers), order => order[by])
+    return {
+      data: wanted.flatMap(number => found.get(number) ?? []),
+      missing: wanted.filter(number => !found.has(number)),
+    }
+  })
 }
 
 const wantedIn = ({ waybill_numbers, order_nos }: Static<typeof LookUp>) => {

@@ -20,86 +20,71 @@ import { openSecret } from './secrets.ts'
 export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
   const { pool } = options
   const pinging = new Set<string>()
-  app.post(
-    '/webhook/:id/ping',
-    {
-      ...refusesKeys,
-      schema: {
-        ...route.ofOne,
-        operationId: 'pingWebhook',
-        summary: 'Send a message of the type ping now',
-        description:
-          'Sends it once, even while the webhook is disabled. The response has the result, within 10 seconds.',
-        response: { 200: Type.Object({ data: Ping }) },
-      },
-    },
-    async request => {
-      const [id, { tenant }] = [route.readId(request), request.merchant]
-      const target = await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, request.merchant, id))
-      const { url, secrets } = route.expectFound(target)
-      if (pinging.has(id))
-        throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
-      pinging.add(id)
-      try {
-        const body = writeBody('ping', (await options.clock()).toISOString(), { webhook_id: id })
-        const opened = secrets.map(sealed => openSecret(route.expectKeys(options), tenant, id, sealed))
-        const message = { url, secrets: opened, messageId: `ping.${randomUUID()}`, body }
-        const { code, milliseconds, error, responseBody } = await sendOnce(options, message)
-        return { data: { code, ms: milliseconds, error, response_body: responseBody } }
-      } catch (error) {
-        throw error instanceof VaultError ? route.keysNeeded() : error
-      } finally {
-        pinging.delete(id)
-      }
-    },
-  )
+  const pingWebhookSchema = {
+    params: route.ByWebhook,
+    operationId: 'pingWebhook',
+    summary: 'Send a message of the type ping now',
+    description: 'Sends it once, even while the webhook is disabled. The response has the result, within 10 seconds.',
+    response: { 200: Type.Object({ data: Ping }) },
+  }
+  app.post('/webhook/:id/ping', { ...refusesKeys, schema: pingWebhookSchema }, async request => {
+    const [id, { tenant }] = [route.readId(request), request.merchant]
+    const target = await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, request.merchant, id))
+    const { url, secrets } = route.expectFound(target)
+    if (pinging.has(id))
+      throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
+    pinging.add(id)
+    try {
+      const body = writeBody('ping', (await options.clock()).toISOString(), { webhook_id: id })
+      const opened = secrets.map(sealed => openSecret(route.expectKeys(options), tenant, id, sealed))
+      const message = { url, secrets: opened, messageId: `ping.${randomUUID()}`, body }
+      const { code, milliseconds, error, responseBody } = await sendOnce(options, message)
+      return { data: { code, ms: milliseconds, error, response_body: responseBody } }
+    } catch (error) {
+      throw error instanceof VaultError ? route.keysNeeded() : error
+    } finally {
+      pinging.delete(id)
+    }
+  })
 
-  app.post(
-    '/webhook/:id/replay',
-    {
-      ...refusesKeys,
-      schema: {
-        ...route.ofOne,
-        operationId: 'replayWebhook',
-        summary: 'Send the events of a period again',
-        description: `Sends those of the last ${keptDays} days, oldest first, each with its original webhook-id, before any new events. One replay at a time.`,
-        body: ReplayPeriod,
-        response: {
-          202: Type.Object({
-            message: Type.String({ examples: [replayed] }),
-            data: Type.Object({ changes: Type.Integer({ description: replayedChanges }) }),
-          }),
-        },
-      },
+  const replayWebhookSchema = {
+    params: route.ByWebhook,
+    operationId: 'replayWebhook',
+    summary: 'Send the events of a period again',
+    description: `Sends those of the last ${keptDays} days, oldest first, each with its original webhook-id, before any new events. One replay at a time.`,
+    body: ReplayPeriod,
+    response: {
+      202: Type.Object({
+        message: Type.String({ examples: [replayed] }),
+        data: Type.Object({ changes: Type.Integer({ description: replayedChanges }) }),
+      }),
     },
-    async (request, reply) => {
-      const { merchant, body } = request
-      route.readId(request)
-      const period = readPeriod(body, await options.clock())
-      const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, id) => {
-        const changes = await replay(tx, merchant, id, period)
-        if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
-        return changes
-      })
-      options.onChanged(merchant.tenant)
-      reply.code(202)
-      return { message: replayed, data: { changes } }
-    },
-  )
+  }
+  app.post('/webhook/:id/replay', { ...refusesKeys, schema: replayWebhookSchema }, async (request, reply) => {
+    const { merchant, body } = request
+    route.readId(request)
+    const period = readPeriod(body, await options.clock())
+    const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, id) => {
+      const changes = await replay(tx, merchant, id, period)
+      if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
+      return changes
+    })
+    options.onChanged(merchant.tenant)
+    reply.code(202)
+    return { message: replayed, data: { changes } }
+  })
 
+  const listWebhookDeliveriesSchema = {
+    params: route.ByWebhook,
+    operationId: 'listWebhookDeliveries',
+    summary: 'Deliveries to a webhook and their results',
+    description: `Newest events first: those of the last ${listedDays} days, and all pending ones.`,
+    querystring: DeliveryQuery.schema,
+    response: { 200: PageOf(WebhookDelivery, 'WebhookDeliveries') },
+  }
   app.get(
     '/webhook/:id/deliveries',
-    {
-      schema: {
-        ...route.ofOne,
-        operationId: 'listWebhookDeliveries',
-        summary: 'Deliveries to a webhook and their results',
-        description: `Newest events first: those of the last ${listedDays} days, and all pending ones.`,
-        querystring: DeliveryQuery.schema,
-        response: { 200: PageOf(WebhookDelivery, 'WebhookDeliveries') },
-      },
-      serializerCompiler: () => JSON.stringify,
-    },
+    { serializerCompiler: () => JSON.stringify, schema: listWebhookDeliveriesSchema },
     async request => {
       const { merchant } = request
       const id = route.readId(request)

@@ -19,10 +19,7 @@ export interface WebhookOptions extends PostOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-export const tags = ['webhooks']
-const params = Type.Object({ id: Type.String({ description: 'The id of the webhook.' }) })
-/** The parts that the schemas of routes of one webhook share. */
-export const ofOne = { tags, params }
+export const ByWebhook = Type.Object({ id: Type.String({ description: 'The id of the webhook.' }) })
 
 const isId = /^[0-9a-f-]{36}$/
 

@@ -44,114 +44,87 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
   refuseUnknownFields(app)
   app.addHook('onRequest', async () => void route.expectKeys(options))
 
-  app.get(
-    '/webhook',
-    {
-      schema: {
-        tags: route.tags,
-        operationId: 'listWebhooks',
-        summary: 'Your webhooks',
-        description: `Up to ${maxEndpoints}, the oldest first.`,
-        response: {
-          200: Type.Object({ data: Type.Array(schema.Webhook) }),
-        },
-      },
+  const listWebhooksSchema = {
+    operationId: 'listWebhooks',
+    summary: 'Your webhooks',
+    description: `Up to ${maxEndpoints}, the oldest first.`,
+    response: {
+      200: Type.Object({ data: Type.Array(schema.Webhook) }),
     },
-    async ({ merchant }) => ({ data: await inTenant(pool, merchant.tenant, (tx: Tx) => listEndpoints(tx, merchant)) }),
-  )
+  }
+  app.get('/webhook', { schema: listWebhooksSchema }, async ({ merchant }) => ({
+    data: await inTenant(pool, merchant.tenant, (tx: Tx) => listEndpoints(tx, merchant)),
+  }))
 
-  app.post(
-    '/webhook',
-    {
-      ...refusesKeys,
-      schema: {
-        tags: route.tags,
-        operationId: 'createWebhook',
-        summary: 'Get events at an address of yours',
-        description: `Signed according to Standard Webhooks, from now on. Up to ${maxEndpoints} webhooks; the secret is shown only this once.`,
-        body: schema.NewWebhook,
-        response: { 201: oneWithSecret(created) },
-      },
-    },
-    async (request, reply) => {
-      const { merchant, body } = request
-      const { events = [...changeTypes] } = body
-      const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(body.url, resolve)]
-      const sealed = sealSecret(route.expectKeys(options), merchant.tenant, id, secret)
-      // Before the transaction, which would keep the feed locked for all of a backlog.
-      await catchUp(pool, merchant)
-      const result = await route.changeAudited(options, request, 'webhook.created', id, tx =>
-        addEndpoint(tx, merchant, id, { url, events, secret: sealed }, maxEndpoints),
-      )
-      if (!result) throw invalid({ url: [`There are already ${maxEndpoints} webhooks: delete one.`] })
-      onChanged(merchant.tenant)
-      reply.code(201)
-      return { message: created, data: { ...result, secret } }
-    },
-  )
+  const createWebhookSchema = {
+    operationId: 'createWebhook',
+    summary: 'Get events at an address of yours',
+    description: `Signed according to Standard Webhooks, from now on. Up to ${maxEndpoints} webhooks; the secret is shown only this once.`,
+    body: schema.NewWebhook,
+    response: { 201: oneWithSecret(created) },
+  }
+  app.post('/webhook', { ...refusesKeys, schema: createWebhookSchema }, async (request, reply) => {
+    const { merchant, body } = request
+    const { events = [...changeTypes] } = body
+    const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(body.url, resolve)]
+    const sealed = sealSecret(route.expectKeys(options), merchant.tenant, id, secret)
+    // Before the transaction, which would keep the feed locked for all of a backlog.
+    await catchUp(pool, merchant)
+    const result = await route.changeAudited(options, request, 'webhook.created', id, tx =>
+      addEndpoint(tx, merchant, id, { url, events, secret: sealed }, maxEndpoints),
+    )
+    if (!result) throw invalid({ url: [`There are already ${maxEndpoints} webhooks: delete one.`] })
+    onChanged(merchant.tenant)
+    reply.code(201)
+    return { message: created, data: { ...result, secret } }
+  })
 
-  app.patch(
-    '/webhook/:id',
-    {
-      schema: {
-        ...route.ofOne,
-        operationId: 'changeWebhook',
-        summary: 'Change, disable or enable a webhook',
-        description: `Pending events are retried at once. Events of the last ${keptDays} days that occurred while it was disabled follow, oldest first.`,
-        body: schema.WebhookChange,
-        response: { 200: findOne(changed) },
-      },
-    },
-    async request => {
-      const { body, merchant } = request
-      route.readId(request)
-      const wanted = body.url === undefined ? body : { ...body, url: await readUrl(body.url, resolve) }
-      const data = await route.actOn(options, request, 'webhook.changed', (tx, id) =>
-        changeEndpoint(tx, merchant, id, wanted),
-      )
-      onChanged(merchant.tenant)
-      return { message: changed, data }
-    },
-  )
+  const changeWebhookSchema = {
+    params: route.ByWebhook,
+    operationId: 'changeWebhook',
+    summary: 'Change, disable or enable a webhook',
+    description: `Pending events are retried at once. Events of the last ${keptDays} days that occurred while it was disabled follow, oldest first.`,
+    body: schema.WebhookChange,
+    response: { 200: findOne(changed) },
+  }
+  app.patch('/webhook/:id', { schema: changeWebhookSchema }, async request => {
+    const { body, merchant } = request
+    route.readId(request)
+    const wanted = body.url === undefined ? body : { ...body, url: await readUrl(body.url, resolve) }
+    const data = await route.actOn(options, request, 'webhook.changed', (tx, id) =>
+      changeEndpoint(tx, merchant, id, wanted),
+    )
+    onChanged(merchant.tenant)
+    return { message: changed, data }
+  })
 
-  app.delete(
-    '/webhook/:id',
-    {
-      schema: {
-        ...route.ofOne,
-        operationId: 'deleteWebhook',
-        summary: 'Delete a webhook',
-        description: 'Deletes its pending events, too.',
-        response: { 200: Type.Object({ message: Type.String({ examples: [deleted] }) }) },
-      },
-    },
-    async request => {
-      await route.actOn(options, request, 'webhook.deleted', (tx, id) => deleteEndpoint(tx, request.merchant, id))
-      return { message: deleted }
-    },
-  )
+  const deleteWebhookSchema = {
+    params: route.ByWebhook,
+    operationId: 'deleteWebhook',
+    summary: 'Delete a webhook',
+    description: 'Deletes its pending events, too.',
+    response: { 200: Type.Object({ message: Type.String({ examples: [deleted] }) }) },
+  }
+  app.delete('/webhook/:id', { schema: deleteWebhookSchema }, async request => {
+    await route.actOn(options, request, 'webhook.deleted', (tx, id) => deleteEndpoint(tx, request.merchant, id))
+    return { message: deleted }
+  })
 
-  app.post(
-    '/webhook/:id/rotate',
-    {
-      ...refusesKeys,
-      schema: {
-        ...route.ofOne,
-        operationId: 'rotateWebhookSecret',
-        summary: 'Create a new secret for a webhook',
-        description:
-          'It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.',
-        response: { 200: oneWithSecret(rotated) },
-      },
-    },
-    async request => {
-      const { merchant } = request
-      const secret = newSecret()
-      const result = await route.actOn(options, request, 'webhook.rotated', (tx, id) =>
-        rotateSecret(tx, merchant, id, sealSecret(route.expectKeys(options), merchant.tenant, id, secret)),
-      )
-      return { message: rotated, data: { ...result, secret } }
-    },
-  )
+  const rotateWebhookSecretSchema = {
+    params: route.ByWebhook,
+    operationId: 'rotateWebhookSecret',
+    summary: 'Create a new secret for a webhook',
+    description:
+      'It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.',
+    response: { 200: oneWithSecret(rotated) },
+  }
+  app.post('/webhook/:id/rotate', { ...refusesKeys, schema: rotateWebhookSecretSchema }, async request => {
+    const { merchant } = request
+    const secret = newSecret()
+    const result = await route.actOn(options, request, 'webhook.rotated', (tx, id) =>
+      rotateSecret(tx, merchant, id, sealSecret(route.expectKeys(options), merchant.tenant, id, secret)),
+    )
+    return { message: rotated, data: { ...result, secret } }
+  })
   await app.register(webhookDeliveryRoutes, options)
 }

@@ -56,25 +56,19 @@ export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (a
       return reportGaps(pool, await catalogues.fresh(tenant), days)
     },
   })
-  app.get(
-    '/rate-gaps',
-    {
-      schema: {
-        operationId: 'listRateGaps',
-        summary: 'Combinations of cities that rate cards lack, most wanted first',
-        description:
-          'Lists combinations that merchants requested or have orders of, and whose rate their card lacks now.',
-        querystring: Query,
-        response: {
-          200: Type.Object({ data: Type.Array(RateGap) }, { title: 'RateGaps' }),
-        },
-      },
+  const schema = {
+    operationId: 'listRateGaps',
+    summary: 'Combinations of cities that rate cards lack, most wanted first',
+    description: 'Lists combinations that merchants requested or have orders of, and whose rate their card lacks now.',
+    querystring: Query,
+    response: {
+      200: Type.Object({ data: Type.Array(RateGap) }, { title: 'RateGaps' }),
     },
-    async ({ staff: { tenant }, query: { days = '30', limit = '50' } }) => {
-      const report = await reports.forceFetch(`${tenant} ${days}`, { context: { tenant, days: Number(days) } })
-      return { data: report.slice(0, Number(limit)) }
-    },
-  )
+  }
+  app.get('/rate-gaps', { schema }, async ({ staff: { tenant }, query: { days = '30', limit = '50' } }) => {
+    const report = await reports.forceFetch(`${tenant} ${days}`, { context: { tenant, days: Number(days) } })
+    return { data: report.slice(0, Number(limit)) }
+  })
 }
 
 /** The most lines that a report has. */

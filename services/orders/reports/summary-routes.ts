@@ -32,26 +32,20 @@ interface SummaryOptions {
 /** Sums up the orders that a merchant created in a period. */
 export const summaryRoutes: FastifyPluginAsyncTypebox<SummaryOptions> = async (app, options) => {
   const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(options.pool.options.max / 4) }, maxWaiting)
-  app.get(
-    '/order/summary',
-    {
-      schema: {
-        operationId: 'summariseOrders',
-        summary: 'Counts and COD of the orders of a period',
-        description: `Counts by time of creation; ${maxDays} days and ${maxSummed} orders at most.`,
-        querystring: Query.schema,
-        response: { 200: Summary },
-      },
-      serializerCompiler: () => JSON.stringify,
-    },
-    async request => {
-      const { tenant, merchantId } = request.merchant
-      const wanted = { ...Query.read(request.query), merchantId }
-      const caller = `${tenant} ${merchantId}`
-      const run = () => summarise(options, tenant, wanted)
-      return { data: await bulkheads({ caller, process: '' }, run).catch(refuseBusy(busy)) }
-    },
-  )
+  const schema = {
+    operationId: 'summariseOrders',
+    summary: 'Counts and COD of the orders of a period',
+    description: `Counts by time of creation; ${maxDays} days and ${maxSummed} orders at most.`,
+    querystring: Query.schema,
+    response: { 200: Summary },
+  }
+  app.get('/order/summary', { serializerCompiler: () => JSON.stringify, schema }, async request => {
+    const { tenant, merchantId } = request.merchant
+    const wanted = { ...Query.read(request.query), merchantId }
+    const caller = `${tenant} ${merchantId}`
+    const run = () => summarise(options, tenant, wanted)
+    return { data: await bulkheads({ caller, process: '' }, run).catch(refuseBusy(busy)) }
+  })
 }
 
 const busy = 'Too many summaries are waiting. Repeat the request.'

@@ -38,18 +38,13 @@ export type Today = Static<typeof Today>
 /** Serves the metrics of the staff's day. */
 export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const find = createToday(pool)
-  app.get(
-    '/today',
-    {
-      schema: {
-        operationId: 'getToday',
-        summary: 'Read the metrics of today and of the days before',
-        description: 'Up to five seconds old.',
-        response: { 200: Type.Object({ data: Today }) },
-      },
-    },
-    async request => ({ data: await find(request.staff.tenant) }),
-  )
+  const schema = {
+    operationId: 'getToday',
+    summary: 'Read the metrics of today and of the days before',
+    description: 'Up to five seconds old.',
+    response: { 200: Type.Object({ data: Today }) },
+  }
+  app.get('/today', { schema }, async request => ({ data: await find(request.staff.tenant) }))
 }
 
 /** Days that are over stay cached for this long. Yesterday may at first lack rows written at midnight. */

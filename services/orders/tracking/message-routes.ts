@@ -16,26 +16,19 @@ const check = TypeCompiler.Compile(SentMessages)
 
 /** Shows merchants what became of the messages about their parcels; the notifier has them. */
 export const sentMessageRoutes: FastifyPluginAsyncTypebox<MessageOptions> = async (app, { findOrder, messages }) => {
-  app.get(
-    '/order/:waybill/messages',
-    {
-      schema: {
-        tags: ['orders'],
-        operationId: 'listOrderMessages',
-        summary: 'The messages that were sent to the recipient of an order',
-        description: 'The newest 100, newest first: template, status and time. 503 while they cannot be read.',
-        security: [{ token: [] }],
-        params: Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) }),
-        response: { 200: SentMessages, ...errorResponses(404, 405) },
-      },
-    },
-    async ({ merchant: { tenant, merchantId }, params }) => {
-      const order = await findOrder(tenant, params.waybill, merchantId)
-      if (!order) throw notFound('waybill')
-      const { waybill_number } = order.row
-      const result = await messages.get(`/internal/messages/${tenant}/${encodeURIComponent(waybill_number)}`)
-      if (result.kind === 'response' && result.status === 200 && check.Check(result.body)) return result.body
-      throw httpError('unavailable', 'The messages cannot be read now.', { retryAfterSeconds: 5 })
-    },
-  )
+  const schema = {
+    operationId: 'listOrderMessages',
+    summary: 'The messages that were sent to the recipient of an order',
+    description: 'The newest 100, newest first: template, status and time. 503 while they cannot be read.',
+    params: Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) }),
+    response: { 200: SentMessages, ...errorResponses(404, 405) },
+  }
+  app.get('/order/:waybill/messages', { schema }, async ({ merchant: { tenant, merchantId }, params }) => {
+    const order = await findOrder(tenant, params.waybill, merchantId)
+    if (!order) throw notFound('waybill')
+    const { waybill_number } = order.row
+    const result = await messages.get(`/internal/messages/${tenant}/${encodeURIComponent(waybill_number)}`)
+    if (result.kind === 'response' && result.status === 200 && check.Check(result.body)) return result.body
+    throw httpError('unavailable', 'The messages cannot be read now.', { retryAfterSeconds: 5 })
+  })
 }

@@ -92,7 +92,8 @@ export const addWaybillReads = (
     return { data: await toView(order, tenant) }
   }
   app.get(path, { bodyLimit, schema }, read)
-  app.post(path, { bodyLimit, schema: { ...schema, operationId: `${operationId}ByPost`, body: WaybillBody } }, read)
+  const byPost = { ...schema, operationId: `${operationId}ByPost`, body: WaybillBody }
+  app.post(path, { bodyLimit, schema: byPost }, read)
 }
 
 /** Serves the timeline of an order to its merchant. */
@@ -112,33 +113,27 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
  */
 export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
-  app.post(
-    '/order/tracking-info',
-    {
-      bodyLimit,
-      schema: {
-        tags: ['public'],
-        operationId: 'trackParcel',
-        summary: 'Read where a parcel has been',
-        description:
-          'Without a token; the recipient is masked. The amount and the city need the tracking_code that ends the link on the label.',
-        headers: Type.Object({ 'x-tenant': Type.Optional(Type.String({ description: 'The tenant.' })) }),
-        body: PublicWaybill,
-        response: {
-          200: Type.Object({ data: PublicTracking }),
-          ...errorResponses(400, 404, 405, 413, 415, 422, 429, 503),
-        },
-      },
+  const trackParcelSchema = {
+    tags: ['public'],
+    operationId: 'trackParcel',
+    summary: 'Read where a parcel has been',
+    description:
+      'Without a token; the recipient is masked. The amount and the city need the tracking_code that ends the link on the label.',
+    headers: Type.Object({ 'x-tenant': Type.Optional(Type.String({ description: 'The tenant.' })) }),
+    body: PublicWaybill,
+    response: {
+      200: Type.Object({ data: PublicTracking }),
+      ...errorResponses(400, 404, 405, 413, 415, 422, 429, 503),
     },
-    async request => {
-      const tenant = readTenant(request)
-      const body = await takeBody(request)
-      const waybill = findWaybill(request, body)
-      const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
-      if (!order) throw notFound('waybill')
-      return { data: publicView(order, findTrackingCode(body), new Date()) }
-    },
-  )
+  }
+  app.post('/order/tracking-info', { bodyLimit, schema: trackParcelSchema }, async request => {
+    const tenant = readTenant(request)
+    const body = await takeBody(request)
+    const waybill = findWaybill(request, body)
+    const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
+    if (!order) throw notFound('waybill')
+    return { data: publicView(order, findTrackingCode(body), new Date()) }
+  })
 }
 
 /**
