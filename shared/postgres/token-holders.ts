@@ -38,16 +38,8 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
   read: ReadCallers<Caller>,
 ): FindTokenHolder<Caller> => {
   const callers = new LRUCache<string, Caller>({ max: 10_000 })
-  const readTenant = (tenant: string, hashes: readonly string[]) =>
-    inTenant(pool, tenant, (tx: AnyTransaction) =>
-      read(
-        tx,
-        tenant,
-        hashes.map(hash => Buffer.from(hash, 'base64')),
-      ),
-    )
-  const lookUp = batchReads(readTenant)
-  const lookUpInFlood = batchFlood(pool, readTenant)
+  const lookUp = batchReads((tenant, hashes) => readTenant(pool, tenant, hashes, read))
+  const lookUpInFlood = batchFlood(pool, read)
   const toKey = (tenant: string, hash: string): string => `${hash} ${tenant}`
 
   const find = async (tenant: string, token: string, flood = false): Promise<Caller | undefined> => {
@@ -69,30 +61,41 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
   return Object.assign(find, { forget })
 }
 
-interface Wanted {
-  tenant: string
-  /** Base64. */
-  hash: string
+/** A token by its hash, in base64. */
+interface TokenHash {
+  readonly tenant: string
+  readonly hash: string
+}
+
+/** Finds the callers of tokens of any tenants, in the order of the tokens: one statement for each tenant that exists. */
+export const findInTenants = async <Caller>(
+  pool: pg.Pool,
+  tokens: readonly TokenHash[],
+  read: ReadCallers<Caller>,
+): Promise<(Caller | undefined)[]> => {
+  const known = new Set(await findTenantIds(pool))
+  const found = new Map<string, ReadonlyMap<string, Caller>>()
+  for (const [tenant, group] of Map.groupBy(tokens, ({ tenant }) => tenant)) {
+    const hashes = [...new Set(group.map(({ hash }) => hash))]
+    if (known.has(tenant)) found.set(tenant, await readTenant(pool, tenant, hashes, read))
+  }
+  return tokens.map(({ tenant, hash }) => found.get(tenant)?.get(hash))
+}
+
+const readTenant = <Caller>(pool: pg.Pool, tenant: string, hashes: readonly string[], read: ReadCallers<Caller>) => {
+  const bytes = hashes.map(hash => Buffer.from(hash, 'base64'))
+  return inTenant(pool, tenant, (tx: AnyTransaction) => read(tx, tenant, bytes))
 }
 
 /**
  * Looks up tokens for addresses that sent too many wrong ones: all of the process take turns on one connection, so that
  * forged tokens keep neither Postgres busy nor valid ones waiting.
  */
-const batchFlood = <Caller>(
-  pool: pg.Pool,
-  read: (tenant: string, hashes: readonly string[]) => Promise<ReadonlyMap<string, Caller>>,
-) => {
-  const lookUp = batchRequests<Wanted, Caller | undefined>({
-    run: async (_key, wanted) => {
-      const tenants = new Set(await findTenantIds(pool))
-      const found = new Map<string, ReadonlyMap<string, Caller>>()
-      for (const [tenant, group = []] of Object.entries(Object.groupBy(wanted, ({ tenant }) => tenant)))
-        if (tenants.has(tenant)) found.set(tenant, await read(tenant, [...new Set(group.map(({ hash }) => hash))]))
-      return wanted.map(({ tenant, hash }) => found.get(tenant)?.get(hash))
-    },
+const batchFlood = <Caller>(pool: pg.Pool, read: ReadCallers<Caller>) => {
+  const lookUp = batchRequests<TokenHash, Caller | undefined>({
+    run: (_key, tokens) => findInTenants(pool, tokens, read),
     take: () => floodBatch,
     lanes: () => 1,
   })
-  return (wanted: Wanted): Promise<Caller | undefined> => lookUp('', wanted)
+  return (token: TokenHash): Promise<Caller | undefined> => lookUp('', token)
 }

@@ -30,75 +30,57 @@ export const mayBeToken = (token: string): boolean => {
 /** Hashes without a salt: a token has 256 bits of entropy. */
 export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
 
-/** The columns of `tokens` that both services have. */
+/** The fields that the callers of both services have. */
 export interface LiveToken {
-  readonly token_id: string
-  readonly hash: Buffer
-  readonly staff_name: string | null
-  readonly expires_at: Date | null
+  readonly tokenId: string
+  readonly staffName: string | null
+  readonly expiresAt: Date | null
   /** The time until it expires, by the clock of Postgres. */
-  readonly milliseconds_left: number | null
-  /** True if its last use is not stored, or is longer ago than a minute. */
-  readonly is_stale: boolean
+  readonly millisecondsLeft: number | null
+}
+
+interface CallerSql {
+  /** Select what else a caller has. */
+  readonly columns: RawBuilder<unknown>
+  readonly joins?: RawBuilder<unknown>
+  readonly condition?: RawBuilder<unknown>
 }
 
 /**
- * Finds the tokens with these hashes that are neither revoked nor expired, and meet `condition`. Updates `last_used_at` at
- * most once a minute.
+ * Finds the callers of the tokens with these hashes that are neither revoked nor expired, by hash in base64. Updates
+ * `last_used_at` at most once a minute.
  */
-export const findLiveTokens = async <Row extends LiveToken>(
+export const findLiveTokens = async <Caller extends LiveToken>(
   tx: AnyTransaction,
   tenant: string,
   hashes: readonly Buffer[],
-  condition: RawBuilder<boolean> = sql`true`,
-): Promise<Row[]> => {
-  const tokens = (await tx
-    .selectFrom('tokens')
-    .selectAll()
-    .select([
-      sql`(extract(epoch from expires_at - now()) * 1000)::float8`.as('milliseconds_left'),
-      sql`coalesce(last_used_at < now() - interval '1 minute', true)`.as('is_stale'),
-    ])
-    .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`hash = any(${hashes}::bytea[])`)
-    .where('revoked_at', 'is', null)
-    .where(sql<boolean>`coalesce(expires_at > now(), true)`)
-    .where(condition)
-    .execute()) as Row[]
-  const stale = tokens.filter(token => token.is_stale)
+  { columns, joins = sql``, condition = sql`true` }: CallerSql,
+): Promise<Map<string, Caller>> => {
+  const { rows } = await sql<{ hash: Buffer; isStale: boolean; caller: never }>`
+    select hash, coalesce(last_used_at < now() - interval '1 minute', true) as "isStale", token_id as "tokenId",
+      staff_name as "staffName", expires_at as "expiresAt",
+      (extract(epoch from expires_at - now()) * 1000)::float8 as "millisecondsLeft", ${columns}
+    from tokens ${joins}
+    where tokens.tenant_id = ${tenant} and hash = any(${hashes}::bytea[]) and revoked_at is null
+      and coalesce(expires_at > now(), true) and ${condition}`.execute(tx)
+  const callers = rows.map(({ hash, isStale, ...caller }) => ({ hash, isStale, caller: caller as unknown as Caller }))
+  const stale = callers.flatMap(({ isStale, caller }) => (isStale ? caller.tokenId : []))
   if (stale.length > 0) await markUsed(tx, tenant, stale)
-  return tokens
+  return new Map(callers.map(({ hash, caller }) => [hash.toString('base64'), caller]))
 }
 
 /** Returns false when the tenant has no such token. Revoking again keeps the time of the first. */
 export const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string): Promise<boolean> => {
-  const rows = await tx
-    .updateTable('tokens')
-    .set({ revoked_at: sql<Date>`least(revoked_at, now())` })
-    .where('tenant_id', '=', tenant)
-    .where('token_id', '=', tokenId)
-    .returning('token_id')
-    .execute()
+  const { rows } = await sql`
+    update tokens set revoked_at = least(revoked_at, now()) where tenant_id = ${tenant} and token_id = ${tokenId}
+    returning token_id`.execute(tx)
   return rows.length > 0
 }
 
 /** Skips rows that another transaction holds: look-ups never wait for each other. */
-const markUsed = (tx: AnyTransaction, tenant: string, tokens: readonly LiveToken[]) => {
-  const free = tx
-    .selectFrom('tokens')
-    .select('token_id')
-    .where('tenant_id', '=', tenant)
-    .where(
-      'token_id',
-      'in',
-      tokens.map(({ token_id }) => token_id),
-    )
-    .forNoKeyUpdate()
-    .skipLocked()
-  return tx
-    .updateTable('tokens')
-    .set({ last_used_at: sql`now()` })
-    .where('tenant_id', '=', tenant)
-    .where('token_id', 'in', free)
-    .execute()
-}
+const markUsed = (tx: AnyTransaction, tenant: string, tokenIds: readonly string[]) =>
+  sql`
+    update tokens set last_used_at = now() where tenant_id = ${tenant} and token_id in (
+      select token_id from tokens where tenant_id = ${tenant} and token_id = any(${tokenIds}::text[])
+      for no key update skip locked
+    )`.execute(tx)

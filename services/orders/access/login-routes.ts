@@ -66,7 +66,7 @@ const logInAt = async <Row extends Account>(
     : { kind: 'invalid_credentials' }
   if (result.kind === 'too_many') throw rateLimited(result.retryAfterSeconds)
   if (result.kind === 'invalid_credentials') throw invalid({ email: [wrongCredentials] }, { message: wrongCredentials })
-  const { merchantId: merchant_id, staffId: staff_id } = accounts.toHolder(result.account)
+  const { merchant_id, staff_id } = accounts.toHolder(result.account)
   request.log.info({ tenant, merchant_id, staff_id }, `${accounts.kind}.logged_in`)
   return result
 }

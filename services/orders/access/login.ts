@@ -22,16 +22,11 @@ export interface Account {
   readonly is_active: boolean
 }
 
-interface Query<Row> {
-  executeTakeFirst(): Promise<Row | undefined>
-  /** Keeps the row from changing until the transaction ends. */
-  forShare(): Pick<this, 'executeTakeFirst'>
-}
-
 /** The accounts that may log in at one endpoint: merchants or staff. */
 export interface Accounts<Row extends Account> {
   readonly kind: 'merchant' | 'staff'
-  readonly select: (tx: Tx, tenant: string, email: string) => Query<Row>
+  /** Keeps the row from changing until the transaction ends, if `isShared`. */
+  readonly find: (tx: Tx, tenant: string, email: string, isShared: boolean) => Promise<Row | undefined>
   readonly toHolder: (account: Row) => Holder
   /** Names the account in the audit. */
   readonly nameActor: (account: Row) => string
@@ -72,7 +67,7 @@ interface Login {
   readonly requestId?: string | undefined
 }
 
-export type Refusal =
+type Refusal =
   /** The tenant or an active account does not exist, or the password is wrong: the client cannot tell which. */
   { kind: 'invalid_credentials' } | { kind: 'too_many'; retryAfterSeconds: number }
 type Checked<Row> = { kind: 'right'; account: Row } | Refusal
@@ -111,7 +106,7 @@ const check = async <Row extends Account>(
 ): Promise<Checked<Row>> => {
   const retryAfterSeconds = throttle.secondsSpent(keys)
   if (retryAfterSeconds > 0) return { kind: 'too_many', retryAfterSeconds }
-  const account = await inTenant(pool, tenant, (tx: Tx) => accounts.select(tx, tenant, email).executeTakeFirst())
+  const account = await inTenant(pool, tenant, (tx: Tx) => accounts.find(tx, tenant, email, false))
   const isRight = await isPassword(password, account?.is_active ? account.password_hash : dummyHash)
   throttle.count(keys, isRight)
   return isRight && account ? { kind: 'right', account } : { kind: 'invalid_credentials' }
@@ -119,15 +114,15 @@ const check = async <Row extends Account>(
 
 const issueToken = <Row extends Account>(
   { pool, tokenSeconds }: Logins,
-  { kind, select, toHolder, nameActor }: Accounts<Row>,
+  { kind, find, toHolder, nameActor }: Accounts<Row>,
   { tenant, email, requestId }: Login,
   account: Row,
 ): Promise<LoggedIn<Row>> =>
   inTenant(pool, tenant, async (tx: Tx): Promise<LoggedIn<Row>> => {
-    const current = await select(tx, tenant, email).forShare().executeTakeFirst()
+    const current = await find(tx, tenant, email, true)
     // An operator changed the password or deactivated the account meanwhile.
     if (!current?.is_active || current.password_hash !== account.password_hash) return { kind: 'invalid_credentials' }
-    const holder = { ...toHolder(current), fromLogin: true }
+    const holder = { ...toHolder(current), from_login: true }
     const end = sql<Date>`now() + make_interval(secs => ${tokenSeconds[kind]})`
     const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, holder, end)
     await audit(tx, tenant, { kind, name: nameActor(current), tokenId, requestId }, `${kind}.logged_in`, tokenId)

@@ -107,7 +107,7 @@ const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name:
   const { tenant, merchantId, actor } = merchant
   const tokens = await findTokens(tx, merchant)
   if (tokens.length >= maxTokens) throw invalid({ name: [`There are already ${maxTokens} tokens: revoke one.`] })
-  const { id, token } = await createToken(tx, tenant, { merchantId, name }, expiresAt)
+  const { id, token } = await createToken(tx, tenant, { merchant_id: merchantId, name }, expiresAt)
   await audit(tx, tenant, actor, 'token.created', id)
   const row = (await findTokens(tx, merchant)).find(each => each.id === id)
   return { ...(row as Static<typeof ProgramToken>), token }

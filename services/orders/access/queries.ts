@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
 const merchantColumns = ['merchant_id', 'name', 'email', 'password_hash', 'is_active'] as const
-export type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)[number]>>
+type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)[number]>>
 
 export const selectMerchants = (tx: Tx, tenant: string) =>
   tx.selectFrom('merchants').select(merchantColumns).where('tenant_id', '=', tenant)
@@ -22,35 +22,25 @@ export interface Person {
   readonly role: PersonRole
 }
 
-/** Reads the active people by id. */
-export const findPeople = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Person>> => {
-  const rows = await tx
-    .selectFrom('merchant_people')
-    .select(['person_id as id', 'name', 'email', 'role'])
-    .where('tenant_id', '=', tenant)
-    .where('person_id', 'in', ids)
-    .where('is_active', '=', sql.lit(true))
-    .execute()
-  return new Map(rows.map(row => [row.id, row]))
-}
-
 /** The account of a merchant, or a person of it; `name` is the merchant's. */
 export type MerchantLogin = MerchantRow & { readonly person: Person | null }
 
-/** Selects the account or the active person with an e-mail address: no two have the same. */
-export const selectMerchantLogin = (tx: Tx, tenant: string, email: string, isShared = false) => ({
-  forShare: () => selectMerchantLogin(tx, tenant, email, true),
-  executeTakeFirst: async (): Promise<MerchantLogin | undefined> => {
-    const [account, person] = [selectMerchant(tx, tenant, email), selectPerson(tx, tenant, email)]
-    const [merchant, found] = await Promise.all([
-      (isShared ? account.forShare() : account).executeTakeFirst(),
-      (isShared ? person.forShare() : person).executeTakeFirst(),
-    ])
-    if (!found) return merchant && { ...merchant, person: null }
-    const { id, person_name: name, role, ...row } = found
-    return { ...row, person: { id, name, email: row.email, role } }
-  },
-})
+/** Finds the account or the active person with an e-mail address: no two have the same. `isShared` keeps the row as it is. */
+export const findMerchantLogin = async (
+  tx: Tx,
+  tenant: string,
+  email: string,
+  isShared: boolean,
+): Promise<MerchantLogin | undefined> => {
+  const [account, person] = [selectMerchant(tx, tenant, email), selectPerson(tx, tenant, email)]
+  const [merchant, found] = await Promise.all([
+    (isShared ? account.forShare() : account).executeTakeFirst(),
+    (isShared ? person.forShare() : person).executeTakeFirst(),
+  ])
+  if (!found) return merchant && { ...merchant, person: null }
+  const { id, person_name: name, role, ...row } = found
+  return { ...row, person: { id, name, email: row.email, role } }
+}
 
 const selectPerson = (tx: Tx, tenant: string, email: string) =>
   tx
@@ -79,27 +69,18 @@ export const splitName = (name: string): { first_name: string; last_name: string
 export const staffColumns = ['staff_id', 'name', 'email', 'role', 'roles', 'password_hash', 'is_active'] as const
 export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>
 
-export const selectStaff = (tx: Tx, tenant: string, email: string) =>
-  tx
+/** Finds the account of staff with an e-mail address. `isShared` keeps the row as it is. */
+export const findStaffLogin = (tx: Tx, tenant: string, email: string, isShared: boolean) => {
+  const account = tx
     .selectFrom('staff')
     .select(staffColumns)
     .where('tenant_id', '=', tenant)
     .where('email', '=', email.trim().toLowerCase())
+  return (isShared ? account.forShare() : account).executeTakeFirst()
+}
 
 /** Reads the roles of a person. Rows from before a person could have several have `role` alone. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]
-
-/** Reads the roles of the active accounts, by id. */
-export const findRoles = async (tx: Tx, tenant: string, staffIds: readonly string[]) => {
-  const rows = await tx
-    .selectFrom('staff')
-    .select(['staff_id', 'role', 'roles'])
-    .where('tenant_id', '=', tenant)
-    .where('staff_id', 'in', staffIds)
-    .where('is_active', '=', sql.lit(true))
-    .execute()
-  return new Map(rows.map(row => [row.staff_id, readRoles(row)]))
-}
 
 /** Reads the tenant of a token, and the e-mail address of the account behind it; null without an account. */
 export const findStaffByToken = (tx: Tx, tenant: string, tokenId: string) =>

@@ -8,7 +8,7 @@ import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
 import { addLogin, addLogout, loginFields, type SessionOptions } from './login-routes.ts'
 import { type Merchant, type MerchantRole, merchantRoles } from './merchant.ts'
-import { type MerchantLogin, nameActor, selectMerchantLogin, selectMerchants, splitName } from './queries.ts'
+import { findMerchantLogin, type MerchantLogin, nameActor, selectMerchants, splitName } from './queries.ts'
 
 const Credentials = Type.Object(loginFields, {
   title: 'Credentials',
@@ -42,8 +42,8 @@ const LoggedInResponse = Type.Object(
 
 const accounts: Accounts<MerchantLogin> = {
   kind: 'merchant',
-  select: selectMerchantLogin,
-  toHolder: ({ merchant_id: merchantId, person }) => ({ merchantId, personId: person?.id }),
+  find: findMerchantLogin,
+  toHolder: ({ merchant_id, person }) => ({ merchant_id, person_id: person?.id }),
   nameActor: ({ merchant_id, person }) => nameActor(merchant_id, person),
 }
 

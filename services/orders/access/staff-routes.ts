@@ -16,7 +16,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
 import { addLogin, addLogout, loginFields, type SessionOptions } from './login-routes.ts'
-import { findStaffByToken, readRoles, type StaffRow, selectStaff } from './queries.ts'
+import { findStaffByToken, findStaffLogin, readRoles, type StaffRow } from './queries.ts'
 
 const Role = Type.Union(staffRoles.map(each => Type.Literal(each)))
 const held = {
@@ -24,12 +24,12 @@ const held = {
   roles: Type.Array(Role, { maxItems: staffRoles.length }),
 }
 
-export const StaffLogin = Type.Object(loginFields, {
+const StaffLogin = Type.Object(loginFields, {
   title: 'StaffLogin',
   examples: [{ email: 'dispatcher@courier.example', password: 'a-long-password' }],
 })
 
-export const LoggedInStaff = Type.Object(
+const LoggedInStaff = Type.Object(
   {
     message: Type.Literal('success'),
     token: Type.String({ description: 'The bearer token of further requests, at orders and at the notifier.' }),
@@ -39,7 +39,7 @@ export const LoggedInStaff = Type.Object(
   { title: 'LoggedInStaff' },
 )
 
-export const CurrentStaff = Type.Object(
+const CurrentStaff = Type.Object(
   {
     name: Type.String({ examples: ['Nimali Silva'] }),
     email: Type.Union([Type.String({ examples: ['dispatcher@courier.example'] }), Type.Null()], {
@@ -61,12 +61,12 @@ export const CurrentStaff = Type.Object(
   },
   { title: 'CurrentStaff' },
 )
-export type CurrentStaff = Static<typeof CurrentStaff>
+type CurrentStaff = Static<typeof CurrentStaff>
 
 const accounts: Accounts<StaffRow> = {
   kind: 'staff',
-  select: selectStaff,
-  toHolder: ({ staff_id: staffId, name: staffName }) => ({ staffName, staffId }),
+  find: findStaffLogin,
+  toHolder: ({ staff_id, name: staff_name }) => ({ staff_name, staff_id }),
   nameActor: ({ name }) => name,
 }
 

@@ -2,10 +2,9 @@ import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { createClock } from '@courier/shared/postgres/clock.ts'
-import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import { findInTenants } from '@courier/shared/postgres/token-holders.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
 import { type Caller, findCallers } from './tokens.ts'
 
 /** 100 tokens of tenants with the longest names take 16 KB. */
@@ -27,22 +26,15 @@ export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
   }
   app.post('/internal/staff-tokens', { bodyLimit: maxBodyBytes, schema }, async ({ body }) => ({
     now: (await clock()).toISOString(),
-    data: (await findHolders(pool, body)).map(toHolder),
+    data: (await findInTenants(pool, body.tokens.map(toToken), findCallers)).map(toHolder),
   }))
 }
 
-/** The order is that of the tokens. */
-const findHolders = async (pool: pg.Pool, { tokens }: StaffTokens): Promise<(Caller | undefined)[]> => {
-  const known = new Set(await findTenantIds(pool))
-  const wanted = tokens.map(({ tenant, hash }) => ({ tenant, hash: Buffer.from(hash, 'hex') }))
-  const found = new Map<string, ReadonlyMap<string, Caller>>()
-  for (const [tenant, group] of Map.groupBy(wanted, ({ tenant }) => tenant)) {
-    if (!known.has(tenant)) continue
-    const hashes = group.map(({ hash }) => hash)
-    found.set(tenant, await inTenant(pool, tenant, (tx: Tx) => findCallers(tx, tenant, hashes)))
-  }
-  return wanted.map(({ tenant, hash }) => found.get(tenant)?.get(hash.toString('base64')))
-}
+/** Hashes come in hexadecimal. */
+const toToken = ({ tenant, hash }: StaffTokens['tokens'][number]) => ({
+  tenant,
+  hash: Buffer.from(hash, 'hex').toString('base64'),
+})
 
 const toHolder = (caller: Caller | undefined): StaffTokenHolders['data'][number] =>
   caller?.staffId && caller.staffName

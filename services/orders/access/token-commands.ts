@@ -17,7 +17,7 @@ export const createTokenFor = async (pool: pg.Pool, request: TokenRequest, by = 
   const { tenant, merchant, staff } = request
   if (!merchant?.trim() === !staff?.trim()) throw new UsageError('name one holder: --merchant EMAIL or --staff NAME')
   return commands.createTokenBy(pool, request, by, async (tx: Tx, expiresAt) => {
-    const holder = staff === undefined ? await findTokenHolder(tx, tenant, merchant ?? '') : { staffName: staff }
+    const holder = staff === undefined ? await findTokenHolder(tx, tenant, merchant ?? '') : { staff_name: staff }
     return createToken(tx, tenant, holder, expiresAt)
   })
 }
@@ -26,7 +26,7 @@ const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<H
   const merchant = await selectMerchant(tx, tenant, email).executeTakeFirst()
   if (!merchant) throw new UsageError(`tenant ${tenant} has no merchant ${email}`)
   if (!merchant.is_active) throw new UsageError(`merchant ${email} of tenant ${tenant} is deactivated`)
-  return { merchantId: merchant.merchant_id }
+  return { merchant_id: merchant.merchant_id }
 }
 
 /** Lists the tokens of one tenant, or of all. */

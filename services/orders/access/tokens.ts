@@ -1,19 +1,19 @@
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import { rememberCallers } from '@courier/shared/postgres/token-holders.ts'
-import { findLiveTokens, type LiveToken, newToken } from '@courier/shared/postgres/tokens.ts'
+import { findLiveTokens, newToken } from '@courier/shared/postgres/tokens.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { findPeople, findRoles, type Person } from './queries.ts'
+import type { Person } from './queries.ts'
 
-/** A merchant, or a member of staff. Staff with a `staffId` have an account; the operator names the others. */
+/** A merchant, or a member of staff. Staff with a `staff_id` have an account; the operator names the others. */
 export interface Holder {
-  readonly merchantId?: string
-  readonly staffName?: string
-  readonly staffId?: string
-  readonly personId?: string | undefined
-  readonly fromLogin?: boolean
+  readonly merchant_id?: string
+  readonly staff_name?: string
+  readonly staff_id?: string
+  readonly person_id?: string | undefined
+  readonly from_login?: boolean
   /** What the merchant calls the program. */
   readonly name?: string
 }
@@ -21,24 +21,13 @@ export interface Holder {
 export const createToken = async <Expiry extends Date | null>(
   tx: Tx,
   tenant: string,
-  { merchantId, staffName, staffId, personId, fromLogin, name }: Holder,
+  holder: Holder,
   end: Expiry | RawBuilder<Expiry>,
 ) => {
   const { id, token, hash } = newToken()
   const { expiresAt } = await tx
     .insertInto('tokens')
-    .values({
-      tenant_id: tenant,
-      token_id: id,
-      hash,
-      merchant_id: merchantId ?? null,
-      staff_name: staffName ?? null,
-      staff_id: staffId ?? null,
-      person_id: personId ?? null,
-      from_login: fromLogin ?? false,
-      name: name ?? null,
-      expires_at: end,
-    })
+    .values({ tenant_id: tenant, token_id: id, hash, ...holder, expires_at: end })
     .returning(sql<Expiry>`expires_at`.as('expiresAt'))
     .executeTakeFirstOrThrow()
   return { id, token, expiresAt }
@@ -63,42 +52,24 @@ export interface Caller {
 /** Finds the holders of tokens, cached for a few seconds. undefined: unknown, expired or revoked. */
 export const createTokenReader = (pool: pg.Pool) => rememberCallers<Caller>(pool, findCallers)
 
-/** Staff, or an active merchant. */
-const isOfActive = sql<boolean>`(merchant_id is null or exists (
-  select from merchants where merchants.tenant_id = tokens.tenant_id and merchants.merchant_id = tokens.merchant_id
-    and merchants.is_active))`
-
-type TokenRow = LiveToken & Record<'merchant_id' | 'staff_id' | 'person_id', string | null> & { from_login: boolean }
-
 /** Reads the callers of live tokens, by hash in base64. */
-export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, Caller>> => {
-  const rows = await findLiveTokens<TokenRow>(tx, tenant, hashes, isOfActive)
-  const idsIn = (column: 'staff_id' | 'person_id') => rows.flatMap(row => row[column] ?? [])
-  const [staffIds, personIds] = [idsIn('staff_id'), idsIn('person_id')]
-  const roles = staffIds.length > 0 ? await findRoles(tx, tenant, staffIds) : new Map<string, readonly StaffRole[]>()
-  const people = personIds.length > 0 ? await findPeople(tx, tenant, personIds) : new Map<string, Person>()
-  return new Map(
-    rows.flatMap(row => {
-      const held = row.staff_id === null ? (['admin'] as const) : roles.get(row.staff_id)
-      const person = row.person_id === null ? null : people.get(row.person_id)
-      // Deactivated.
-      if (!held || person === undefined) return []
-      return [[row.hash.toString('base64'), toCaller(row, held, person)] as const]
-    }),
-  )
-}
+export const findCallers = (tx: AnyTransaction, tenant: string, hashes: readonly Buffer[]) =>
+  findLiveTokens<Caller>(tx, tenant, hashes, callerSql)
 
-const toCaller = (row: TokenRow, roles: readonly StaffRole[], person: Person | null): Caller => ({
-  tokenId: row.token_id,
-  merchantId: row.merchant_id,
-  staffName: row.staff_name,
-  staffId: row.staff_id,
-  person,
-  roles,
-  isFromLogin: row.from_login,
-  expiresAt: row.expires_at,
-  millisecondsLeft: row.milliseconds_left,
-})
+/** Rows of staff from before a person could have several roles have `role` alone. Nobody who is deactivated is found. */
+const callerSql = {
+  columns: sql`
+    tokens.merchant_id as "merchantId", tokens.staff_id as "staffId", from_login as "isFromLogin",
+    case when tokens.staff_id is null then array['admin'] else coalesce(staff.roles, array[staff.role]) end as roles,
+    case when tokens.person_id is not null then json_build_object('id', tokens.person_id::text, 'name', person.name,
+      'email', person.email, 'role', person.role) end as person`,
+  joins: sql`
+    left join merchants merchant on merchant.tenant_id = tokens.tenant_id and merchant.merchant_id = tokens.merchant_id
+    left join staff on staff.tenant_id = tokens.tenant_id and staff.staff_id = tokens.staff_id
+    left join merchant_people person on person.tenant_id = tokens.tenant_id and person.person_id = tokens.person_id`,
+  condition: sql`(tokens.merchant_id is null or merchant.is_active) and (tokens.staff_id is null or staff.is_active)
+    and (tokens.person_id is null or person.is_active)`,
+}
 
 /** Revokes all live tokens from logins of these accounts of merchants, members of staff or people of merchants. */
 export const revokeLogins = (
