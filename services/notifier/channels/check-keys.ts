@@ -55,10 +55,11 @@ export type KeyCheck = ReturnType<typeof createKeyCheck>
 
 /** Checks that the keys open the stored secrets, before the first message and while they do not; logs a change. */
 export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
-  let known: UnopenedKey[] | undefined
-  let checkedAt = 0
+  let current: Promise<UnopenedKey[]> | undefined
   let logged = '[]'
-  let running: Promise<UnopenedKey[]> | undefined
+  const doubt = (): void => {
+    current = undefined
+  }
 
   const check = async (): Promise<UnopenedKey[]> => {
     const keys = await findUnopened(pool, keyring)
@@ -66,29 +67,24 @@ export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) 
     if (text !== logged && keys.length > 0) logger.error({ keys }, 'credentials.not_opened')
     else if (text !== logged) logger.info('credentials.opened')
     logged = text
-    checkedAt = performance.now()
-    known = keys
+    if (keys.length > 0) setTimeout(doubt, repeatMilliseconds).unref()
     return keys
   }
-  const current = async (): Promise<UnopenedKey[]> => {
-    const isDue = !known || (known.length > 0 && performance.now() - checkedAt > repeatMilliseconds)
-    if (!isDue) return known ?? []
-    running ??= check().finally(() => {
-      running = undefined
+  const read = (): Promise<UnopenedKey[]> => {
+    current ??= check().catch(error => {
+      doubt()
+      throw error
     })
-    return running
+    return current
   }
   /** A damaged secret stops its own channel alone: no key would open it. */
-  const mayUse = async (): Promise<boolean> => (await current()).every(({ problem }) => problem === 'damaged')
-  const doubt = (): void => {
-    known = undefined
-  }
+  const mayUse = async (): Promise<boolean> => (await read()).every(({ problem }) => problem === 'damaged')
   return {
     mayUse,
     ready: async (): Promise<void> => {
       if (!(await mayUse())) throw keysNeeded()
     },
-    refuseWrongNewest: async (): Promise<void> => refuseWrongNewest(await current(), keyring),
+    refuseWrongNewest: async (): Promise<void> => refuseWrongNewest(await read(), keyring),
     doubt,
     /** Turns a vault error into 503; other errors stay as they are. */
     refuse: (error: unknown): never => {

@@ -16,9 +16,6 @@ export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string)
         .executeTakeFirst()
     : undefined
 
-export const findChannels = (tx: Tx, tenant: string): Promise<ChannelRow[]> =>
-  tx.selectFrom('channels').selectAll().where('tenant_id', '=', tenant).orderBy('phone_number_id').execute()
-
 type Changes = UpdateObject<Tables, 'channels'>
 
 /** Changes the tenant's channel with that id; the code that uses it may narrow the query further. */

@@ -3,26 +3,23 @@ import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { findNumber, findNumbers } from '../conversations/queries.ts'
+import { chooseChannel, findSendingChannels } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import { type SyncResult, syncTemplates } from '../templates/sync.ts'
-import { findChannel, updateChannel } from './queries.ts'
+import { updateChannel } from './queries.ts'
 import type { TokenKeeper } from './secrets.ts'
 
 /** Syncs the account of the tenant's channel with that id, or of its default channel without an id. */
 export const createSyncChannel =
   (pool: pg.Pool, tokens: TokenKeeper, api: MessagingApi) =>
   async (tenant: string, wanted: string | undefined, by?: Actor): Promise<SyncResult> => {
-    const found = await inTenant(pool, tenant, async (tx: Tx) => {
-      const phoneNumberId = await findNumber(tx, tenant, wanted)
-      if (phoneNumberId !== undefined) return findChannel(tx, tenant, phoneNumberId)
-      if (wanted !== undefined) return 'The selected channel is invalid.'
-      return (await findNumbers(tx, tenant, undefined)).length === 0 ? noChannel : noDefault
-    })
-    if (typeof found !== 'object') return { kind: 'refused', reason: found ?? noChannel }
-    const { phone_number_id: phoneNumberId, waba_id: wabaId } = found
+    const channels = await inTenant(pool, tenant, (tx: Tx) => findSendingChannels(tx, tenant))
+    const channel = chooseChannel(wanted, channels)
+    const whyNone = wanted ? 'The selected channel is invalid.' : channels.length === 0 ? noChannel : noDefault
+    if (!channel) return { kind: 'refused', reason: whyNone }
+    const { phoneNumberId, wabaId } = channel
     const { next, current } = await tokens.find(tenant, phoneNumberId)
     const [first, second] = [next ?? current, next && current]
     if (!first) return { kind: 'refused', reason: 'The channel has no access token: store one.' }

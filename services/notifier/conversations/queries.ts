@@ -131,15 +131,18 @@ export interface SendingChannel {
   readonly plan: 'free' | 'paid'
   readonly isDefault: boolean
   readonly wabaId: string | null
+  readonly state: 'active' | 'paused'
+  readonly pausedReason: string | null
+  readonly notBefore: Date | null
 }
 
-export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChannel[]> =>
-  tx
-    .selectFrom('channels')
-    .select(['phone_number_id as phoneNumberId', 'name', 'plan', 'is_default as isDefault', 'waba_id as wabaId'])
-    .where('tenant_id', '=', tenant)
-    .orderBy('phone_number_id')
-    .execute()
+export const findSendingChannels = async (tx: Tx, tenant: string): Promise<SendingChannel[]> => {
+  const { rows } = await sql<SendingChannel>`
+    select phone_number_id as "phoneNumberId", name, plan, is_default as "isDefault", waba_id as "wabaId", state,
+      paused_reason as "pausedReason", not_before as "notBefore"
+    from channels where tenant_id = ${tenant} order by phone_number_id`.execute(tx)
+  return rows
+}
 
 /** Chooses the named channel; without a name the default one, or the only one. */
 export const chooseChannel = (wanted: string | null | undefined, channels: readonly SendingChannel[]) =>

@@ -1,3 +1,6 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { type Static, Type } from '@sinclair/typebox'
+
 /** The categories that a tariff may price, as webhooks spell them (docs/contributors/messaging-api.md#pricing). */
 export const pricedCategories = [
   'marketing',
@@ -38,20 +41,23 @@ export interface PricedMessage {
   readonly isWindowOpen: boolean
 }
 
-interface Price {
-  /** An exact decimal, `0` for a free message; null: unknown, for that `reason`. */
-  readonly amount: string | null
-  readonly currency: string | null
-  readonly category: string | null
-  readonly is_free: boolean
-  readonly reason: 'tariff' | 'open_window' | 'no_tariff' | 'no_category'
-}
+/** The price of a delivered message; its amount is null if it is unknown, for that reason. */
+export const PriceView = Type.Object(
+  {
+    amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),
+    currency: orNull(Type.String(), { examples: ['USD'] }),
+    category: orNull(Type.String(), { examples: ['utility'] }),
+    is_free: Type.Boolean({ examples: [false] }),
+    reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
+  },
+  { description: 'The price of a delivery at `leaves_at`, or now; `reason` says why the amount is null.' },
+)
 
 /** Prices a delivered message by the tenant's tariffs (docs/staff/costs.md); null without one, never 0. Pure. */
 export const findPrice = (
   { currency, timeZone, tariffs }: TenantTariffs,
   { category: given, country, at, isWindowOpen }: PricedMessage,
-): Price => {
+): Static<typeof PriceView> => {
   if (!given) return { amount: null, currency, category: null, is_free: false, reason: 'no_category' }
   const category = normaliseCategory(given)
   if (isWindowOpen && category === 'utility')

@@ -1,4 +1,6 @@
 import { mayCall, type Staff } from '@courier/shared/access/staff.ts'
+import { orNull } from '@courier/shared/schemas.ts'
+import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
 import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
@@ -10,11 +12,6 @@ export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs
     select category, country, valid_from::text as "from", price::text as price from tariffs
     where tenant_id = ${tenant} order by category, country, valid_from`.execute(tx)
   return { currency: settings?.currency ?? null, timeZone: settings?.time_zone ?? 'UTC', tariffs: rows }
-}
-
-export const findToday = async (tx: Tx, timeZone: string): Promise<string> => {
-  const today = sql<{ today: string }>`select (now() at time zone ${timeZone})::date::text as today`
-  return (await today.execute(tx)).rows[0]?.today ?? ''
 }
 
 /** Joins `tariff`, with its price, to rows with tenant_id, category, country and is_free: `chooseTariff` in SQL. */
@@ -30,13 +27,18 @@ export const tariffJoin = (rows: string, day: RawBuilder<unknown>): RawBuilder<u
     ) tariff on not ${of('is_free')}`
 }
 
-export interface Cost {
-  /** An exact decimal; null: no tariff applies. */
-  readonly amount: string | null
-  readonly currency: string | null
-  readonly category: string
-  readonly is_free: boolean
-}
+export const Cost = orNull(
+  Type.Object({
+    amount: orNull(Type.String({ description: 'An exact decimal; null: no tariff says.' }), { examples: ['0.0165'] }),
+    currency: orNull(Type.String(), { examples: ['USD'] }),
+    category: Type.String({ description: 'The category as billed by the platform.', examples: ['utility'] }),
+    is_free: Type.Boolean({ examples: [false] }),
+  }),
+  {
+    description: 'Null until the platform reports pricing, with the delivery, and for a role that may not read costs.',
+  },
+)
+export type Cost = Static<typeof Cost>
 
 /** Finds the costs of messages that the platform priced, by id. A message sent again may have cost twice. */
 export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Cost>> => {

@@ -5,9 +5,10 @@ import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import { findSettings } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { Budget, findBudget } from './budget.ts'
-import { findTariffs, findToday } from './queries.ts'
+import { findDay } from './price.ts'
 import { CostReport, costGroups, type Period, reportCosts } from './report.ts'
 
 const Day = (description: string) =>
@@ -47,8 +48,9 @@ export const costRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
 }
 
 const readCosts = async (tx: Tx, tenant: string, { group = 'day', ...query }: Static<typeof CostsQuery>) => {
-  const { currency, timeZone } = await findTariffs(tx, tenant)
-  const period = readPeriod(query, await findToday(tx, timeZone), timeZone)
+  const { currency, time_zone, now } = await findSettings(tx, tenant)
+  const timeZone = time_zone ?? 'UTC'
+  const period = readPeriod(query, findDay(now, timeZone), timeZone)
   const report = await reportCosts(tx, tenant, period, group)
   const { from, to } = period
   return { from, to, time_zone: timeZone, currency, ...report, budget: await findBudget(tx, tenant) }

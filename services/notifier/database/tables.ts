@@ -27,8 +27,6 @@ export interface Tables {
     time_zone: string | null
     currency: string | null
   }
-  tariffs: { tenant_id: string }
-  budgets: { tenant_id: string }
   channels: {
     tenant_id: string
     phone_number_id: string
@@ -116,16 +114,6 @@ export interface Tables {
     expires_after_hours: number | null
     pauses_on_category_change: Generated<boolean>
     paused_reason: string | null
-  }
-  tokens: {
-    tenant_id: string
-    token_id: string
-    hash: Buffer
-    staff_name: string
-    created_at: Generated<Date>
-    expires_at: Date | null
-    revoked_at: Date | null
-    last_used_at: Date | null
   }
 }
 

@@ -1,7 +1,7 @@
 import { PageOf } from '@courier/shared/lists/cursor.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import type { Cost as MessageCost } from '../costs/queries.ts'
+import { Cost } from '../costs/queries.ts'
 import { messageStatuses } from '../database/tables.ts'
 import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { MessageRow, StatusUpdate } from './queries.ts'
@@ -19,18 +19,6 @@ const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({
   type: ['object', 'null'],
   examples: [exampleTemplate],
 })
-export const Cost = orNull(
-  Type.Object({
-    amount: orNull(Type.String({ description: 'An exact decimal; null: no tariff says.' }), { examples: ['0.0165'] }),
-    currency: orNull(Type.String(), { examples: ['USD'] }),
-    category: Type.String({ description: 'The category as billed by the platform.', examples: ['utility'] }),
-    is_free: Type.Boolean({ examples: [false] }),
-  }),
-  {
-    description: 'Null until the platform reports pricing, with the delivery, and for a role that may not read costs.',
-  },
-)
-
 export const Message = Type.Object(
   {
     id: Type.String({ examples: ['msg_0198a7c2k4m6p8r0t2v4x6z8a'] }),
@@ -58,7 +46,7 @@ export const Page = PageOf(Message, 'MessageList', undefined, {
 export const messageView = (
   { template, error_code: code, error_meaning: meaning, ...row }: MessageRow,
   timeline: readonly StatusUpdate[] = [],
-  cost: MessageCost | null = null,
+  cost: Cost = null,
 ): Static<typeof Message> => ({
   ...row,
   template: isPlain(template) ? null : { ...template, components: template.components.map(withoutAction) },

@@ -37,10 +37,7 @@ export const createOrdersClient = ({
   const find = async (tenant: string, waybill: string): Promise<FoundOrder> => {
     const path = `/internal/orders/${encodeURIComponent(tenant)}/${encodeURIComponent(waybill)}`
     const result = await orders.get(path)
-    if (result.kind === 'unreachable') {
-      logger.warn({ reason: result.reason }, 'orders.not_reached')
-      return { kind: 'unavailable' }
-    }
+    if (result.kind === 'unreachable') return unreached(result.reason)
     if (result.status === 404) return { kind: 'unknown' }
     const order = result.status === 200 ? (result.body as { data?: unknown } | undefined)?.data : undefined
     if (check.Check(order)) return { kind: 'found', order }
@@ -49,15 +46,16 @@ export const createOrdersClient = ({
   }
   const act = async (actions: CustomerActions): Promise<ActedOn> => {
     const result = await orders.post('/internal/customer-actions', actions)
-    if (result.kind === 'unreachable') {
-      logger.warn({ reason: result.reason }, 'orders.not_reached')
-      return { kind: 'unavailable' }
-    }
+    if (result.kind === 'unreachable') return unreached(result.reason)
     const { status, body } = result
     if (status === 200 && checkResults.Check(body)) return { kind: 'done', results: body.data }
     logger.warn({ status }, 'orders.response_invalid')
     if (refusals.includes(status)) return { kind: 'refused' }
     return { kind: status === 404 ? 'unknown' : status >= 500 ? 'failed' : 'unavailable' }
+  }
+  const unreached = (reason: string) => {
+    logger.warn({ reason }, 'orders.not_reached')
+    return { kind: 'unavailable' as const }
   }
   const findStaff = async (tokens: readonly WantedToken[]): Promise<FoundStaff> => {
     const result = await staff.post('/internal/staff-tokens', { tokens })

@@ -1,5 +1,4 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import type { ChannelRow } from '../channels/queries.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { findCountryOf } from '../conversations/phone-number.ts'
 import { chooseChannel, type SendingChannel } from '../conversations/queries.ts'
@@ -23,7 +22,6 @@ interface Examined {
 }
 
 interface PreflightContext extends SendingContext {
-  readonly rows: ReadonlyMap<string, ChannelRow>
   readonly tariffs: TenantTariffs
 }
 
@@ -33,17 +31,16 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   const template = request && !isPlain(request.template) ? request.template : body.template
   const channel = chooseChannel(body.channel, context.channels)
   const recipient = request && context.recipientOf(request.to)
-  const row = channel && context.rows.get(channel.phoneNumberId)
   const known = channel && context.catalogued(channel, template)
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
   const hours = checked?.hours ?? (body.respect_hours ? context.hours : undefined)
-  const left = checked && row ? leaving(checked, channel, row, known, context) : { ...waiting(null), errors }
+  const left = checked && channel ? leaving(checked, channel, known, context) : { ...waiting(null), errors }
   const at = left.leaves_at ?? context.now
   return {
     status: checked ? firstStatus(checked) : 'refused',
     to: recipient ?? null,
-    channel: row ? showChannel(row) : null,
+    channel: channel ? showChannel(channel) : null,
     text: known ? render(known, template) : null,
     window: { open: isOpen(lastInboundAt, context.now), until: expiresAt(lastInboundAt) },
     opt_out: {
@@ -63,7 +60,7 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   }
 }
 
-const showChannel = ({ phone_number_id, name, state, paused_reason }: ChannelRow) => {
+const showChannel = ({ phoneNumberId: phone_number_id, name, state, pausedReason: paused_reason }: SendingChannel) => {
   return { phone_number_id, name, state, paused_reason }
 }
 
@@ -75,13 +72,14 @@ const waiting = (waits_for: string | null): Omit<Leaving, 'errors'> => ({ leaves
 const leaving = (
   message: CheckedMessage,
   channel: SendingChannel,
-  row: ChannelRow,
   known: CatalogueTemplate | undefined,
   { now, nextAllowed, conversation }: PreflightContext,
 ): Leaving => {
   const { hours, sendAt } = message
-  const { state, paused_reason } = row
-  const due = [now, sendAt, row.not_before].reduce<Date>((latest, time) => (time && time > latest ? time : latest), now)
+  const due = [now, sendAt, channel.notBefore].reduce<Date>(
+    (latest, time) => (time && time > latest ? time : latest),
+    now,
+  )
   const later = hours && deferUntil(due, hours, nextAllowed)
   const at = later ?? due
   const reason = findBlockReason(
@@ -97,8 +95,8 @@ const leaving = (
   )
   if (reason?.kind === 'failed' || reason?.kind === 'cancelled')
     return { ...waiting(null), errors: { to: [reason.detail] } }
-  if (state === 'paused') {
-    const sentence = `The channel is paused: ${paused_reason}`
+  if (channel.state === 'paused') {
+    const sentence = `The channel is paused: ${channel.pausedReason}`
     return { ...waiting(sentence), errors: { channel: [sentence] } }
   }
   if (reason) return { ...waiting(reason.detail ?? null), errors: {} }

@@ -3,7 +3,6 @@ import { ErrorList, maxCounted } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { findChannels } from '../channels/queries.ts'
 import { findConversation } from '../conversations/queries.ts'
 import { findTariffs } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
@@ -51,8 +50,7 @@ const preflight = async (dependencies: WaybillDependencies, tenant: string, give
   return inTenant(dependencies.pool, tenant, async (tx: Tx) => {
     const { context, checked } = await checkBatch(tx, tenant, requests, findConversation)
     if (isMalformed || errors.isFull) throw refusal({ kind: 'refused', errors })
-    const rows = new Map((await findChannels(tx, tenant)).map(row => [row.phone_number_id, row]))
-    const known = { ...context, rows, tariffs: await findTariffs(tx, tenant) }
+    const known = { ...context, tariffs: await findTariffs(tx, tenant) }
     const byPath = Map.groupBy(Object.entries(errors.errors), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
     return batch.messages.flatMap((body, index) => {
       const path = pathOf(index)

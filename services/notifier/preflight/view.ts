@@ -1,17 +1,9 @@
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { PriceView } from '../costs/price.ts'
+import { Rendered } from '../templates/render.ts'
 
 const Text = orNull(Type.String())
-
-const Rendered = Type.Object({
-  header: Text,
-  media: orNull(Type.Object({ kind: Type.String(), link: Text, name: Text }), { examples: [null] }),
-  body: orNull(Type.String(), { examples: ['Hello Nimali, your parcel DM00000001 was delivered. Thank you!'] }),
-  footer: Text,
-  buttons: Type.Array(Type.Object({ kind: Type.String(), label: Type.String(), url: Text, code: Text }), {
-    examples: [[]],
-  }),
-})
 
 export const Preflight = Type.Object(
   {
@@ -51,18 +43,7 @@ export const Preflight = Type.Object(
       examples: ['2026-02-19T19:06:23.000Z'],
     }),
     waits_for: orNull(Type.String(), { description: 'The reason why it is sent later than requested, or not yet.' }),
-    price: Type.Object(
-      {
-        amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),
-        currency: orNull(Type.String(), { examples: ['USD'] }),
-        category: orNull(Type.String(), { examples: ['utility'] }),
-        is_free: Type.Boolean({ examples: [false] }),
-        reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
-      },
-      {
-        description: 'The price of a delivery at `leaves_at`, or now; `reason` says why the amount is null.',
-      },
-    ),
+    price: PriceView,
   },
   { title: 'Preflight' },
 )

@@ -19,7 +19,7 @@ const listPrices = (tariffs: readonly Tariff[]) =>
   new Map(tariffs.map(({ category, country, from, price }) => [`${category} ${country} ${from}`, price]))
 
 const replaceTariffs = async (tx: Tx, tenant: string, tariffs: readonly Tariff[]): Promise<void> => {
-  await tx.deleteFrom('tariffs').where('tenant_id', '=', tenant).execute()
+  await sql`delete from tariffs where tenant_id = ${tenant}`.execute(tx)
   await sql`
     insert into tariffs (tenant_id, category, country, valid_from, price)
     select ${tenant}::text, * from unnest(${tariffs.map(t => t.category)}::text[], ${tariffs.map(t => t.country)}::text[],
@@ -33,8 +33,8 @@ export const applyBudget = async (
   wanted: NotifierFile['tenant']['budget'],
 ): Promise<Change[]> => {
   if (!wanted) {
-    const { numDeletedRows } = await tx.deleteFrom('budgets').where('tenant_id', '=', tenant).executeTakeFirst()
-    if (numDeletedRows === 0n) return []
+    const { numAffectedRows } = await sql`delete from budgets where tenant_id = ${tenant}`.execute(tx)
+    if (numAffectedRows === 0n) return []
     await setMarketingPaused(tx, tenant, false)
     return [{ kind: 'budget', id: tenant, change: 'removed' }]
   }

@@ -22,15 +22,12 @@ const markTenant = async (tx: Tx, tenant: string, until: Date) => {
   await sql`
     update tenants set in_doubt_before = greatest(in_doubt_before, ${until}) where tenant_id = ${tenant}`.execute(tx)
   const statuses = await doubtMessages(tx, tenant, until)
-  const [left] = await tx
-    .selectFrom('messages')
-    .select(({ fn }) => fn.countAll<string>().as('scheduled'))
-    .where(eb => eb.and({ tenant_id: tenant, status: 'queued' }))
-    .execute()
+  const { rows: left } = await sql<{ scheduled: number }>`
+    select count(*)::integer as scheduled from messages where tenant_id = ${tenant} and status = 'queued'`.execute(tx)
   await audit(tx, tenant, operator(), 'database.restored', tenant)
   const count = (status: MessageStatus): number => statuses.filter(one => one === status).length
   const [queued, held, sending] = [count('queued'), count('held'), count('sending')]
-  return { tenant, queued, held, sending, scheduled: Number(left?.scheduled) }
+  return { tenant, queued, held, sending, scheduled: left[0]?.scheduled ?? 0 }
 }
 
 /** Makes messages unknown without a due time, so that nothing resends them. Returns the status each had. */

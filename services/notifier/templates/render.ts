@@ -1,20 +1,28 @@
+import { orNull } from '@courier/shared/schemas.ts'
+import { type Static, Type } from '@sinclair/typebox'
 import type { Component, MessageTemplate, Parameter } from '../messaging-api/message-template.ts'
 import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
 import { type CatalogueTemplate, capitals, headerKinds, variable } from './catalogue.ts'
 
+const Text = orNull(Type.String())
+
 /** A message as its recipient reads it. A variable without a parameter stays as it is. */
-interface RenderedMessage {
-  readonly header: string | null
-  readonly media: { kind: string; link: string | null; name: string | null } | null
-  readonly body: string | null
-  readonly footer: string | null
-  readonly buttons: { kind: string; label: string; url: string | null; code: string | null }[]
-}
+export const Rendered = Type.Object({
+  header: Text,
+  media: orNull(Type.Object({ kind: Type.String(), link: Text, name: Text }), { examples: [null] }),
+  body: orNull(Type.String(), { examples: ['Hello Nimali, your parcel DM00000001 was delivered. Thank you!'] }),
+  footer: Text,
+  buttons: Type.Array(Type.Object({ kind: Type.String(), label: Type.String(), url: Text, code: Text }), {
+    examples: [[]],
+  }),
+})
+
+type Rendered = Static<typeof Rendered>
 
 /** A variable may repeat a long parameter many times; the API's maximum is lower. */
 const maxLength = 4096
 
-export const render = (template: CatalogueTemplate, { components }: MessageTemplate): RenderedMessage => {
+export const render = (template: CatalogueTemplate, { components }: MessageTemplate): Rendered => {
   const listed = template.components.filter(isRecord)
   const findPart = (type: string) => listed.find(part => capitals(part.type) === type)
   const given = (type: string) => components.find(component => component.type === type)?.parameters ?? []
@@ -57,10 +65,7 @@ const renderParameter = (parameter: Parameter | undefined): string | undefined =
   parameter?.text ?? parameter?.currency?.fallback_value ?? parameter?.date_time?.fallback_value
 
 /** The name of a file or a place is the part that the recipient sees. */
-const renderMedia = (
-  kind: (typeof headerKinds)[number],
-  parameter: Parameter | undefined,
-): RenderedMessage['media'] => {
+const renderMedia = (kind: (typeof headerKinds)[number], parameter: Parameter | undefined): Rendered['media'] => {
   const { link = null } = kind === 'location' ? {} : (parameter?.[kind] ?? {})
   const { document, location } = parameter ?? {}
   const place = location && `${location.name}, ${location.address}`
@@ -68,10 +73,7 @@ const renderMedia = (
 }
 
 /** The only variable of an address, whatever its name, is the button's text. */
-const renderButton = (
-  { type, text, url }: Json,
-  parameter: Parameter | undefined,
-): RenderedMessage['buttons'][number] => ({
+const renderButton = ({ type, text, url }: Json, parameter: Parameter | undefined): Rendered['buttons'][number] => ({
   kind: typeof type === 'string' ? type.toLowerCase() : 'unknown',
   label: typeof text === 'string' ? text : '',
   url: fill(url, () => parameter),
