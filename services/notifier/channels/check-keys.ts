@@ -1,10 +1,11 @@
 import { httpError } from '@courier/shared/errors/errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { type Keyring, tryOpen, VaultError } from '@courier/shared/vault.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
-import { open } from './vault.ts'
+import { open, type SecretRef } from './vault.ts'
 
 /** A key id some or all of whose sealed secrets CREDENTIALS_KEYS cannot open. */
 interface UnopenedKey {
@@ -20,21 +21,14 @@ const maxListed = 100
 
 /** Tries every stored secret: some thousand take milliseconds. */
 export const findUnopened = async (pool: pg.Pool, keyring: Keyring): Promise<UnopenedKey[]> => {
-  const rows = await inAllTenants(pool, (tx: Tx) =>
-    tx
-      .selectFrom('secrets')
-      .select(['tenant_id', 'phone_number_id', 'kind', 'key_id', 'sealed'])
-      .orderBy('key_id')
-      .orderBy('tenant_id')
-      .orderBy('phone_number_id')
-      .execute(),
-  )
+  const all = sql<SecretRef & { key_id: string; sealed: Buffer }>`
+    select tenant_id as tenant, phone_number_id as "phoneNumberId", kind, key_id, sealed from secrets
+    order by key_id, tenant_id, phone_number_id`
+  const { rows } = await inAllTenants(pool, (tx: Tx) => all.execute(tx))
   return [...Map.groupBy(rows, row => row.key_id)].flatMap(([key_id, ofKey]) => {
-    const unopened = ofKey.filter(({ tenant_id: tenant, phone_number_id: phoneNumberId, kind, sealed }) => {
-      return tryOpen(() => open(keyring, { tenant, phoneNumberId, kind }, key_id, sealed)) === undefined
-    })
+    const unopened = ofKey.filter(row => tryOpen(() => open(keyring, row, key_id, row.sealed)) === undefined)
     if (unopened.length === 0) return []
-    const channels = [...new Set(unopened.map(row => `${row.tenant_id} ${row.phone_number_id}`))].slice(0, maxListed)
+    const channels = [...new Set(unopened.map(row => `${row.tenant} ${row.phoneNumberId}`))].slice(0, maxListed)
     const problem = !keyring.keys.has(key_id) ? 'missing' : unopened.length === ofKey.length ? 'wrong' : 'damaged'
     return [{ key_id, problem, secrets: unopened.length, channels }]
   })

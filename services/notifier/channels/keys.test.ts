@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { findFreePort } from '../../../dev/ports.ts'
 import { ServiceProcess } from '../../../dev/service-process.ts'
@@ -137,10 +138,7 @@ t.test('a damaged secret stops only its own channel, and its messages wait unhar
   await addTenant(pool, 'rival', '200', {})
   await inTenant(pool, 'rival', async (tx: Tx) => {
     await storeSecret(tx, keyring, { tenant: 'rival', phoneNumberId: '200', kind: 'access_token' }, 'rival-token')
-    await tx
-      .updateTable('secrets')
-      .set({ sealed: randomBytes(60) })
-      .execute()
+    await sql`update secrets set sealed = ${randomBytes(60)}`.execute(tx)
   })
   await rows(`insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
     values ('rival', 'm1', '200', '94770000101', '{"name": "hello", "language": {"code": "en_US"}, "components": []}',

@@ -55,16 +55,11 @@ const isDenied = async (api: MessagingApi, accessToken: string, refused: Refused
   return !token.value.is_valid || holdsScope(token.value, 'management')
 }
 
-const findOwner = (pool: pg.Pool, phoneNumberId: string): Promise<string | undefined> =>
-  inAllTenants(pool, async (tx: Tx) => {
-    const row = await tx
-      .selectFrom('channels')
-      .select('tenant_id')
-      .where('phone_number_id', '=', phoneNumberId)
-      .where('proven_at', 'is not', null)
-      .executeTakeFirst()
-    return row?.tenant_id
-  })
+const findOwner = async (pool: pg.Pool, phoneNumberId: string): Promise<string | undefined> => {
+  const owner = sql<{ tenant_id: string }>`
+    select tenant_id from channels where phone_number_id = ${phoneNumberId} and proven_at is not null`
+  return (await inAllTenants(pool, (tx: Tx) => owner.execute(tx))).rows[0]?.tenant_id
+}
 
 /** Hands the number over. Returns false when the channel is gone, or its owner has changed. */
 const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: string | undefined): Promise<boolean> =>

@@ -1,15 +1,19 @@
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type SecretRow, updateSecret } from './secrets.ts'
-import { open, seal } from './vault.ts'
+import type { Slot } from './secrets.ts'
+import { open, type SecretRef, seal } from './vault.ts'
 
-interface Unopened extends Pick<SecretRow, 'phone_number_id' | 'kind' | 'slot'> {
-  readonly tenant: string
-  readonly reason: string
+interface SecretName {
+  readonly phone_number_id: string
+  readonly kind: SecretRef['kind']
+  readonly slot: Slot
 }
+
+type Unopened = SecretName & { readonly tenant: string; readonly reason: string }
 
 /** Seals every secret of an older key with the newest, one transaction per tenant: a later run continues it. */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
@@ -23,22 +27,20 @@ export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = op
 }
 
 const rotateTenant = async (tx: Tx, keyring: Keyring, tenant: string, by: Actor) => {
-  const rows = await tx
-    .selectFrom('secrets')
-    .selectAll()
-    .where('tenant_id', '=', tenant)
-    .where('key_id', '<>', keyring.newest)
-    .orderBy('phone_number_id')
-    .orderBy('kind')
-    .orderBy('slot')
-    .forUpdate()
-    .execute()
+  const { rows } = await sql<SecretName & { key_id: string; sealed: Buffer }>`
+    select phone_number_id, kind, slot, key_id, sealed from secrets
+    where tenant_id = ${tenant} and key_id <> ${keyring.newest}
+    order by phone_number_id, kind, slot for update`.execute(tx)
   const unopened: Unopened[] = []
   for (const { phone_number_id, kind, slot, key_id, sealed: old } of rows) {
     const ref = { tenant, phoneNumberId: phone_number_id, kind }
     try {
       const { keyId, sealed } = seal(keyring, ref, open(keyring, ref, key_id, old))
-      await updateSecret(tx, ref, slot, { key_id: keyId, sealed })
+      await sql`
+        update secrets set key_id = ${keyId}, sealed = ${sealed}
+        where tenant_id = ${tenant} and phone_number_id = ${phone_number_id} and kind = ${kind} and slot = ${slot}`.execute(
+        tx,
+      )
       await audit(tx, tenant, by, 'keys.rotated', `${phone_number_id} ${kind}`)
     } catch (error) {
       if (!(error instanceof VaultError)) throw error

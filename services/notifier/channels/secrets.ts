@@ -1,18 +1,16 @@
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
-import { type Selectable, sql, type Updateable } from 'kysely'
+import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import type { Tables, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import { last4, open, type SecretRef, seal } from './vault.ts'
 
-export type SecretRow = Selectable<Tables['secrets']>
-type Slot = SecretRow['slot']
+export type Slot = 'current' | 'next'
 
-const toKey = ({ tenant: tenant_id, phoneNumberId: phone_number_id, kind }: SecretRef) => {
-  return { tenant_id, phone_number_id, kind }
-}
+const isOf = ({ tenant, phoneNumberId, kind }: SecretRef) =>
+  sql`tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and kind = ${kind}`
 
 /**
  * Seals and stores a secret. An existing secret stays as `current` until this one, as `next`, has worked; storing the
@@ -56,31 +54,18 @@ const putSecret = async (tx: Tx, keyring: Keyring, ref: SecretRef, slot: Slot, t
       created_at = excluded.created_at`.execute(tx)
 }
 
-export const updateSecret = (tx: Tx, ref: SecretRef, slot: Slot, changes: Updateable<Tables['secrets']>) =>
-  tx
-    .updateTable('secrets')
-    .set(changes)
-    .where(eb => eb.and({ ...toKey(ref), slot }))
-    .execute()
-
 const removeSecret = (tx: Tx, ref: SecretRef, slot: Slot) =>
-  tx
-    .deleteFrom('secrets')
-    .where(eb => eb.and({ ...toKey(ref), slot }))
-    .execute()
+  sql`delete from secrets where ${isOf(ref)} and slot = ${slot}`.execute(tx)
 
 const promoteNext = async (tx: Tx, ref: SecretRef): Promise<void> => {
   await removeSecret(tx, ref, 'current')
-  await updateSecret(tx, ref, 'next', { slot: 'current' })
+  await sql`update secrets set slot = 'current' where ${isOf(ref)} and slot = 'next'`.execute(tx)
 }
 
 /** Returns the secrets of one kind in the clear, by slot. Use them in a request or a comparison only. */
 export const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Promise<Map<Slot, string>> => {
-  const rows = await tx
-    .selectFrom('secrets')
-    .select(['slot', 'key_id', 'sealed'])
-    .where(eb => eb.and(toKey(ref)))
-    .execute()
+  const { rows } = await sql<{ slot: Slot; key_id: string; sealed: Buffer }>`
+    select slot, key_id, sealed from secrets where ${isOf(ref)}`.execute(tx)
   return new Map(rows.map(({ slot, key_id, sealed }) => [slot, open(keyring, ref, key_id, sealed)]))
 }
 

@@ -112,14 +112,9 @@ const hash = (verifyToken: string): Buffer => createHash('sha256').update(verify
 
 /** Demotes the other channels: a tenant has one default channel at most. */
 const demoteOthers = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Change[]> => {
-  const rows = await tx
-    .updateTable('channels')
-    .set({ is_default: false })
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '<>', phoneNumberId)
-    .where('is_default', '=', true)
-    .returning('phone_number_id')
-    .execute()
+  const { rows } = await sql<{ phone_number_id: string }>`
+    update channels set is_default = false where tenant_id = ${tenant} and phone_number_id <> ${phoneNumberId} and is_default
+    returning phone_number_id`.execute(tx)
   return rows.map(({ phone_number_id }) => toChange(phone_number_id, 'changed'))
 }
 

@@ -3,7 +3,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { isPhoneNumberId } from './queries.ts'
-import type { SecretRow } from './secrets.ts'
+import type { Slot } from './secrets.ts'
+import type { SecretRef } from './vault.ts'
 
 const Last4 = (description: string, ...examples: string[]) => orNull(Type.String({ description }), { examples })
 
@@ -38,7 +39,7 @@ export type Channel = Static<typeof Channel>
 /** Reads the tenant's channels, or only the one with that id, which may be any text. */
 export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: string): Promise<Channel[]> => {
   if (phoneNumberId !== undefined && !isPhoneNumberId(phoneNumberId)) return []
-  const last4 = (kind: SecretRow['kind'], slot: SecretRow['slot']) =>
+  const last4 = (kind: SecretRef['kind'], slot: Slot) =>
     sql`(select last4 from secrets s where s.tenant_id = c.tenant_id and s.phone_number_id = c.phone_number_id
       and s.kind = ${kind} and s.slot = ${slot})`
   const { rows } = await sql<Channel>`

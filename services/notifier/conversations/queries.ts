@@ -107,11 +107,8 @@ const byRecipient = (rows: readonly (Conversation & { recipient: string })[], re
 }
 
 export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<Map<string, Keywords>> => {
-  const rows = await tx
-    .selectFrom('tenants')
-    .select(['tenant_id', 'stop_words', 'start_words'])
-    .where('tenant_id', '=', sql<string>`any(${tenants}::text[])`)
-    .execute()
+  const { rows } = await sql<{ tenant_id: string; stop_words: string[]; start_words: string[] }>`
+    select tenant_id, stop_words, start_words from tenants where tenant_id = any(${tenants}::text[])`.execute(tx)
   return new Map(rows.map(row => [row.tenant_id, readKeywords(row.stop_words, row.start_words)]))
 }
 

@@ -31,13 +31,10 @@ export const findBudget = async (tx: Tx, tenant: string): Promise<Static<typeof 
 
 /** Holds or releases the tenant's marketing templates. */
 export const setMarketingPaused = async (tx: Tx, tenant: string, isPaused: boolean): Promise<void> => {
-  const waits = sql<boolean>`(${isPaused} and coalesce(category, '') = 'MARKETING')`
-  await tx
-    .updateTable('templates')
-    .set({ budget_paused_at: sql<Date | null>`case when ${waits} then now() end` })
-    .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`(budget_paused_at is not null) <> ${waits}`)
-    .execute()
+  const waits = sql`(${isPaused} and coalesce(category, '') = 'MARKETING')`
+  await sql`
+    update templates set budget_paused_at = case when ${waits} then now() end
+    where tenant_id = ${tenant} and (budget_paused_at is not null) <> ${waits}`.execute(tx)
 }
 
 const intervalSeconds = 60

@@ -12,7 +12,7 @@ export type MessageStatus = (typeof messageStatuses)[number]
 /** jsonb is written as its text. */
 type Json<T> = ColumnType<T, string, string>
 
-/** The tables and columns that Kysely's queries name; the migrations describe them. */
+/** The tables whose queries Kysely builds from parts; the migrations describe them. Whole queries are SQL. */
 export interface Tables {
   audit: AuditTable
   tenants: {
@@ -51,15 +51,6 @@ export interface Tables {
     not_before: Date | null
     catalogue_due_at: Generated<Date>
   }
-  secrets: {
-    tenant_id: string
-    phone_number_id: string
-    kind: 'access_token' | 'app_secret' | 'pin'
-    slot: 'current' | 'next'
-    key_id: string
-    sealed: Buffer
-    last4: string
-  }
   templates: {
     tenant_id: string
     waba_id: string
@@ -94,8 +85,6 @@ export interface Tables {
     attempts: Generated<number>
     created_at: Generated<Date>
     send_at: Date | null
-    rule_event: string | null
-    source: Json<unknown> | null
   }
   rules: {
     tenant_id: string

@@ -90,14 +90,13 @@ interface AboutOrder {
   readonly rule_event: string | null
 }
 
-const findAboutOrder = (tx: Tx, tenant: string, id: string) =>
-  tx
-    .selectFrom('messages')
-    .select(['waybill_number', 'recipient', 'source', 'rule_event'])
-    .where(eb => eb.and({ tenant_id: tenant, message_id: id }))
-    .where('status', 'in', ['failed', 'unknown'])
-    .where('waybill_number', 'is not', null)
-    .executeTakeFirst() as Promise<AboutOrder | undefined>
+const findAboutOrder = async (tx: Tx, tenant: string, id: string): Promise<AboutOrder | undefined> => {
+  const { rows } = await sql<AboutOrder>`
+    select waybill_number, recipient, source, rule_event from messages
+    where tenant_id = ${tenant} and message_id = ${id} and status in ('failed', 'unknown')
+      and waybill_number is not null`.execute(tx)
+  return rows[0]
+}
 
 /** Returns true if the order's phone has changed. A number that staff gave may be any but a corrected one. */
 const hasOtherPhone = (

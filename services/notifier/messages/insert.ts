@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
 import type { AcceptedMessage } from './schema.ts'
@@ -61,14 +62,12 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
 
 /** Finds the accepted messages in the order of `ids`, each with its current status. */
 export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<AcceptedMessage[]> => {
-  const rows = await tx
-    .selectFrom('messages')
-    .select(['message_id', 'status'])
-    .where('tenant_id', '=', tenant)
-    .where('message_id', 'in', ids.length > 0 ? ids : [''])
-    .execute()
-  const statuses = new Map(rows.map(row => [row.message_id, row.status]))
-  return ids.map(id => ({ id, status: statuses.get(id) === 'held' ? 'held' : 'queued' }))
+  const { rows } = await sql<AcceptedMessage>`
+    select id, case status when 'held' then status else 'queued' end as status
+    from unnest(${ids}::text[]) with ordinality as given (id, place)
+    left join messages on tenant_id = ${tenant} and message_id = id
+    order by place`.execute(tx)
+  return rows
 }
 
 export const messageIdPattern = '^msg_[0-9a-z]{25}$'

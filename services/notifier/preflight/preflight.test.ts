@@ -72,7 +72,7 @@ const prepare = async (t: Test, sendBetween: [string, string] = [clock(-2), cloc
     )
   await setHours(sendBetween)
   await inTenant(pool, 'demo', async (tx: Tx) => {
-    await holdTemplate(tx, 'demo', phoneNumberId, { name: 'held', language: 'en_US', code: 132015 })
+    await holdTemplate(tx, { tenant: 'demo', phoneNumberId }, { name: 'held', language: 'en_US', code: 132015 })
     for (const number of [phoneNumberId, '200']) {
       const from = (recipient: string, hours: number) => ({
         ...{ tenant: 'demo', phoneNumberId: number, recipient, at: new Date(inHours(hours)) },

@@ -155,7 +155,7 @@ const addConversations = async (tx: Tx, channels: readonly Channel[], messages: 
     const names = due.flatMap(({ recipient, template }) =>
       conversations.get(recipient)?.marketingOutAt && !isPlain(template) ? [template.name] : [],
     )
-    const marketing = await findMarketingTemplates(tx, tenant, phoneNumberId, names)
+    const marketing = await findMarketingTemplates(tx, { tenant, phoneNumberId }, names)
     return due.map(message => {
       const isMarketing = !isPlain(message.template) && marketing.has(templateKey(message.template))
       const conversation = conversations.get(message.recipient)

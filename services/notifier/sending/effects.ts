@@ -40,7 +40,7 @@ export const applyEffect = async (
     case 'hold_template':
       if (templateName === null || language === null) return
       logger.warn({ ...fact, code: effect.code, template: templateName }, 'template.held')
-      await holdTemplate(tx, tenant, phoneNumberId, { name: templateName, language, code: effect.code })
+      await holdTemplate(tx, { tenant, phoneNumberId }, { name: templateName, language, code: effect.code })
       return
     case 'stop_marketing': {
       const by = { kind: 'platform', name: `error ${effect.code}` } as const

@@ -20,22 +20,14 @@ export const templateKey = ({ name, language }: Pick<MessageTemplate, 'name' | '
 /** Returns the keys of those templates of the number's account that are marketing messages. */
 export const findMarketingTemplates = async (
   tx: Tx,
-  tenant: string,
-  phoneNumberId: string,
+  { tenant, phoneNumberId }: { readonly tenant: string; readonly phoneNumberId: string },
   names: readonly string[],
 ): Promise<Set<string>> => {
   if (names.length === 0) return new Set()
-  const rows = await tx
-    .selectFrom('templates as t')
-    .innerJoin('channels as c', join =>
-      join.onRef('c.tenant_id', '=', 't.tenant_id').onRef('c.waba_id', '=', 't.waba_id'),
-    )
-    .select(['t.name', 't.language'])
-    .where('c.tenant_id', '=', tenant)
-    .where('c.phone_number_id', '=', phoneNumberId)
-    .where('t.name', '=', sql<string>`any(${names}::text[])`)
-    .where('t.category', '=', 'MARKETING')
-    .execute()
+  const { rows } = await sql<{ name: string; language: string }>`
+    select t.name, t.language from templates t join channels c using (tenant_id, waba_id)
+    where tenant_id = ${tenant} and c.phone_number_id = ${phoneNumberId} and t.name = any(${names}::text[])
+      and t.category = 'MARKETING'`.execute(tx)
   return new Set(rows.map(({ name, language }) => templateKey({ name, language: { code: language } })))
 }
 
@@ -77,28 +69,17 @@ export const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, af
   return query.orderBy('waba_id').orderBy('name').orderBy('language').limit(limit).execute()
 }
 
-/** Holds messages with the template until a sync finds it approved. Returns false for an unknown template. */
-export const holdTemplate = async (
+/** Holds messages with the template until a sync finds it approved. */
+export const holdTemplate = (
   tx: Tx,
-  tenant: string,
-  phoneNumberId: string,
+  { tenant, phoneNumberId }: { readonly tenant: string; readonly phoneNumberId: string },
   { name, language, code }: { readonly name: string; readonly language: string; readonly code: number },
-): Promise<boolean> => {
-  const { numUpdatedRows } = await tx
-    .updateTable('templates')
-    .set({ held_at: sql<Date>`now()`, held_code: code })
-    .where('tenant_id', '=', tenant)
-    .where('waba_id', '=', eb =>
-      eb
-        .selectFrom('channels')
-        .select('waba_id')
-        .where('tenant_id', '=', tenant)
-        .where('phone_number_id', '=', phoneNumberId),
-    )
-    .where(eb => eb.and({ name, language }))
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
-}
+) =>
+  sql`
+    update templates set held_at = now(), held_code = ${code}
+    where tenant_id = ${tenant} and name = ${name} and language = ${language}
+      and waba_id = (select waba_id from channels where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId})
+  `.execute(tx)
 
 interface TemplateReport extends Pick<CategoryReport, 'tenant' | 'wabaId' | 'name' | 'language'> {
   readonly status: string

@@ -78,29 +78,21 @@ const replaceCatalogue = async (
       (old.template_id, old.status, old.category, old.parameter_format, old.components, old.held_at) is distinct from
       (new.template_id, new.status, new.category, new.parameter_format, new.components, new.held_at) as is_changed
   `.execute(tx)
-  const { numDeletedRows } = await tx
-    .deleteFrom('templates')
-    .where(eb => eb.and({ tenant_id: tenant, waba_id: wabaId }))
-    .where('synced_at', '<>', sql<Date>`now()`)
-    .where(sql<boolean>`status_at <= ${readAt}`)
-    .executeTakeFirst()
+  const removed = await sql`
+    delete from templates where tenant_id = ${tenant} and waba_id = ${wabaId} and synced_at <> now()
+      and status_at <= ${readAt}`.execute(tx)
   const added = rows.filter(row => row.is_new).length
   const changed = rows.filter(row => row.is_changed).length - added
-  return { templates: rows.length, added, changed, removed: Number(numDeletedRows) }
+  return { templates: rows.length, added, changed, removed: Number(removed.numAffectedRows) }
 }
 
 /** Locks the catalogue: one sync of an account runs at a time, and rows are locked in the order of the webhooks. */
 const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<void> => {
   const account = JSON.stringify(['templates', tenant, wabaId])
   await sql`select pg_advisory_xact_lock(hashtextextended(${account}, 0))`.execute(tx)
-  await tx
-    .selectFrom('templates')
-    .select('name')
-    .where(eb => eb.and({ tenant_id: tenant, waba_id: wabaId }))
-    .orderBy('name')
-    .orderBy('language')
-    .forUpdate()
-    .execute()
+  await sql`
+    select from templates where tenant_id = ${tenant} and waba_id = ${wabaId}
+    order by name, language for update`.execute(tx)
 }
 
 /** Returns JSON without the characters that jsonb rejects: null characters and lone surrogates. */

@@ -28,7 +28,10 @@ const refusal = (code: number | null): Refused => ({
 })
 const sync = (pool: pg.Pool, templates: unknown[]) => syncTemplates(pool, 'demo', 'waba-demo', listing(templates))
 const hold = (pool: pg.Pool, name: string, language = 'en_US') =>
-  inTenant(pool, 'demo', (tx: Tx) => holdTemplate(tx, 'demo', '101', { name, language, code: 132015 }))
+  inTenant(pool, 'demo', async (tx: Tx) => {
+    const held = await holdTemplate(tx, { tenant: 'demo', phoneNumberId: '101' }, { name, language, code: 132015 })
+    return held.numAffectedRows === 1n
+  })
 const find = (pool: pg.Pool, names: string[], tenant = 'demo') =>
   inTenant(pool, tenant, (tx: Tx) => findTemplates(tx, tenant, 'waba-demo', names))
 
