@@ -3,6 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { oneOf } from './schemas.ts'
 
 /** Invalid settings: `message` names every bad variable, one per line, and never shows a secret's value. */
 export class ConfigError extends Error {
@@ -16,14 +17,10 @@ export const Port = (fallback: number, description: string) =>
 export const PositiveInteger = (fallback: number, description: string, maximum = 2147483647) =>
   Type.Integer({ minimum: 1, maximum, default: fallback, description, must: `be a whole number, 1 to ${maximum}` })
 
-export const LogLevel = Type.Union(
-  ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(level => Type.Literal(level)),
-  {
-    default: 'info',
-    description: 'how much is logged',
-    must: 'be one of trace, debug, info, warn, error, fatal, silent',
-  },
-)
+export const LogLevel = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+  default: 'info',
+  description: 'how much is logged',
+})
 
 /** A URL that never appears in an error: it holds a password. */
 export const PostgresUrl = (description: string) =>

@@ -170,8 +170,6 @@ class Components {
   }
 }
 
-/** The names of properties that hold a time, wherever they stand. */
-
 const asTime = (schema: Schema): Schema =>
   schema.anyOf
     ? { ...schema, anyOf: schema.anyOf.map(asTime) }

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { oneOf, orNull } from '../schemas.ts'
 import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
 
 /** The actions that take effect at once, as far as a merchant could. Any other action is a request that staff decide. */
@@ -76,11 +77,11 @@ export const CustomerActionResults = Type.Object(
     data: Type.Array(
       Type.Object({
         id: Type.String(),
-        outcome: Type.Union(actionOutcomes.map(outcome => Type.Literal(outcome))),
+        outcome: oneOf(actionOutcomes),
         /** The reason of a refusal, for staff. */
-        detail: Type.Union([Type.String(), Type.Null()]),
+        detail: orNull(Type.String()),
         /** The order after it; null when it does not exist. */
-        order: Type.Union([OrderSnapshot, Type.Null()]),
+        order: orNull(OrderSnapshot),
       }),
       { maxItems: maxActionsPerRequest },
     ),

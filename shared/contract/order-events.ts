@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { orNull } from '../schemas.ts'
 import { traceparentLength, traceparentPattern } from '../traces.ts'
 
-const nullable = Type.Union([Type.String(), Type.Null()])
+const nullable = orNull(Type.String())
 
 /** An order as orders sends it to the notifier: the fields that a template may name, as `{{customer_name}}`. */
 export const OrderSnapshot = Type.Object(

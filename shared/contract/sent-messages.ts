@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { orNull } from '../schemas.ts'
 
 /** A message about an order, as its merchant may know it: without the text and the phone number. */
 export const SentMessage = Type.Object(
   {
-    template: Type.Union([Type.String(), Type.Null()], {
+    template: orNull(Type.String(), {
       description: 'null: a text without a template.',
       examples: ['order_created'],
     }),

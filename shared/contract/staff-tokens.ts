@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { oneOf, orNull } from '../schemas.ts'
 import { UtcTime } from './order-events.ts'
 import { staffRoles } from './staff-roles.ts'
 
@@ -28,7 +29,7 @@ export const StaffTokens = Type.Object(
 )
 export type StaffTokens = Static<typeof StaffTokens>
 
-const Role = Type.Union(staffRoles.map(role => Type.Literal(role)))
+const Role = oneOf(staffRoles)
 
 const StaffToken = Type.Object({
   token_id: Type.String(),
@@ -36,7 +37,7 @@ const StaffToken = Type.Object({
   role: Role,
   /** All roles, `role` first. */
   roles: Type.Array(Role),
-  expires_at: Type.Union([UtcTime, Type.Null()]),
+  expires_at: orNull(UtcTime),
 })
 
 /**
@@ -46,7 +47,7 @@ const StaffToken = Type.Object({
 export const StaffTokenHolders = Type.Object(
   {
     now: { ...UtcTime, description: 'The current time by the Postgres of orders. Compare `expires_at` with it.' },
-    data: Type.Array(Type.Union([StaffToken, Type.Null()]), { maxItems: maxTokensPerRequest }),
+    data: Type.Array(orNull(StaffToken), { maxItems: maxTokensPerRequest }),
   },
   {
     title: 'StaffTokenHolders',

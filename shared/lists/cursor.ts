@@ -1,5 +1,6 @@
 import { type ArrayOptions, type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { invalid } from '../errors/errors.ts'
+import { orNull } from '../schemas.ts'
 
 /** The query field of a whole number, in digits. */
 export const wholeNumber = (minimum: number, maximum: number, description: string) => {
@@ -41,7 +42,7 @@ export const PageOf = <Row extends TSchema>(
   Type.Object(
     {
       data: Type.Array(row, options),
-      next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'null at the end.' }),
+      next_cursor: orNull(Type.String(), { description: 'null at the end.' }),
     },
     { title, ...(example !== undefined && { examples: [{ data: [example], next_cursor: null }] }) },
   )

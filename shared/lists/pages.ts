@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { makeExample } from '../api-docs/examples.ts'
+import { orNull } from '../schemas.ts'
 import '../edge/public-url.ts'
 
 const defaultPerPage = 15
@@ -55,11 +56,11 @@ export const wantedPage = ({ page, per_page, ...flags }: PageQuery): WantedPage 
   return { page: number, perPage, offset: (number - 1) * perPage }
 }
 
-const Link = Type.Union([Type.String(), Type.Null()])
-const RowNumber = Type.Union([Type.Integer(), Type.Null()])
+const Link = orNull(Type.String())
+const RowNumber = orNull(Type.Integer())
 
-/** The response of a list: only `data` when the whole list was requested. `example` is a row. */
-export const ListBody = <Row extends TSchema>(row: Row, example?: Static<Row>) =>
+/** The response of a list: only `data` when the whole list was requested. */
+export const ListBody = <Row extends TSchema>(row: Row) =>
   Type.Object(
     {
       data: Type.Array(row),
@@ -78,9 +79,7 @@ export const ListBody = <Row extends TSchema>(row: Row, example?: Static<Row>) =
     },
     {
       ...(row.title && { title: `${row.title}List` }),
-      examples: [
-        toPage(exampleAddress, { page: 1, perPage: defaultPerPage, offset: 0 }, [example ?? makeExample(row)], 1),
-      ],
+      examples: [toPage(exampleAddress, { page: 1, perPage: defaultPerPage, offset: 0 }, [makeExample(row)], 1)],
     },
   )
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { AnyTransaction } from './database.ts'
 import { deleteWhere } from './housekeeping.ts'
 
@@ -9,19 +9,6 @@ export interface IdempotencyKey {
   readonly scope: string
   readonly key: string
   readonly fingerprint: Buffer
-}
-
-/** The table of both services. */
-interface IdempotencyTable {
-  idempotency_keys: {
-    tenant_id: string
-    scope: string
-    idempotency_key: string
-    fingerprint: Buffer
-    /** The ids that the response has. */
-    result: string[]
-    created_at: Date
-  }
 }
 
 export const fingerprint = (bytes: Buffer): Buffer => hash('sha256', bytes, 'buffer')
@@ -36,29 +23,28 @@ export type Claim =
 const keptHours = 24
 const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.lit(keptHours)})`
 
+const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
+  sql`tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
+
 /**
  * Claims the key until the transaction ends; never waits. The lock is taken first, in its own statement, so that its
  * holder sees what the previous one committed. `from tenants`: on Citus the lock is taken on the tenant's node, as that
  * of a batch is.
  */
-export const claimKey = async (handle: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
-  const tx = handle as Kysely<IdempotencyTable>
-  const locking = sql<{
-    locked: boolean
-  }>`select pg_try_advisory_xact_lock(${lockNumber(tenant, claimed)}::bigint) as locked from tenants where tenant_id = ${tenant}`
-  const finding = tx
-    .selectFrom('idempotency_keys')
-    .select(['fingerprint', 'result'])
-    .where('tenant_id', '=', tenant)
-    .where('scope', '=', claimed.scope)
-    .where('idempotency_key', '=', claimed.key)
-    .where(sql<boolean>`not (${isOld})`)
-  const [{ rows }, earlier] = await Promise.all([locking.execute(tx), finding.executeTakeFirst()])
-  if (earlier)
-    return earlier.fingerprint.equals(claimed.fingerprint)
-      ? { kind: 'finished', result: earlier.result }
-      : { kind: 'other_body' }
-  return rows[0]?.locked ? { kind: 'free' } : { kind: 'running' }
+export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
+  const lock = lockNumber(tenant, claimed)
+  const [locking, finding] = await Promise.all([
+    sql<{ isLocked: boolean }>`
+      select pg_try_advisory_xact_lock(${lock}::bigint) as "isLocked" from tenants where tenant_id = ${tenant}`.execute(
+      tx,
+    ),
+    sql<{ fingerprint: Buffer; result: string[] }>`
+      select fingerprint, result from idempotency_keys where ${isKey(tenant, claimed)} and not (${isOld})`.execute(tx),
+  ])
+  const [earlier] = finding.rows
+  if (!earlier) return locking.rows[0]?.isLocked ? { kind: 'free' } : { kind: 'running' }
+  const isSame = earlier.fingerprint.equals(claimed.fingerprint)
+  return isSame ? { kind: 'finished', result: earlier.result } : { kind: 'other_body' }
 }
 
 /** The advisory lock that claims the key. */
@@ -68,30 +54,22 @@ export const lockNumber = (tenant: string, { scope, key }: IdempotencyKey): stri
     .toString()
 
 /** Deletes the key if its response has expired, so that it can be inserted again. */
-export const deleteExpiredKey = (handle: AnyTransaction, tenant: string, { scope, key }: IdempotencyKey) =>
-  (handle as Kysely<IdempotencyTable>)
-    .deleteFrom('idempotency_keys')
-    .where('tenant_id', '=', tenant)
-    .where('scope', '=', scope)
-    .where('idempotency_key', '=', key)
-    .where(isOld)
-    .execute()
+export const deleteExpiredKey = (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey) =>
+  sql`delete from idempotency_keys where ${isKey(tenant, claimed)} and ${isOld}`.execute(tx)
 
 /** Stores the response under the key, in the transaction that it reports: both are committed or neither. */
 export const insertKey = async (
-  handle: AnyTransaction,
+  tx: AnyTransaction,
   tenant: string,
   claimed: IdempotencyKey,
   result: readonly string[],
 ): Promise<void> => {
   const { scope, key, fingerprint } = claimed
-  const row = { tenant_id: tenant, scope, idempotency_key: key, fingerprint, result: [...result] }
   await Promise.all([
-    deleteExpiredKey(handle, tenant, claimed),
-    (handle as Kysely<IdempotencyTable>)
-      .insertInto('idempotency_keys')
-      .values({ ...row, created_at: sql<Date>`now()` })
-      .execute(),
+    deleteExpiredKey(tx, tenant, claimed),
+    sql`
+      insert into idempotency_keys (tenant_id, scope, idempotency_key, fingerprint, result, created_at)
+      values (${tenant}, ${scope}, ${key}, ${fingerprint}, ${result}::text[], now())`.execute(tx),
   ])
 }
 

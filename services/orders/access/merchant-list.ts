@@ -1,6 +1,7 @@
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { id, listQuery, text } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -21,7 +22,7 @@ const ListedMerchant = Type.Object(
         is_active: Type.Boolean(),
       }),
     ),
-    rate_card: Type.Union([Type.String(), Type.Null()], { description: 'null: its orders are refused.' }),
+    rate_card: orNull(Type.String(), { description: 'null: its orders are refused.' }),
     is_active: Type.Boolean(),
     recent_orders: Type.Integer({
       description: `Orders created in the last ${listedDays} days; ${maxCounted} means that or more.`,

@@ -4,6 +4,7 @@ import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -18,10 +19,10 @@ import { personRoles, selectMerchants } from './queries.ts'
 /** Each new password is hashed, which takes 19 MiB and a thread. */
 const requestsPerMinute = 30
 
-const Role = Type.Union(
-  personRoles.map(role => Type.Literal(role)),
-  { must: `be ${personRoles.join(' or ')}`, description: 'A clerk manages no people, tokens, webhooks or invoices.' },
-)
+const Role = oneOf(personRoles, {
+  must: `be ${personRoles.join(' or ')}`,
+  description: 'A clerk manages no people, tokens, webhooks or invoices.',
+})
 const Password = Type.String({
   minLength: 8,
   maxLength: 255,
@@ -30,14 +31,14 @@ const Password = Type.String({
 })
 const Person = Type.Object(
   {
-    id: Type.Union([Type.Integer(), Type.Null()], {
+    id: orNull(Type.Integer(), {
       description: "null: the merchant's account, which the company set up.",
     }),
     name: Type.String(),
     email: Type.String(),
     role: Role,
     is_active: Type.Boolean(),
-    created_at: Type.Union([Type.String(), Type.Null()]),
+    created_at: orNull(Time()),
   },
   { title: 'Person' },
 )
@@ -122,11 +123,4 @@ const readPeople = async (tx: Tx, merchant: Merchant): Promise<Static<typeof Per
   return [account, ...(await listPeople(tx, merchant)).map(toView)]
 }
 
-const toView = ({ person_id, email, name, role, is_active, created_at }: PersonRow): Static<typeof Person> => ({
-  id: Number(person_id),
-  name,
-  email,
-  role,
-  is_active,
-  created_at: created_at.toISOString(),
-})
+const toView = ({ person_id, ...person }: PersonRow): Static<typeof Person> => ({ id: Number(person_id), ...person })

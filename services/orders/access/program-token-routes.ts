@@ -6,6 +6,7 @@ import { readDateOrTime } from '@courier/shared/lists/dates.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'
+import { orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
@@ -16,7 +17,6 @@ import { createToken } from './tokens.ts'
 
 /** The tokens that a merchant's programs may have at once. */
 const maxTokens = 50
-const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 export const PersonName = Type.String({
   maxLength: 100,
   pattern: '^(?=\\s*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
@@ -26,10 +26,10 @@ export const PersonName = Type.String({
 const ProgramToken = Type.Object(
   {
     id: Type.String(),
-    name: nullable('null: the courier company made it.'),
-    created_at: Type.String(),
-    expires_at: nullable('null: never.'),
-    last_used_at: nullable('Within a minute; null: never.'),
+    name: orNull(Type.String(), { description: 'null: the courier company made it.' }),
+    created_at: Time(),
+    expires_at: orNull(Time(), { description: 'null: never.' }),
+    last_used_at: orNull(Time(), { description: 'Within a minute; null: never.' }),
   },
   { title: 'ProgramToken' },
 )
@@ -114,10 +114,10 @@ const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name:
 }
 
 /** Reads the live tokens of a merchant that no login made. */
-const findTokens = async (tx: Tx, { tenant, merchantId }: Merchant): Promise<Static<typeof ProgramToken>[]> => {
-  const rows = await tx
+const findTokens = (tx: Tx, { tenant, merchantId }: Merchant): Promise<Static<typeof ProgramToken>[]> =>
+  tx
     .selectFrom('tokens')
-    .select(['token_id', 'name', 'created_at', 'expires_at', 'last_used_at'])
+    .select(['token_id as id', 'name', 'created_at', 'expires_at', 'last_used_at'])
     .where('tenant_id', '=', tenant)
     .where('merchant_id', '=', merchantId)
     .where('from_login', '=', sql.lit(false))
@@ -126,11 +126,3 @@ const findTokens = async (tx: Tx, { tenant, merchantId }: Merchant): Promise<Sta
     .orderBy('created_at', 'desc')
     .orderBy('token_id')
     .execute()
-  return rows.map(({ token_id: id, name, created_at, expires_at, last_used_at }) => ({
-    id,
-    name,
-    created_at: created_at.toISOString(),
-    expires_at: expires_at?.toISOString() ?? null,
-    last_used_at: last_used_at?.toISOString() ?? null,
-  }))
-}

@@ -1,5 +1,6 @@
 import { unauthenticated } from '@courier/shared/access/authenticate.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
@@ -22,8 +23,8 @@ const User = Type.Object(
     last_name: Type.String({ description: 'Empty: a merchant has one name. Or that of a person.' }),
     email: Type.String(),
     merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
-    role: Type.Union(merchantRoles.map(role => Type.Literal(role))),
-    person: Type.Union([Type.Object({ id: Type.Integer(), name: Type.String() }), Type.Null()], {
+    role: oneOf(merchantRoles),
+    person: orNull(Type.Object({ id: Type.Integer(), name: Type.String() }), {
       description: "Who logged in; null: the merchant's account or a program.",
     }),
   },

@@ -9,6 +9,7 @@ import {
 } from '@courier/shared/contract/staff-roles.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { oneOf } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
@@ -18,7 +19,7 @@ import type { Accounts, Logins } from './login.ts'
 import { addLogin, addLogout, loginFields, type SessionOptions } from './login-routes.ts'
 import { findStaffByToken, findStaffLogin, readRoles, type StaffRow } from './queries.ts'
 
-const Role = Type.Union(staffRoles.map(each => Type.Literal(each)))
+const Role = oneOf(staffRoles)
 const held = {
   role: { ...Role, description: 'The first of the roles.' },
   roles: Type.Array(Role, { maxItems: staffRoles.length }),

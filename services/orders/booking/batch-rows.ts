@@ -1,7 +1,7 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { type IdempotencyKey, lockNumber } from '@courier/shared/postgres/idempotency.ts'
-import type { Check } from '../catalogue/catalogue.ts'
+import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
 /** A batch to write: its waybills in the order of its orders. */

@@ -1,6 +1,7 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
-import type { Catalogue, Check } from '../catalogue/catalogue.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 import type { Habits } from './habits.ts'
 import { isUsualPhone, phoneProblem } from './phone-check.ts'

@@ -5,34 +5,17 @@ import { Counter, Gauge, Registry } from 'prom-client'
 import type { StoredStatus } from '../statuses/status-queries.ts'
 import { type City, CityIndex, type State } from './cities.ts'
 import { Lists } from './lists.ts'
-import { type CatalogueRow, readCatalogueRow, readVersion } from './queries.ts'
+import { type CatalogueRow, readCatalogueRow, readVersion, type Settings } from './queries.ts'
 import { type RateCard, readRateCards } from './rate-card.ts'
 import { WaybillFormat } from './waybill-format.ts'
-
-export type Check = 'refuse' | 'warn' | 'off'
 
 /**
  * One version of a tenant's settings, cities, prices, businesses and statuses: batches are checked against it, and
  * orders named by it.
  */
-export interface Catalogue {
+export interface Catalogue extends Settings {
   readonly tenant: string
-  readonly version: string
-  /** The tenant's name. */
-  readonly company: string
-  /** The phone number where recipients reach the tenant. */
-  readonly contact: string | null
-  /** A colour such as #0a5c8f. */
-  readonly color: string | null
-  readonly currency: string
-  readonly country: string
-  readonly timeZone: string
-  /** Signs the links to parcels' pages. */
-  readonly linkKey: string
   readonly waybills: { readonly mode: 'auto' | 'manual'; readonly format: WaybillFormat }
-  readonly secondaryPhone: boolean
-  /** Sets how doubtful but valid input is treated; null is `warn`. */
-  readonly checks: Readonly<Record<'phone' | 'duplicate' | 'unusual', Check | null>>
   /** The active cities and states. */
   readonly cities: CityIndex
   /** The card of each merchant that has one, by merchant id. */
@@ -140,17 +123,8 @@ const toCatalogue = (tenant: string, row: CatalogueRow): Catalogue => {
   const cards = readRateCards(row)
   return {
     tenant,
-    version: row.version,
-    company: row.name,
-    contact: row.contact,
-    color: row.color,
-    currency: row.currency,
-    country: row.country,
-    timeZone: row.time_zone,
-    linkKey: row.link_key,
+    ...row.settings,
     waybills: { mode: row.waybill_mode, format: new WaybillFormat(row.waybill_format) },
-    secondaryPhone: row.secondary_phone,
-    checks: { phone: row.phone_check, duplicate: row.duplicate_check, unusual: row.unusual_check },
     cities: new CityIndex(
       [...states.values()].filter(({ id }) => activeStates.has(id)),
       row.cities.filter(isActive).map(([id]) => cities.get(id) as City),

@@ -1,10 +1,11 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Rate } from './rate-card.ts'
 import { confidences } from './resolve-place.ts'
 
 const text = Type.String()
 const optional = (maxLength: number, description: string) =>
-  Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()], { description }))
+  Type.Optional(orNull(Type.String({ maxLength }), { description }))
 
 export const maxPlaces = 1_000
 /** Enough bytes for an item in which every character is escaped. */
@@ -38,7 +39,7 @@ export const ResolvePlaces = Type.Object(
 export type ResolvePlaces = Static<typeof ResolvePlaces>
 
 const CityOfPlace = Type.Object(
-  { id: Type.Integer(), name: text, state: text, postal_code: Type.Union([text, Type.Null()]) },
+  { id: Type.Integer(), name: text, state: text, postal_code: orNull(text) },
   { title: 'CityOfPlace' },
 )
 
@@ -63,20 +64,16 @@ export const ResolvedPlaces = Type.Object(
     data: Type.Array(
       Type.Object(
         {
-          confidence: Type.Union(
-            confidences.map(confidence => Type.Literal(confidence)),
-            {
-              description:
-                'exact and alias: booking accepts the name as written (docs/merchants/places.md#confidence).',
-            },
-          ),
-          city: Type.Union([CityOfPlace, Type.Null()], { description: 'null if the confidence is ambiguous or none.' }),
+          confidence: oneOf(confidences, {
+            description: 'exact and alias: booking accepts the name as written (docs/merchants/places.md#confidence).',
+          }),
+          city: orNull(CityOfPlace, { description: 'null if the confidence is ambiguous or none.' }),
           alternatives: Type.Array(CityOfPlace, { description: 'Up to five other possible cities.' }),
-          served: Type.Union([Type.Boolean(), Type.Null()], {
+          served: orNull(Type.Boolean(), {
             description:
               "True if the merchant's rate card has a rate from the origin; null without an origin or a city.",
           }),
-          rate: Type.Union([PlaceRate, Type.Null()]),
+          rate: orNull(PlaceRate),
         },
         { title: 'ResolvedPlace' },
       ),

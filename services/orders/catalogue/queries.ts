@@ -1,7 +1,5 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
-import type { Selectable } from 'kysely'
 import type pg from 'pg'
-import type { Tables } from '../database/tables.ts'
 import { type StoredStatus, statusesSql } from '../statuses/status-queries.ts'
 
 /** Reads the version of a tenant's settings, cities, prices, businesses and statuses; undefined for an unknown tenant. */
@@ -10,8 +8,31 @@ export const readVersion = async (pool: pg.Pool, tenant: string): Promise<string
   return (await pool.query({ name: 'read_version', text, values: [tenant] })).rows[0]?.version
 }
 
+export type Check = 'refuse' | 'warn' | 'off'
+
+export interface Settings {
+  readonly version: string
+  /** The tenant's name. */
+  readonly company: string
+  /** The phone number where recipients reach the tenant. */
+  readonly contact: string | null
+  /** A colour such as #0a5c8f. */
+  readonly color: string | null
+  readonly currency: string
+  readonly country: string
+  readonly timeZone: string
+  /** Signs the links to parcels' pages. */
+  readonly linkKey: string
+  readonly secondaryPhone: boolean
+  /** Sets how doubtful but valid input is treated; null is `warn`. */
+  readonly checks: Readonly<Record<'phone' | 'duplicate' | 'unusual', Check | null>>
+}
+
 /** Includes deactivated rows: orders still refer to them. Lists are sorted by id, statuses as in the set. */
-export interface CatalogueRow extends Selectable<Omit<Tables['tenants'], 'tenant_id' | 'messaging'>> {
+export interface CatalogueRow {
+  readonly settings: Settings
+  readonly waybill_mode: 'auto' | 'manual'
+  readonly waybill_format: string
   readonly states: readonly [id: number, name: string, isActive: boolean][]
   readonly cities: readonly [id: number, stateId: number, name: string, postalCode: string | null, isActive: boolean][]
   readonly aliases: readonly [cityId: number, alias: string][]
@@ -37,8 +58,11 @@ const listSql = (table: string, columns: string, order = ''): string =>
     from ${table} where tenant_id = $1)`
 
 const catalogueSql = `
-  select version, name, contact, color, currency, country, time_zone, link_key, waybill_mode, waybill_format,
-    secondary_phone, phone_check, duplicate_check, unusual_check,
+  select json_build_object('version', version::text, 'company', name, 'contact', contact, 'color', color,
+      'currency', currency, 'country', country, 'timeZone', time_zone, 'linkKey', link_key,
+      'secondaryPhone', secondary_phone,
+      'checks', json_build_object('phone', phone_check, 'duplicate', duplicate_check, 'unusual', unusual_check)
+    ) as settings, waybill_mode, waybill_format,
     ${listSql('states', 'state_id, name, is_active', 'state_id')} as states,
     ${listSql('cities', 'city_id, state_id, name, postal_code, is_active', 'city_id')} as cities,
     ${listSql('city_aliases', 'city_id, alias', 'alias')} as aliases,

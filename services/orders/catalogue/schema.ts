@@ -1,5 +1,6 @@
 import { flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { ListBody, pageFields } from '@courier/shared/lists/pages.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
 /** A tenant serves one country. */
@@ -30,11 +31,11 @@ const CityRow = Type.Object(
     id: Type.Integer({ examples: [1500] }),
     ref_no: Type.String({ examples: ['CT-1500'] }),
     name: Type.String({ examples: ['Kotte'] }),
-    postal_code: Type.Union([text, Type.Null()]),
+    postal_code: orNull(text),
     state_id: Type.Integer(),
     state: Type.Object({ id: Type.Integer(), name: Type.String({ examples: ['Colombo'] }) }),
-    zone_id: Type.Union([Type.Integer(), Type.Null()]),
-    zone: Type.Union([Type.Object({ id: Type.Integer(), name: text }), Type.Null()], {
+    zone_id: orNull(Type.Integer()),
+    zone: orNull(Type.Object({ id: Type.Integer(), name: text }), {
       description: "The city's zone in the merchant's rate card; null when it has none.",
     }),
     is_active,

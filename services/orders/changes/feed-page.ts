@@ -1,3 +1,4 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { changeTypes } from '../database/tables.ts'
@@ -11,22 +12,22 @@ export const ChangeItem = Type.Object(
       description: 'Identifies the change permanently: use it to recognize duplicates.',
       examples: ['2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41'],
     }),
-    type: Type.Union(changeTypes.map(type => Type.Literal(type))),
-    waybill_number: Type.Union([Type.String(), Type.Null()], {
+    type: oneOf(changeTypes),
+    waybill_number: orNull(Type.String(), {
       description: 'null: the change is of an invoice.',
       examples: ['DM00000001'],
     }),
-    order_no: Type.Union([Type.String(), Type.Null()]),
-    status: Type.Union([Type.Object({ key: Type.String(), name: Type.String() }), Type.Null()], {
+    order_no: orNull(Type.String()),
+    status: orNull(Type.Object({ key: Type.String(), name: Type.String() }), {
       description: 'The status of the order as of this change; null for an invoice.',
     }),
     happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
     by: ActorName,
-    details: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()], {
+    details: orNull(Type.Record(Type.String(), Type.String()), {
       description:
         'Details beyond the type: reason_code of a failed delivery; action, date and given_as of order.instructed; invoice_no, invoice_ref_no and paid_on of money.paid and invoice.deposited, which has total and currency too.',
     }),
-    fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
+    fields: orNull(Type.Array(Type.String()), {
       description: 'The names of the fields that order.edited changed.',
       examples: [null],
     }),

@@ -17,13 +17,11 @@ export const lockAction = (tx: Tx, tenant: string, id: string) =>
   tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`customer action ${id} of ${tenant}`])
 
 /** Finds the outcome of an earlier delivery. */
-export const findOutcome = (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> =>
-  tx
-    .selectFrom('customer_actions')
-    .select(['outcome', 'detail'])
-    .where('tenant_id', '=', tenant)
-    .where('action_id', '=', id)
-    .executeTakeFirst()
+export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> => {
+  const { rows } = await sql<Outcome>`
+    select outcome, detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`.execute(tx)
+  return rows[0]
+}
 
 /** Opens a request unless the waybill has the same one open. Its order is locked. */
 export const insertAction = async (
@@ -32,32 +30,15 @@ export const insertAction = async (
   { id, waybill_number, action, happened_at }: CustomerAction,
   { outcome, detail }: Outcome,
 ): Promise<void> => {
-  const isNewRequest = outcome === 'requested' && !(await isOpen(tx, tenant, waybill_number, action))
-  await tx
-    .insertInto('customer_actions')
-    .values({
-      tenant_id: tenant,
-      action_id: id,
-      waybill_number,
-      action,
-      outcome,
-      detail,
-      status: isNewRequest ? 'open' : null,
-      happened_at: new Date(happened_at),
-    })
-    .execute()
-}
-
-const isOpen = async (tx: Tx, tenant: string, waybill: string, action: string): Promise<boolean> => {
-  const open = await tx
-    .selectFrom('customer_actions')
-    .select('action_id')
-    .where('tenant_id', '=', tenant)
-    .where('waybill_number', '=', waybill)
-    .where('action', '=', action)
-    .where('status', '=', 'open')
-    .executeTakeFirst()
-  return open !== undefined
+  const { rows: open } = await sql`
+    select from customer_actions where tenant_id = ${tenant} and waybill_number = ${waybill_number}
+      and action = ${action} and status = 'open'`.execute(tx)
+  const status = outcome === 'requested' && open.length === 0 ? 'open' : null
+  await sql`
+    insert into customer_actions (tenant_id, action_id, waybill_number, action, outcome, detail, status, happened_at)
+    values (${tenant}, ${id}, ${waybill_number}, ${action}, ${outcome}, ${detail}, ${status}, ${happened_at})`.execute(
+    tx,
+  )
 }
 
 export const findRequest = async (

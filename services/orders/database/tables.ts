@@ -1,12 +1,9 @@
-import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
 
 /** bigint is read as text, and written as number or text. */
 type Bigint = ColumnType<string, number | string, number | string>
-
-type CheckColumn = ColumnType<'refuse' | 'warn' | 'off' | null, string | null | undefined, string | null>
 
 /** The types of changes to an order, and the actors that may make them. */
 export const changeTypes = [
@@ -33,16 +30,7 @@ export interface Tables {
     currency: string
     country: string
     time_zone: string
-    waybill_mode: 'auto' | 'manual'
     waybill_format: string
-    secondary_phone: boolean
-    phone_check: CheckColumn
-    duplicate_check: CheckColumn
-    unusual_check: CheckColumn
-    messaging: Generated<boolean>
-    color: string | null
-    contact: string | null
-    link_key: Generated<string>
     version: ColumnType<string, number | string | undefined, number | string>
   }
   rate_cards: { tenant_id: string; rate_card: string }
@@ -113,21 +101,6 @@ export interface Tables {
     destination_city_id: number
     weight: number
     created_at: Generated<Date>
-  }
-  customer_actions: {
-    tenant_id: string
-    action_id: string
-    request_id: Generated<string>
-    waybill_number: string
-    action: string
-    outcome: ActionOutcome
-    detail: string | null
-    status: RequestStatus | null
-    happened_at: Date
-    stored_at: Generated<Date>
-    decided_at: Date | null
-    decided_by: string | null
-    note: string | null
   }
   waybill_counters: { tenant_id: string; next_number: Bigint }
   idempotency_keys: {

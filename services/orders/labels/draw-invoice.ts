@@ -1,11 +1,10 @@
 import type { PrintedInvoice } from '../money/invoice-routes.ts'
 import { mm } from './draw-label.ts'
-import { write, writeRight } from './text.ts'
+import { drawRule, type Page, write, writeRight } from './text.ts'
 
 export interface InvoiceJob extends PrintedInvoice {
   readonly kind: 'invoice'
 }
-type Page = PDFKit.PDFDocument
 type Line = PrintedInvoice['invoice']['lines'][number]
 
 const left = mm(12)
@@ -81,7 +80,7 @@ const drawSums = (
     writeRight(page, word(amount), left + mm(140), y, { size: 10 })
     y += mm(5)
   }
-  drawRule(page, y)
+  drawRule(page, left, left + width, y)
   write(page, `To be paid (${currency})`, left, y + 3, mm(90), { size: 13, weight: 700 })
   writeRight(page, word(total), left + mm(140), y + 3, { size: 13, weight: 700 })
 }
@@ -91,7 +90,7 @@ const drawColumns = (page: Page, y: number): void => {
   write(page, 'Waybill', left, y, mm(40), style)
   write(page, 'Booked', left + mm(40), y, mm(30), style)
   for (const [right, head] of columns) writeRight(page, head, left + mm(right), y, style)
-  drawRule(page, y + mm(5))
+  drawRule(page, left, left + width, y + mm(5))
 }
 
 const drawLine = (page: Page, line: Line, y: number): void => {
@@ -99,12 +98,4 @@ const drawLine = (page: Page, line: Line, y: number): void => {
   const style = { size: 8 }
   write(page, `${line.booked_on} ${line.kind.replaceAll('_', ' ')}`, left + mm(40), y, mm(34), { size: 7 })
   for (const [right, , value] of columns) writeRight(page, word(value(line)), left + mm(right), y, style)
-}
-
-const drawRule = (page: Page, y: number): void => {
-  page
-    .moveTo(left, y)
-    .lineTo(left + width, y)
-    .lineWidth(0.5)
-    .stroke('#000')
 }

@@ -1,9 +1,7 @@
 import JsBarcode from 'jsbarcode'
 import { correction, generate } from 'lean-qr'
 import { type Label, wordCod, wordFacts, wordPhones, wordPlace } from './label.ts'
-import { write } from './text.ts'
-
-type Page = PDFKit.PDFDocument
+import { drawRule, type Page, write } from './text.ts'
 
 export const mm = (millimetres: number): number => (millimetres * 72) / 25.4
 
@@ -29,13 +27,7 @@ export const drawLabel = (page: Page, label: Label): void => {
   drawBars(page, label.waybill_number)
 }
 
-const line = (page: Page, y: number): void => {
-  page
-    .moveTo(margin, y)
-    .lineTo(labelWidth - margin, y)
-    .lineWidth(0.7)
-    .stroke('#000')
-}
+const line = (page: Page, y: number): void => drawRule(page, margin, labelWidth - margin, y, 0.7)
 
 const drawHead = (page: Page, label: Label): void => {
   let y = write(page, label.company, margin, mm(4), column, { size: 13, weight: 700, maxLines: 2 })

@@ -1,8 +1,6 @@
 import { mm } from './draw-label.ts'
 import { type Label, wordCod, wordPlace } from './label.ts'
-import { write } from './text.ts'
-
-type Page = PDFKit.PDFDocument
+import { drawRule, type Page, write } from './text.ts'
 
 const left = mm(10)
 const rowHeight = mm(19)
@@ -51,13 +49,7 @@ const drawHead = (page: Page, labels: readonly Label[], title: string, place: st
   line(page, firstRow)
 }
 
-const line = (page: Page, y: number): void => {
-  page
-    .moveTo(left, y)
-    .lineTo(left + sheetWidth, y)
-    .lineWidth(0.5)
-    .stroke('#000')
-}
+const line = (page: Page, y: number): void => drawRule(page, left, left + sheetWidth, y)
 
 const cell = (page: Page, column: Column, text: string, y: number, style: Parameters<typeof write>[5]): number => {
   const [from, width] = columns[column]

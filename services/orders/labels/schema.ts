@@ -1,3 +1,4 @@
+import { oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { bytesOfWaybills, Day, waybillNumbers } from '../moves/move-schema.ts'
 import { layouts } from './label.ts'
@@ -6,14 +7,11 @@ export const maxLabels = 500
 export const maxLabelBytes = bytesOfWaybills(maxLabels)
 const WaybillNumbers = waybillNumbers(maxLabels, 'In the order of printing.')
 
-const LayoutName = Type.Union(
-  layouts.map(layout => Type.Literal(layout)),
-  {
-    default: '100x150',
-    must: `be ${layouts.join(' or ')}`,
-    description: '100x150: a label of 100 by 150 mm on each page; a4x4: four on each page of A4.',
-  },
-)
+const LayoutName = oneOf(layouts, {
+  default: '100x150',
+  must: `be ${layouts.join(' or ')}`,
+  description: '100x150: a label of 100 by 150 mm on each page; a4x4: four on each page of A4.',
+})
 const Format = Type.Union([Type.Literal('pdf'), Type.Literal('zpl')], {
   default: 'pdf',
   must: 'be pdf or zpl',

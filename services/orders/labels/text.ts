@@ -1,7 +1,7 @@
 import { splitRuns, type Weight } from './fonts.ts'
 
 /** A PDF document of pdfkit, as far as texts need it. */
-type Page = PDFKit.PDFDocument
+export type Page = PDFKit.PDFDocument
 
 interface TextStyle {
   /** The size in points. */
@@ -79,4 +79,9 @@ export const write = (page: Page, text: string, x: number, y: number, width: num
     }
   }
   return y + lines.length * size * lineHeight
+}
+
+/** Draws a line across the page, its thickness in points. */
+export const drawRule = (page: Page, left: number, right: number, y: number, thickness = 0.5): void => {
+  page.moveTo(left, y).lineTo(right, y).lineWidth(thickness).stroke('#000')
 }

@@ -12,6 +12,7 @@ import {
   writeLinks,
 } from '@courier/shared/lists/pages.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
@@ -33,7 +34,7 @@ export const orderPageFields = {
 const ListedOrder = Type.Object({ ...OrderView.properties, ...financeFields }, { title: 'Order' })
 const { data, meta } = ListBody(ListedOrder).properties
 const { path, per_page, ...counted } = meta.properties
-const Link = Type.Union([Type.String(), Type.Null()])
+const Link = orNull(Type.String())
 const total = Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` })
 
 export const OrderPage = Type.Object(
@@ -47,7 +48,7 @@ export const OrderPage = Type.Object(
         per_page,
         next_cursor: Link,
         searched_to: Type.Optional(
-          Type.Union([Type.String(), Type.Null()], {
+          orNull(Type.String(), {
             description: `The end of a search; a time: it stopped after ${maxSearched} orders, and next_cursor continues there.`,
           }),
         ),

@@ -4,7 +4,7 @@ import { type Keyring, type Sealed, VaultError } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { openAccount, sealAccount } from '../money/bank-accounts.ts'
-import { openSecret, sealSecret } from './secrets.ts'
+import { openSecret, type SecretRow, sealSecret, secretsIn } from './secrets.ts'
 
 /** An endpoint whose secrets could not be opened, and why; it stays as it was. */
 interface Unopened {
@@ -54,24 +54,17 @@ const secretsSql = `
   select endpoint_id, key_id, sealed_secret, previous_key_id, previous_secret from webhook_endpoints
   where tenant_id = $1 and state <> 'deleted' and (key_id <> $2 or previous_key_id <> $2) order by endpoint_id for update`
 
-interface Row {
-  readonly endpoint_id: string
-  readonly key_id: string
-  readonly sealed_secret: Buffer
-  readonly previous_key_id: string | null
-  readonly previous_secret: Buffer
-}
+type Row = SecretRow & { readonly endpoint_id: string }
 
 const rotateEndpoint = async (tx: Tx, keyring: Keyring, tenant: string, row: Row, by: Actor): Promise<Unopened[]> => {
-  const { endpoint_id: id, previous_key_id } = row
+  const { endpoint_id: id } = row
   const again = (sealed: Sealed): Sealed => sealSecret(keyring, tenant, id, openSecret(keyring, tenant, id, sealed))
   try {
-    const current = again({ keyId: row.key_id, sealed: row.sealed_secret })
-    const previous = previous_key_id === null ? null : again({ keyId: previous_key_id, sealed: row.previous_secret })
+    const [current, previous] = secretsIn(row).map(again)
     await tx.client.query(
       `update webhook_endpoints set key_id = $3, sealed_secret = $4, previous_key_id = $5, previous_secret = $6
       where tenant_id = $1 and endpoint_id = $2`,
-      [tenant, id, current.keyId, current.sealed, previous?.keyId, previous?.sealed],
+      [tenant, id, current?.keyId, current?.sealed, previous?.keyId, previous?.sealed],
     )
     await audit(tx, tenant, by, 'keys.rotated', id)
     return []

@@ -1,20 +1,21 @@
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
-import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
+import { listQuery, oneOf as oneOfFilter } from '@courier/shared/lists/filters.ts'
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { Type } from '@sinclair/typebox'
 import { ChangeItem } from '../changes/feed-page.ts'
 import { changeTypes } from '../database/tables.ts'
 
 export const maxEndpoints = 5
 
-const Nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
-const Code = Type.Union([Type.Integer(), Type.Null()], {
+const Nullable = (description: string) => orNull(Type.String(), { description })
+const Code = orNull(Type.Integer(), {
   description: 'The HTTP status of the response; null if there was none.',
   examples: [204],
 })
-const Milliseconds = Type.Union([Type.Integer(), Type.Null()])
+const Milliseconds = orNull(Type.Integer())
 
 const Url = Type.String({ maxLength: 1_024, description: 'https, without a user name, at a public address.' })
-const Events = Type.Array(Type.Union(changeTypes.map(type => Type.Literal(type))), {
+const Events = Type.Array(oneOf(changeTypes), {
   minItems: 1,
   maxItems: changeTypes.length,
   uniqueItems: true,
@@ -88,9 +89,9 @@ const deliveryStates = ['pending', 'delivered', 'failed'] as const
 export const WebhookDelivery = Type.Object(
   {
     id: ChangeItem.properties.id,
-    type: Type.Union(changeTypes.map(type => Type.Literal(type))),
-    waybill_number: Type.Union([Type.String(), Type.Null()]),
-    state: Type.Union(deliveryStates.map(state => Type.Literal(state))),
+    type: oneOf(changeTypes),
+    waybill_number: orNull(Type.String()),
+    state: oneOf(deliveryStates),
     attempts: Type.Integer(),
     ...attempt,
     ms: Milliseconds,
@@ -101,7 +102,9 @@ export const WebhookDelivery = Type.Object(
   { title: 'WebhookDelivery' },
 )
 
-export const DeliveryQuery = listQuery(cursorFields, { state: oneOf(deliveryStates, 'Only events in this state.') })
+export const DeliveryQuery = listQuery(cursorFields, {
+  state: oneOfFilter(deliveryStates, 'Only events in this state.'),
+})
 export const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
 const header = (name: string, description: string) => ({

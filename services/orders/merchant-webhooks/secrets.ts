@@ -19,7 +19,7 @@ export const openSecret = (keyring: Keyring, tenant: string, endpointId: string,
 export const secretColumns = `key_id, sealed_secret, previous_secret,
   case when previous_until > now() then previous_key_id end as previous_key_id`
 
-interface SecretRow {
+export interface SecretRow {
   readonly key_id: string
   readonly sealed_secret: Buffer
   readonly previous_key_id: string | null

@@ -1,3 +1,4 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { payableWhen } from '../money/payable.ts'
 import { bookings } from '../statuses/statuses.ts'
@@ -28,12 +29,7 @@ const Check = Type.Union([Type.Literal('refuse'), Type.Literal('warn'), Type.Lit
 })
 
 const payable = {
-  payable_when: Type.Optional(
-    Type.Union(
-      payableWhen.map(when => Type.Literal(when)),
-      { must: `be ${payableWhen.join(', ')}` },
-    ),
-  ),
+  payable_when: Type.Optional(oneOf(payableWhen, { must: `be ${payableWhen.join(', ')}` })),
   payable_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
 }
 
@@ -167,7 +163,7 @@ const Merchant = Type.Object(
     /** Without it the merchant keeps its password. */
     active: Type.Optional(Type.Boolean()),
     password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
-    rate_card: Type.Optional(Type.Union([Name, Type.Null()])),
+    rate_card: Type.Optional(orNull(Name)),
     ...payable,
     /** Invoices pay the COD in full; the merchant pays the charges. */
     charges_apart: Type.Optional(Type.Boolean()),
@@ -188,12 +184,7 @@ const StatusEntry = Type.Object(
     description: Type.Optional(Type.String({ maxLength: 255 })),
     moves: Type.Optional(Type.Array(Key)),
     /** A move to it books this; without it, what its key says. */
-    books: Type.Optional(
-      Type.Union(
-        bookings.map(booking => Type.Literal(booking)),
-        { must: `be ${bookings.join(', ')}` },
-      ),
-    ),
+    books: Type.Optional(oneOf(bookings, { must: `be ${bookings.join(', ')}` })),
   },
   strict,
 )

@@ -10,13 +10,7 @@ interface Merchant {
   readonly merchantId: string
 }
 
-export interface RateGaps {
-  /** Counts in memory only. */
-  record(by: Merchant, missing: readonly MissingRate[]): void
-  /** Stores the counts. Never rejects. */
-  flush(): Promise<void>
-  close(): Promise<void>
-}
+export type RateGaps = ReturnType<typeof createRateGaps>
 
 const flushMilliseconds = 5_000
 /** The combinations of all merchants between two flushes; further ones are not counted. */
@@ -26,7 +20,7 @@ const maxInMemory = 10_000
  * Counts the combinations that rate cards lack, and stores the counts every few seconds: a killed process loses them.
  * Counts that could not be stored stay in memory, within its bounds.
  */
-export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
+export const createRateGaps = (pool: pg.Pool, logger: Logger) => {
   let counts = new Map<string, MissingCount>()
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
@@ -63,12 +57,14 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
     return flushing
   }
   return {
-    record: ({ tenant, merchantId }, missing) => {
+    /** Counts in memory only. */
+    record: ({ tenant, merchantId }: Merchant, missing: readonly MissingRate[]): void => {
       for (const { origin, destination, parcels } of missing)
         add({ tenant, merchantId, origin: origin.id, destination: destination.id, parcels })
     },
+    /** Stores the counts. Never rejects. */
     flush,
-    close: async () => {
+    close: async (): Promise<void> => {
       await flushing
       await flush()
       clearTimeout(timer)

@@ -1,5 +1,6 @@
 import { pageLimit, wholeNumber } from '@courier/shared/lists/cursor.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
@@ -20,10 +21,9 @@ const RateGap = Type.Object(
     orders: Type.Integer({
       description: `Orders booked when there was a rate, of the newest ${maxOrders} of the period.`,
     }),
-    merchants: Type.Array(
-      Type.Object({ id: Type.Integer(), name: Type.String(), rate_card: Type.Union([Type.String(), Type.Null()]) }),
-      { description: `The merchants that want it most, at most ${maxMerchants}.` },
-    ),
+    merchants: Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), rate_card: orNull(Type.String()) }), {
+      description: `The merchants that want it most, at most ${maxMerchants}.`,
+    }),
     more_merchants: Type.Integer({ description: 'The number of others.' }),
     last_at: Type.String({ description: 'ISO 8601, UTC.' }),
   },

@@ -35,31 +35,19 @@ export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> 
  * Reads the tenant's oldest entries that wait: as few as have `events` events together, or all. The recursion reads one
  * by one along the index, so a backlog of any size costs the same.
  */
-export const readOldest = async (tx: Tx, tenant: string, events: number): Promise<Entry[]> => {
-  const rows = await alongTheKey(
+export const readOldest = (tx: Tx, tenant: string, events: number): Promise<Entry[]> =>
+  alongTheKey(
     tx,
     `with recursive oldest as (
         (${entry('')})
         union all
-        select following.*, oldest.events + cardinality(following.waybill_numbers)
-        from oldest cross join lateral (${entry('and entry_id > oldest.entry_id', '')}) following
+        select following.*, oldest.events + cardinality(following.waybills)
+        from oldest cross join lateral (${entry('and entry_id > oldest.id', '')}) following
         where oldest.events < $2
       )
-      select * from oldest order by entry_id`,
+      select * from oldest order by id`,
     [tenant, events],
   )
-  return rows.map(row => ({
-    id: row.entry_id,
-    key: row.entry_key,
-    type: row.type,
-    waybills: row.waybill_numbers,
-    statusKeys: row.status_keys,
-    note: row.note,
-    happenedAt: row.happened_at,
-    traceparents: row.traceparents ?? [],
-    invoice: row.invoice,
-  }))
-}
 
 /** What the notifier gets of a paid invoice: what the log says, and whom to write to. */
 const invoiceSql = `case when type = '${invoiceEvent}' then (
@@ -68,7 +56,8 @@ const invoiceSql = `case when type = '${invoiceEvent}' then (
   ) end as invoice`
 
 const entry = (condition: string, count = ', cardinality(waybill_numbers) as events'): string => `
-  select entry_id, entry_key, type, waybill_numbers, status_keys, note, happened_at, traceparents, ${invoiceSql}${count}
+  select entry_id as id, entry_key as key, type, waybill_numbers as waybills, status_keys as "statusKeys", note,
+    happened_at as "happenedAt", coalesce(traceparents, '{}') as traceparents, ${invoiceSql}${count}
   from log where tenant_id = $1 and not is_relayed ${condition} order by entry_id limit 1`
 
 /** Locks in the order in which entries are numbered: neither waits for the other in a circle. */

@@ -2,6 +2,7 @@ import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -13,7 +14,7 @@ import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
 const leastParcels = 3
 const requestsPerMinute = 30
 const counted = 'null: fewer than 3 parcels are known.'
-const count = Type.Union([Type.Integer(), Type.Null()], { description: counted })
+const count = orNull(Type.Integer(), { description: counted })
 
 const Recipient = Type.Object(
   {

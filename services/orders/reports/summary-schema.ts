@@ -1,3 +1,4 @@
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** The most cities that are listed. The period bounds the days, the tenant's set the statuses. */
@@ -17,7 +18,7 @@ const totals = {
   cod_delivered: money('Of delivered orders.', 441_000),
   cod_outstanding: money('Of orders waiting or under way.', 63_000),
   delivered_first_attempt: count(91),
-  first_attempt_share: Type.Union([Type.Number(), Type.Null()], {
+  first_attempt_share: orNull(Type.Number(), {
     description: 'The share of the delivered orders, 0 to 1, four decimals; null if there are none.',
     examples: [0.9286],
   }),
@@ -46,7 +47,7 @@ export const Summary = Type.Object(
       groups: Type.Array(Group, {
         description: `Empty without group. Otherwise every day; every status, in the order of the set; or the ${maxCities} cities with the most orders.`,
       }),
-      others: Type.Union([Type.Object({ groups: Type.Integer(), ...totals }), Type.Null()], {
+      others: orNull(Type.Object({ groups: Type.Integer(), ...totals }), {
         description: 'The totals of the cities left out of groups.',
       }),
     }),

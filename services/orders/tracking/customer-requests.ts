@@ -1,9 +1,10 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import { isoTime } from '../database/iso-time.ts'
 import { type RequestStatus, requestStatuses, type Tx } from '../database/tables.ts'
 
-const nullable = Type.Union([Type.String(), Type.Null()])
+const nullable = orNull(Type.String())
 
 /** A customer's request that staff decide. */
 export const CustomerRequest = Type.Object(
@@ -11,7 +12,7 @@ export const CustomerRequest = Type.Object(
     id: Type.String({ examples: ['17'] }),
     waybill_number: Type.String(),
     request: Type.String({ description: 'The name of the request.', examples: ['call_me'] }),
-    status: Type.Union(requestStatuses.map(status => Type.Literal(status))),
+    status: oneOf(requestStatuses),
     requested_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
     decided_at: nullable,
     decided_by: nullable,

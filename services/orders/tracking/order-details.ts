@@ -1,10 +1,11 @@
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { toSnapshot } from './order-snapshot.ts'
 import { ActorName, findActor, labelStatus, Previous } from './order-view.ts'
 import { maxEdits, type TrackedOrder } from './read-orders.ts'
 
-const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+const nullable = (description: string) => orNull(Type.String(), { description })
 
 /** An order for the notifier: the fields that a template may name, and the timeline. */
 export const OrderDetails = Type.Object(

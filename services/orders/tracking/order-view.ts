@@ -1,3 +1,4 @@
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
@@ -18,11 +19,8 @@ const StatusLabel = Type.Object(
   { key: Type.String(), name: Type.String(), color: Type.String() },
   { title: 'StatusLabel' },
 )
-export const ActorName = Type.Union(
-  changeActors.map(actor => Type.Literal(actor)),
-  { description: 'The party that did it.' },
-)
-const nullable = Type.Union([Type.String(), Type.Null()])
+export const ActorName = oneOf(changeActors, { description: 'The party that did it.' })
+const nullable = orNull(Type.String())
 
 export const TrackingEvent = Type.Object(
   {
@@ -139,10 +137,9 @@ export const StaffOrderView = Type.Object(
     moves: Type.Array(NextStatus, {
       description: 'The statuses to which staff may move it now, in the order of the set.',
     }),
-    editable: Type.Union(
-      editables.map(each => Type.Literal(each)),
-      { description: 'The fields that staff may change now; customer: those that begin with customer_.' },
-    ),
+    editable: oneOf(editables, {
+      description: 'The fields that staff may change now; customer: those that begin with customer_.',
+    }),
     requests: Type.Array(CustomerRequest, {
       description: `Requests of the customer (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
     }),

@@ -1,3 +1,4 @@
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { maskName, maskPhone } from './mask.ts'
 import { type OrderView, TrackingEvent, toOrder, toPublicTimeline } from './order-view.ts'
@@ -5,7 +6,7 @@ import type { TrackedOrder } from './read-orders.ts'
 import { signWaybill } from './tracking-link.ts'
 
 const ofSigned = { description: 'null without the tracking_code of the link.' }
-const signedText = Type.Union([Type.String(), Type.Null()], ofSigned)
+const signedText = orNull(Type.String(), ofSigned)
 
 /** Shows anyone who knows a waybill number the masked recipient, and no names of staff. */
 export const PublicTracking = Type.Object(
@@ -20,12 +21,12 @@ export const PublicTracking = Type.Object(
       origin_city_name: Type.String(),
       destination_city_name: signedText,
       destination_state_name: signedText,
-      cod: Type.Union([Type.Integer(), Type.Null()], ofSigned),
+      cod: orNull(Type.Integer(), ofSigned),
       currency: Type.String(),
       customer_name: Type.String({ description: 'The first letters.', examples: ['N*** P***'] }),
       customer_phone: Type.String({ description: 'The last two digits.', examples: ['***01'] }),
       created_at: Type.String(),
-      company: Type.Object({ name: Type.String(), contact: Type.Union([Type.String(), Type.Null()]) }),
+      company: Type.Object({ name: Type.String(), contact: orNull(Type.String()) }),
     }),
   },
   { title: 'PublicTracking' },
