@@ -11,12 +11,7 @@ export const findPerson = async (
   tenant: string,
   phone: string,
   channel: string | undefined,
-  find: (
-    tx: Tx,
-    tenant: string,
-    channel: string | undefined,
-    recipient: string,
-  ) => Promise<string | undefined> = findNumber,
+  find: (...given: [Tx, string, string | undefined, string]) => Promise<string | undefined> = findNumber,
 ): Promise<Person> => {
   const recipient = normalisePhone(phone, (await findSettings(tx, tenant)).country)
   const phoneNumberId = await find(tx, tenant, channel, recipient ?? '')

@@ -32,7 +32,10 @@ const state = sql`last_inbound_at as "lastInboundAt",
  */
 export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<Recorded[]> => {
   if (messages.length === 0) return []
-  const readWish = ({ keyword, scope = 'all' }: Inbound) => keyword && `${keyword} ${scope}`
+  const given = messages.map(({ tenant, phoneNumberId, recipient, at, keyword, scope = 'all', by = customer }) => {
+    const wish = keyword && `${keyword} ${scope}`
+    return { tenant, phoneNumberId, recipient: identifyPerson(recipient), at, wish, isOwn: by.kind === 'customer' }
+  })
   const { rows } = await sql<Recorded>`
     insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at,
       marketing_out_at, marketing_in_at)
@@ -40,14 +43,10 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       max(at) filter (where wish = 'stop all'), max(at) filter (where wish = 'start all'),
       max(at) filter (where wish = 'stop marketing'), max(at) filter (where wish = 'start marketing' or wish = 'start all' and is_own)
     from (
-      select tenant_id, phone_number_id, recipient, coalesce(at, now()) as at, wish, is_own
-      from unnest(${messages.map(message => message.tenant)}::text[],
-        ${messages.map(message => message.phoneNumberId)}::text[],
-        ${messages.map(message => identifyPerson(message.recipient))}::text[],
-        ${messages.map(message => message.at)}::timestamptz[],
-        ${messages.map(message => readWish(message) ?? null)}::text[],
-        ${messages.map(({ by = customer }) => by.kind === 'customer')}::boolean[])
-        as given (tenant_id, phone_number_id, recipient, at, wish, is_own)
+      select tenant as tenant_id, "phoneNumberId" as phone_number_id, recipient, coalesce(at, now()) as at, wish,
+        "isOwn" as is_own
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text, "phoneNumberId" text,
+        recipient text, at timestamptz, wish text, "isOwn" boolean)
     ) given
     group by 1, 2, 3
     order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
@@ -68,19 +67,11 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
   return rows
 }
 
-type Conversations = Map<string, Conversation>
-type FindConversations = (
-  tx: Tx,
-  tenant: string,
-  number: string,
-  recipients: readonly string[],
-) => Promise<Conversations>
-
 /** Finds the conversations of a number with these recipients, by each recipient as it was given. */
-export const findConversation: FindConversations = async (tx, tenant, phoneNumberId, recipients) => {
+export const findConversation = async (tx: Tx, tenant: string, number: string, recipients: readonly string[]) => {
   const { rows } = await sql<Conversation & { recipient: string }>`
     select recipient, ${state} from conversations
-    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
+    where tenant_id = ${tenant} and phone_number_id = ${number}
       and recipient = any(${recipients.map(identifyPerson)}::text[])`.execute(tx)
   return byRecipient(rows, recipients)
 }
@@ -89,10 +80,10 @@ export const findConversation: FindConversations = async (tx, tenant, phoneNumbe
  * Does as `findConversation`, for a message that may be held until the conversation opens: no inbound message can be
  * stored before the transaction ends, or the message could be held just after the one it waits for.
  */
-export const lockConversations: FindConversations = async (tx, tenant, phoneNumberId, recipients) => {
+export const lockConversations = async (tx: Tx, tenant: string, number: string, recipients: readonly string[]) => {
   const { rows } = await sql<Conversation & { recipient: string }>`
     insert into conversations as c (tenant_id, phone_number_id, recipient)
-    select distinct ${tenant}::text, ${phoneNumberId}::text, recipient collate "C" as recipient
+    select distinct ${tenant}::text, ${number}::text, recipient collate "C" as recipient
     from unnest(${recipients.map(identifyPerson)}::text[]) as given (recipient)
     order by recipient
     on conflict (tenant_id, phone_number_id, recipient) do update set last_inbound_at = c.last_inbound_at

@@ -8,6 +8,7 @@ import { isOpenPlaceholder } from '../messages/placeholders.ts'
 import { listTexts, type PlacedText } from '../messaging-api/message-template.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
+import { nameRule } from './check-rules.ts'
 
 /** Replaces the tenant's rules by these, in this order, none paused; undefined keeps them. Hold `lockTenant`. */
 export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {
@@ -23,10 +24,7 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
   return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted, channels) }
 }
 
-const nameRule = ({ event, template, language, text }: Rule): string =>
-  `${event}: ${text === null ? `${template} ${language}` : 'text'}`
-
-/** Indexes rules by event, template and language, which identify a rule; one at another index has changed. */
+/** Indexes rules by their names; one at another index has changed. */
 const listPlaces = (rules: readonly Rule[]) =>
   new Map(rules.map((rule, place) => [nameRule(rule), JSON.stringify([place, rule])]))
 

@@ -11,7 +11,7 @@ type Add = (path: string, sentence: string) => void
 type GivenRule = NonNullable<NotifierFile['rules']>[number]
 
 export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
-  const names = rules.map(nameRule)
+  const names = rules.map(toRule).map(nameRule)
   const events = rules.map(({ on }) => on)
   for (const [index, rule] of rules.entries()) {
     if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
@@ -19,7 +19,7 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
     checkHours(rule.send_between, `rules.${index}`, add)
     for (const [place, event] of (rule.supersedes ?? []).entries())
       if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
-    if (names.indexOf(nameRule(rule)) < index) add(`rules.${index}`, `The rule ${nameRule(rule)} is there twice.`)
+    if (names.indexOf(names[index] as string) < index) add(`rules.${index}`, `The rule ${names[index]} is there twice.`)
     checkContent(rule, `rules.${index}`, add)
     checkPlaceholders(rule, `rules.${index}`, add, rule.on)
     if (rule.on === invoiceEvent) checkInvoiceRule(rule, `rules.${index}`, add)
@@ -64,8 +64,9 @@ const checkInvoiceRule = ({ supersedes, buttons = [] }: GivenRule, path: string,
     if (action !== undefined) add(`${path}.buttons.${place}.action`, `A rule on ${invoiceEvent} has no actions.`)
 }
 
-const nameRule = ({ on, template, language, text }: GivenRule): string =>
-  `${on}: ${text === undefined ? `${template} ${language}` : 'text'}`
+/** Names a rule by its event, template and language, which identify it. */
+export const nameRule = ({ event, template, language, text }: Rule): string =>
+  `${event}: ${text === null ? `${template} ${language}` : 'text'}`
 
 export const toRule = (rule: GivenRule): Rule => ({
   event: rule.on,

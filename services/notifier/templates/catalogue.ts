@@ -18,18 +18,22 @@ export interface ListedTemplate {
 }
 
 /** A listed template, and its refusals by the API since. */
-export interface CatalogueTemplate extends ListedTemplate {
+export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | 'category'> {
+  readonly category: string | null
   readonly heldAt: Date | null
   readonly heldCode: number | null
   /** Set while the tenant's budget keeps it from being sent. */
   readonly budgetPausedAt: Date | null
-  /** An announced change of its category; null: there is none, or it was made. */
-  readonly announced: { readonly to: string; readonly at: Date } | null
+  /** The category after an announced change; null: there is none, or it was made. */
+  readonly announcedCategory: string | null
+  readonly announcedAt: Date | null
 }
 
 /** Returns the category that a delivery at that time has. */
-export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): string | undefined =>
-  template?.announced && template.announced.at <= at ? template.announced.to : template?.category
+export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): string | null | undefined =>
+  template?.announcedCategory && template.announcedAt && template.announcedAt <= at
+    ? template.announcedCategory
+    : template?.category
 
 /** A button as a send sees it: its position in the list is its index. */
 export interface TemplateButton {
@@ -79,7 +83,7 @@ export const readTemplateId = (value: unknown): string | undefined => {
 }
 
 /** Returns the parts that a send of the template must and may carry; `blockReason`: a part that we cannot fill in. */
-export const dissect = ({ components, parameterFormat }: ListedTemplate) => {
+export const dissect = ({ components, parameterFormat }: Pick<ListedTemplate, 'components' | 'parameterFormat'>) => {
   const known = components.filter(isRecord)
   const findText = (type: string): string =>
     known

@@ -6,12 +6,17 @@ import type { CategoryReport } from './category-changes.ts'
 
 /** Finds the templates of these names, in every language; undefined when the account's catalogue was never synced. */
 export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, names: readonly string[]) => {
-  const ofAccount = tx.selectFrom('templates').where('tenant_id', '=', tenant).where('waba_id', '=', wabaId)
-  const [rows, any] = await Promise.all([
-    ofAccount.selectAll().where('name', '=', sql<string>`any(${names}::text[])`).execute(),
-    ofAccount.select('name').limit(1).executeTakeFirst(),
+  const ofAccount = sql`from templates where tenant_id = ${tenant} and waba_id = ${wabaId}`
+  const [{ rows }, { rows: any }] = await Promise.all([
+    // applyAnnounced of category-changes.ts moves the time of the report to that of the change.
+    sql<CatalogueTemplate>`
+      select name, language, status, category, parameter_format as "parameterFormat", components, held_at as "heldAt",
+        held_code as "heldCode", budget_paused_at as "budgetPausedAt", category_at as "announcedAt",
+        case when category_at > category_reported_at then category_to end as "announcedCategory"
+      ${ofAccount} and name = any(${names}::text[])`.execute(tx),
+    sql`select ${ofAccount} limit 1`.execute(tx),
   ])
-  return any && rows.map(toTemplate)
+  return any.length > 0 ? rows : undefined
 }
 
 export const templateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
@@ -30,24 +35,6 @@ export const findMarketingTemplates = async (
       and t.category = 'MARKETING'`.execute(tx)
   return new Set(rows.map(({ name, language }) => templateKey({ name, language: { code: language } })))
 }
-
-const toTemplate = (row: TemplateRow): CatalogueTemplate => ({
-  name: row.name,
-  language: row.language,
-  templateId: row.template_id ?? undefined,
-  status: row.status,
-  category: row.category ?? undefined,
-  parameterFormat: row.parameter_format === 'NAMED' ? 'NAMED' : 'POSITIONAL',
-  components: Array.isArray(row.components) ? row.components : [],
-  heldAt: row.held_at,
-  heldCode: row.held_code,
-  budgetPausedAt: row.budget_paused_at,
-  announced: readAnnounced(row),
-})
-
-/** `applyAnnounced` of category-changes.ts moves the time of the report to that of the change. */
-const readAnnounced = ({ category_to: to, category_at: at, category_reported_at: reportedAt }: TemplateRow) =>
-  to !== null && at !== null && reportedAt !== null && at > reportedAt ? { to, at } : null
 
 type TemplateFilter = Partial<Record<'name' | 'status' | 'language' | 'category' | 'waba_id', string | undefined>>
 

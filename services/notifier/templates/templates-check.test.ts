@@ -28,7 +28,16 @@ const listed = (fields: Record<string, unknown> = {}) => ({
 const template = (fields: Record<string, unknown> = {}, held: Partial<CatalogueTemplate> = {}): CatalogueTemplate => {
   const read = readTemplate(listed(fields))
   if (!read) throw new Error('no template')
-  return { ...read, heldAt: null, heldCode: null, budgetPausedAt: null, announced: null, ...held }
+  return {
+    ...read,
+    category: read.category ?? null,
+    heldAt: null,
+    heldCode: null,
+    budgetPausedAt: null,
+    announcedCategory: null,
+    announcedAt: null,
+    ...held,
+  }
 }
 
 const texts = (...values: string[]) => values.map(text => ({ type: 'text' as const, text }))
@@ -242,8 +251,11 @@ t.test('an unknown template, or one of another language, is an error', t => {
 t.test('leaves out an entry of the list that is no template', t => {
   const bad = [null, 7, [], {}, listed({ name: 'A B' }), listed({ language: 7 }), listed({ status: undefined })]
   t.same(bad.map(readTemplate).filter(Boolean), [])
-  t.match(template({ id: 1387372356726668, components: 'none' }), { templateId: '1387372356726668', components: [] })
-  t.equal(template({ id: 2 ** 56 }).templateId, undefined, 'a rounded id is no id')
+  t.match(readTemplate(listed({ id: 1387372356726668, components: 'none' })), {
+    templateId: '1387372356726668',
+    components: [],
+  })
+  t.equal(readTemplate(listed({ id: 2 ** 56 }))?.templateId, undefined, 'a rounded id is no id')
   t.end()
 })
 
