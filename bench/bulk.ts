@@ -9,8 +9,8 @@ import type { Side } from './versions.ts'
 
 const bulkPath = '/api/public/merchant/order/bulk'
 
-/** The number of distinct orders: similar ones cost a warning. */
-const differentOrders = 50_000
+/** The number of distinct orders, more than a measurement books: similar ones cost a warning. */
+const differentOrders = 200_000
 const exampleOrders = 25
 
 /** Makes batches of the example's orders, each order with a phone and a number of its own. */
@@ -20,7 +20,7 @@ const makeBodies = async (batch: number, count: number): Promise<string[]> => {
   const orderAt = (place: number) => ({
     ...orders[place % orders.length],
     order_no: `LS-${100_000 + place}`,
-    customer_phone: `07712${String(place).padStart(5, '0')}`,
+    customer_phone: `0771${String(place).padStart(6, '0')}`,
   })
   return Array.from({ length: count }, (_, body) => {
     const order_data = Array.from({ length: batch }, (_, index) => orderAt(body * batch + index))

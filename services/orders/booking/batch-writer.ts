@@ -6,7 +6,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { NewBatch } from './batch-rows.ts'
 import { insertBatches, nameBooker, storeWarnings } from './insert-batch.ts'
-import { type FoundAlike, findAlike } from './similar-orders.ts'
+import { findAlike } from './similar-orders.ts'
 import { addAlike } from './warnings.ts'
 
 /** Every outcome but `written` means that nothing was written. */
@@ -74,12 +74,11 @@ const writeTogether = async (
 
 /** Writes, then looks for similar orders where there may be any. undefined: a waybill, a key or an order is taken. */
 const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Written[] | undefined> => {
-  const { is_current, is_free, may_be_alike } = await insertBatches(tx, tenant, batches)
+  const { is_current, is_free, maybe_alike } = await insertBatches(tx, tenant, batches)
   if (!is_current) return batches.map(() => ({ kind: 'stale' }))
   if (!is_free) return undefined
   for (const { person, waybills } of batches) if (person) await nameBooker(tx, tenant, person.name, waybills)
-  const waybills = batches.flatMap(batch => batch.waybills)
-  const alike = may_be_alike ? await findAlike(tx, tenant, batches, waybills) : (new Map() as FoundAlike)
+  const alike = await findAlikeAmong(tx, tenant, batches, maybe_alike ?? [])
   const repeating = batches.filter(({ batch }) => batch.orders.some(order => alike.has(order)))
   if (repeating.some(({ duplicates }) => duplicates === 'refuse')) return undefined
   const written = batches.map(({ warnings, batch: { orders } }) => addAlike(warnings, orders, alike))
@@ -89,6 +88,16 @@ const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Prom
     if (batch.key && all) await storeWarnings(tx, tenant, batch.key, all)
   }
   return written.map(warnings => ({ kind: 'written', warnings }))
+}
+
+/** Looks up the orders of `suspected` waybills alone: a tenant has many customers, of whom few ordered today. */
+const findAlikeAmong = (tx: Tx, tenant: string, batches: readonly NewBatch[], suspected: readonly string[]) => {
+  const isSuspected = new Set(suspected)
+  const groups = batches.map(({ merchantId, waybills, batch: { orders } }) => {
+    return { merchantId, orders: orders.filter((_, index) => isSuspected.has(waybills[index] ?? '')) }
+  })
+  const written = batches.flatMap(({ waybills }) => waybills)
+  return findAlike(tx, tenant, groups, written)
 }
 
 interface DatabaseError {

@@ -130,7 +130,7 @@ const judge = ({ catalogue, verdict, habits }: Omit<Checked, 'suspicions'>, alik
     : { errors: verdict.errors, warnings: new ErrorList() }
 
 const toComparable = ({ merchantId }: Asked, verdict: Verdict): Comparable | undefined =>
-  verdict.kind === 'accepted' ? { merchantId, batch: verdict.batch } : undefined
+  verdict.kind === 'accepted' ? { merchantId, orders: verdict.batch.orders } : undefined
 
 const ownWaybills = ({ orders }: ReadableBatch): string[] => orders.flatMap(order => order?.waybill ?? [])
 

@@ -11,7 +11,7 @@ import {
   orderParameters,
   storedWarnings,
 } from './batch-rows.ts'
-import { mayBeAlikeSql } from './similar-orders.ts'
+import { maybeAlikeSql } from './similar-orders.ts'
 
 /** Tells why nothing was written, if so. */
 interface Inserted {
@@ -19,8 +19,8 @@ interface Inserted {
   readonly is_current: boolean
   /** No key is known or in use. */
   readonly is_free: boolean
-  /** True if an order may be similar to an earlier one. */
-  readonly may_be_alike: boolean | null
+  /** The waybills of orders that may be similar to an earlier one. null: none. */
+  readonly maybe_alike: readonly string[] | null
 }
 
 /**
@@ -91,7 +91,7 @@ const statement = (areKeysFree: string, keyInsertion: string): string => `
       as entry (merchant_id, waybills, statuses, traceparent)
     where is_current and is_free returning tenant_id
   )${keyInsertion}
-  select is_current, is_free, may_be_alike from now left join ${mayBeAlikeSql} similar_order on true`
+  select is_current, is_free, maybe_alike from now left join ${maybeAlikeSql} similar_order on true`
 
 /** Replaces each `:name` by the `$n` of that parameter. */
 const prepare = (name: string, statement: string) => {

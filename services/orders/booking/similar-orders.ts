@@ -1,7 +1,7 @@
 import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../statuses/statuses.ts'
 import { arrayLiteral } from './batch-rows.ts'
-import type { CheckedBatch, PricedOrder } from './check-batch.ts'
+import type { PricedOrder } from './check-batch.ts'
 
 /** The waybills of the newest orders of the last 24 hours that are similar to an order. */
 interface Alike {
@@ -14,23 +14,23 @@ export type FoundAlike = ReadonlyMap<PricedOrder, Alike>
 /** Checked orders of one merchant. */
 export interface Comparable {
   readonly merchantId: string
-  readonly batch: CheckedBatch
+  readonly orders: readonly PricedOrder[]
 }
 
 /**
- * Finds the earlier orders that the batches' orders are similar to; leaves out orders without any. Ignores cancelled
+ * Finds the earlier orders that the groups' orders are similar to; leaves out orders without any. Ignores cancelled
  * ones, and those that this transaction has `written`.
  */
 export const findAlike = async (
   tx: Tx,
   tenant: string,
-  batches: readonly Comparable[],
+  groups: readonly Comparable[],
   written: readonly string[] = [],
 ): Promise<FoundAlike> => {
-  const orders = batches.flatMap(({ batch }) => batch.orders)
+  const orders = groups.flatMap(({ orders }) => orders)
   if (orders.length === 0) return new Map()
   const columns = [
-    batches.flatMap(({ merchantId, batch }) => batch.orders.map(() => merchantId)),
+    groups.flatMap(({ merchantId, orders }) => orders.map(() => merchantId)),
     orders.map(({ order }) => order.customerPhone),
     orders.map(({ order }) => order.cod),
     orders.map(({ destination }) => destination.id),
@@ -50,18 +50,19 @@ const recent = (tenant: string, condition: string): string =>
   `select * from orders where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'`
 
 /**
- * Selects true if an order of `input` may be similar to an earlier one: if its phone or number is that of
- * one. The plain look-up costs a third of `findAlike`, which rarely follows.
- * `order by` keeps Postgres from an index by age, in a plan that was made when the table was small.
+ * Selects the waybills of `input` that may be similar to an earlier order: its phone or number is theirs. The plain look-up costs a
+ * third of `findAlike`, which follows for these alone. `order by` keeps Postgres from an index by age, in a plan that was made
+ * when the table was small.
  */
-export const mayBeAlikeSql = `(
+export const maybeAlikeSql = `(
     with wanted as materialized (
-      select ${phoneKey('customer_phone')}, order_no from input where :looks_up::boolean
+      select waybill_number, ${phoneKey('customer_phone')}, order_no from input where :looks_up::boolean
     )
-    select true as may_be_alike from wanted, lateral (
+    select array_agg(wanted.waybill_number) as maybe_alike from wanted, lateral (
       (${recent(':tenant', 'phone_key = wanted.phone_key')} order by created_at desc limit 1) union all
       (${recent(':tenant', 'order_no = wanted.order_no')} order by created_at desc limit 1)
-    ) found limit 1
+      limit 1
+    ) found
   )`
 
 /** Reads only the newest orders of a phone or an order number, however many there are. */
