@@ -68,12 +68,10 @@ const gauges = {
 type GaugeName = keyof typeof gauges
 
 /** Registers the gauges, across processes and tenants; a read of the metrics measures them. */
-export const registerGauges = (pool: pg.Pool, registry: Registry): void =>
-  createGauges(
-    registry,
-    () => inAllTenants(pool, measure),
-    (Object.keys(gauges) as GaugeName[]).map(name => ({ name, help: gauges[name][0], read: sizes => sizes[name] })),
-  )
+export const registerGauges = (pool: pg.Pool, registry: Registry): void => {
+  const helps = Object.entries(gauges).map(([name, [help]]) => [name, help])
+  createGauges<GaugeName>(registry, () => inAllTenants(pool, measure), Object.fromEntries(helps))
+}
 
 const measure = async (tx: Tx): Promise<Record<GaugeName, number>> => {
   // Until a grown table is analyzed, Postgres would read all of it rather than an index.

@@ -1,31 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Gauge, type Registry } from 'prom-client'
 
-interface Metric<Measured> {
-  readonly name: string
-  readonly help: string
-  readonly read: (measured: Measured) => number
-}
-
 /**
- * Registers gauges that one measurement serves, made when they are scraped. They are left out when it fails, as without the
- * database, or takes over a second.
+ * Registers gauges by name, each with its help: one measurement, made when they are scraped, has their values. They are
+ * left out when it fails, as without the database, or takes over a second.
  */
-export const createGauges = <Measured>(
+export const createGauges = <Name extends string>(
   registry: Registry,
-  measure: () => Promise<Measured>,
-  metrics: readonly Metric<Measured>[],
+  measure: () => Promise<Readonly<Record<Name, number>>>,
+  gauges: Readonly<Record<Name, string>>,
 ): void => {
   const waitTooLong = () => delay(1_000, undefined, { ref: false })
   const measureOnce = coalesce(() => Promise.race([measure(), waitTooLong()]).catch(() => undefined))
-  for (const { name, help, read } of metrics)
+  for (const [name, help] of Object.entries<string>(gauges))
     new Gauge({
       name,
       help,
       registers: [registry],
       async collect() {
         const measured = await measureOnce()
-        if (measured) this.set(read(measured))
+        if (measured) this.set(measured[name as Name])
         else this.remove()
       },
     })

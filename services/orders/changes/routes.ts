@@ -49,7 +49,7 @@ interface ChangesOptions {
 /** Routes of the feed: the changes of the merchant's orders, none skipped (docs/merchants/changes.md). */
 export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
   refuseUnknownFields(app)
-  app.addHook('preClose', async () => watch.close())
+  app.addHook('preClose', () => watch.close())
   const schema = {
     operationId: 'listChanges',
     summary: 'List what happened to your orders since the last request',

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { pollWorker } from '@courier/shared/poll-worker.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -31,7 +33,7 @@ const findNews = async <Reader extends FeedReader>(tx: Tx, readers: readonly Rea
 }
 
 /** The next poll finds what other processes write. */
-const pollMilliseconds = 1_000
+const pollSeconds = 1
 /** Changes that this process writes within this time share a poll. */
 const wakeMilliseconds = 50
 
@@ -46,34 +48,18 @@ export type ChangeWatch = ReturnType<typeof createChangeWatch>
  */
 export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
   const waiters = new Set<Waiter>()
-  let timer: NodeJS.Timeout | undefined
-  let dueAt = Number.POSITIVE_INFINITY
-  let isPolling = false
-  let isWoken = false
   let isClosed = false
-
-  const poll = async (): Promise<void> => {
-    dueAt = Number.POSITIVE_INFINITY
-    isPolling = true
-    isWoken = false
-    const asked = [...waiters]
-    try {
-      const found = await inAllTenants(pool, (tx: Tx) => findNews(tx, asked))
-      for (const { resolve } of found) resolve()
-    } catch (err) {
-      logger.warn({ err }, 'changes.poll_failed')
-    }
-    isPolling = false
-    if (waiters.size > 0) pollAfter(isWoken ? wakeMilliseconds : pollMilliseconds)
-  }
-  const pollAfter = (milliseconds: number): void => {
-    // Polls never overlap, so a slow database does not get more of them.
-    if (isPolling) isWoken = true
-    if (isPolling || isClosed || dueAt <= performance.now() + milliseconds) return
-    dueAt = performance.now() + milliseconds
-    clearTimeout(timer)
-    timer = setTimeout(poll, milliseconds)
-  }
+  const worker = pollWorker({
+    name: 'changes.poll',
+    everySeconds: pollSeconds,
+    logger,
+    run: async signal => {
+      if (waiters.size === 0) return
+      await delay(wakeMilliseconds, undefined, { signal }).catch(() => {})
+      const asked = [...waiters]
+      for (const { resolve } of await inAllTenants(pool, (tx: Tx) => findNews(tx, asked))) resolve()
+    },
+  })
   /**
    * Resolves when the reader's merchant has changes, when `signal` aborts, when the watch closes, or after `milliseconds`.
    */
@@ -85,7 +71,8 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     signal.addEventListener('abort', () => resolve(), { once: true })
     waiters.add(waiter)
     // Finds changes committed since the reader looked.
-    pollAfter(wakeMilliseconds)
+    worker.start()
+    worker.wake()
     return promise.finally(() => {
       clearTimeout(timeout)
       waiters.delete(waiter)
@@ -99,12 +86,12 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
   }
   /** Polls soon: orders of this process have changed. */
   const wake = (): void => {
-    if (waiters.size > 0) pollAfter(wakeMilliseconds)
+    if (waiters.size > 0) worker.wake()
   }
-  const close = (): void => {
+  const close = (): Promise<void> => {
     isClosed = true
-    clearTimeout(timer)
     for (const { resolve } of waiters) resolve()
+    return worker.stop()
   }
   return { wait, wake, countWaiting, close }
 }

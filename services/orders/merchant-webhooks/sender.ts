@@ -16,43 +16,33 @@ import { type DrainOptions, drainEndpoint } from './drain-endpoint.ts'
 const maxCounted = 100_000
 
 const metricsSql = `
-  select (select count(*)::int from (select 1 from webhook_deliveries where state = 'pending' limit ${maxCounted}) counted) as pending,
-    (select count(*)::int from webhook_endpoints where state = 'disabled') as disabled,
-    coalesce(extract(epoch from clock_timestamp() - (
+  select (
+      select count(*)::int from (select 1 from webhook_deliveries where state = 'pending' limit ${maxCounted}) counted
+    ) as webhook_events_pending,
+    (select count(*)::int from webhook_endpoints where state = 'disabled') as webhook_endpoints_disabled,
+    greatest(0, extract(epoch from clock_timestamp() - (
       select min(oldest.next_attempt_at) from webhook_endpoints e cross join lateral (
         select next_attempt_at from webhook_deliveries d
         where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id and d.state = 'pending' and d.next_attempt_at is not null
         order by next_attempt_at limit 1
       ) oldest where e.state = 'enabled' and e.failures = 0
-    )), 0)::float8 as overdue`
+    )))::float8 as webhook_overdue_seconds`
 
 /** Adds metrics of the events that wait, measured when they are scraped. */
-export const watchWebhooks = (pool: pg.Pool, registry: Registry): void =>
-  createGauges(
-    registry,
-    () =>
-      inAllTenants(pool, async (tx: Tx) => {
-        await tx.client.query(`set local statement_timeout = '1s'`)
-        const { rows } = await tx.client.query(metricsSql)
-        return rows[0] as { pending: number; disabled: number; overdue: number }
-      }),
-    [
-      {
-        name: 'webhook_events_pending',
-        help: `Events waiting for an endpoint, across all processes and tenants; ${maxCounted} means that many or more.`,
-        read: ({ pending }) => pending,
-      },
-      {
-        name: 'webhook_overdue_seconds',
-        help: 'How long the most overdue event for a working endpoint has been due; 0 if there is none.',
-        read: ({ overdue }) => Math.max(0, overdue),
-      },
-      { name: 'webhook_endpoints_disabled', help: 'Disabled endpoints.', read: ({ disabled }) => disabled },
-    ],
-  )
+const watchWebhooks = (pool: pg.Pool, registry: Registry): void =>
+  createGauges(registry, () => inAllTenants(pool, (tx: Tx) => measureWebhooks(tx)), {
+    webhook_events_pending: `Events waiting for an endpoint, across all processes and tenants; ${maxCounted} means that many or more.`,
+    webhook_overdue_seconds: 'How long the most overdue event for a working endpoint has been due; 0 if there is none.',
+    webhook_endpoints_disabled: 'Disabled endpoints.',
+  })
+
+const measureWebhooks = async (tx: Tx) => {
+  await tx.client.query(`set local statement_timeout = '1s'`)
+  return (await tx.client.query(metricsSql)).rows[0]
+}
 
 /** Counts this process's requests to endpoints. */
-export const countAttempts = (registry: Registry) => {
+const countAttempts = (registry: Registry) => {
   const attempts = new Counter({
     name: 'webhook_attempts_total',
     help: 'Requests to endpoints: delivered, refused (another status than 2xx), or unreachable (no response).',

@@ -7,28 +7,12 @@ import { maxCountedRows, measureOutbox } from './queries.ts'
 
 /** Adds metrics of the outbox's size and age, measured when they are scraped. */
 export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
-  createGauges(registry, () => inAllTenants(pool, (tx: Tx) => measureOutbox(tx)), [
-    {
-      name: 'outbox_depth',
-      help: `Entries of the log that wait for the notifier, of all processes and tenants; ${maxCountedRows} means that or more.`,
-      read: size => size.rows,
-    },
-    {
-      name: 'outbox_age_seconds',
-      help: 'Age of the oldest of these entries whose tenant the notifier knows; 0 when there is none.',
-      read: size => size.ageSeconds,
-    },
-    {
-      name: 'outbox_unknown_tenants',
-      help: 'Tenants whose entries wait because the notifier does not know the tenant.',
-      read: size => size.unknownTenants,
-    },
-    {
-      name: 'outbox_unknown_age_seconds',
-      help: 'Age of the oldest of those entries; 0 when there is none.',
-      read: size => size.unknownAgeSeconds,
-    },
-  ])
+  createGauges(registry, () => inAllTenants(pool, (tx: Tx) => measureOutbox(tx)), {
+    outbox_depth: `Entries of the log that wait for the notifier, of all processes and tenants; ${maxCountedRows} means that or more.`,
+    outbox_age_seconds: 'Age of the oldest of these entries whose tenant the notifier knows; 0 when there is none.',
+    outbox_unknown_tenants: 'Tenants whose entries wait because the notifier does not know the tenant.',
+    outbox_unknown_age_seconds: 'Age of the oldest of those entries; 0 when there is none.',
+  })
 
 /** Metrics of this process's relay. */
 export const countDeliveries = (registry: Registry) => {

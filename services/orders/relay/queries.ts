@@ -71,29 +71,22 @@ export const markRelayed = (tx: Tx, tenant: string, ids: readonly string[]) =>
     [tenant, ids],
   )
 
-interface OutboxSize {
-  readonly rows: number
-  /** The age of the oldest entry; 0 when there is none. */
-  readonly ageSeconds: number
-  /** Counts tenants with entries that the notifier does not know; the ages are apart. */
-  readonly unknownTenants: number
-  readonly unknownAgeSeconds: number
-}
-
 /** Counting stops here, so that measuring a backlog of any size costs the same. */
 export const maxCountedRows = 100_000
 
 /** Measures all tenants with messaging; fails after a second. For `inAllTenants`. */
-export const measureOutbox = async (tx: Tx): Promise<OutboxSize> => {
+export const measureOutbox = async (tx: Tx) => {
   await tx.client.query(`set local statement_timeout = '1s'`)
   const [size] = await alongTheKey(
     tx,
-    `select * from (select ${selectAge('unknown_since is null')} as "ageSeconds", ${selectAge('unknown_since is not null')} as "unknownAgeSeconds",
-      count(unknown_since)::int as "unknownTenants"
+    `select * from (select ${selectAge('unknown_since is null')} as outbox_age_seconds,
+      ${selectAge('unknown_since is not null')} as outbox_unknown_age_seconds, count(unknown_since)::int as outbox_unknown_tenants
     from tenants t cross join lateral (
       select happened_at from log where log.tenant_id = t.tenant_id and not is_relayed order by entry_id limit 1
     ) oldest left join outbox_leases l on l.tenant_id = t.tenant_id
-    where t.messaging) ages, (select count(*)::int as rows from (select 1 from log where not is_relayed limit ${maxCountedRows}) counted) counted`,
+    where t.messaging) ages, (
+      select count(*)::int as outbox_depth from (select 1 from log where not is_relayed limit ${maxCountedRows}) counted
+    ) counted`,
   )
   return size
 }

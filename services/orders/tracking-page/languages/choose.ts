@@ -1,7 +1,6 @@
-import { en } from './en.ts'
+import { en, type Words } from './en.ts'
 import { si } from './si.ts'
 import { ta } from './ta.ts'
-import type { Words } from './words.ts'
 
 export const languages = { en, si, ta } satisfies Record<string, Words>
 export type Language = keyof typeof languages

@@ -1,10 +1,12 @@
-import type { Words } from './words.ts'
-
-export const en: Words = {
+/** The texts of the page; every language has the same. */
+export const en = {
+  /** The language's own name. */
   language: 'English',
   parcel: 'Parcel',
+  /** The sender's name. */
   from: 'From',
   to: 'To',
+  /** The line that says where to reach the company. */
   contact: 'Questions',
   pay: 'Have ready when it arrives',
   nothingToPay: 'There is nothing to pay.',
@@ -22,3 +24,5 @@ export const en: Words = {
     text: 'Compare the number with the one on the label or in the message.',
   },
 }
+
+export type Words = typeof en
