@@ -1,4 +1,4 @@
-import { orders, readSettings } from '../kit/api.js'
+import { own, readSettings } from '../kit/api.js'
 import { t } from '../kit/i18n.js'
 import { html, useEffect } from '../kit/preact.js'
 import { show } from '../kit/shell.js'
@@ -64,6 +64,6 @@ const Search = ({ query }) => {
   </form>`
 }
 
-const readMe = async (options = {}) => (await orders('/api/staff/me', options)).data
+const readMe = async (options = {}) => (await own('/me', options)).data
 
-await show({ screens, login: '/api/staff/login', logout: '/api/staff/logout', readMe, Search }, readSettings())
+await show({ screens, readMe, Search }, readSettings())

@@ -1,5 +1,5 @@
 // The scanned waybills, and the response of the service to each. Only the waybills outlive the page.
-import { orders } from '../kit/api.js'
+import { own } from '../kit/api.js'
 import { statusName, t } from '../kit/i18n.js'
 import { useEffect, useRef, useState } from '../kit/preact.js'
 import { getSession, readStored } from '../kit/session.js'
@@ -60,7 +60,7 @@ export const useScanList = () => {
   }
   /** Resolves to the item in its new state; undefined: it was dropped meanwhile. */
   const check = async (/** @type {string} */ waybill) => {
-    await orders(`/api/staff/order/${encodeURIComponent(waybill)}`).then(
+    await own(`/order/${encodeURIComponent(waybill)}`).then(
       ({ data }) => set(waybill, { order: data, error: undefined, isRead: true }),
       error => set(waybill, { order: undefined, error, isRead: true }),
     )

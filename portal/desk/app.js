@@ -1,9 +1,9 @@
+import { own } from '../kit/api.js'
+import { Failures } from '../kit/failures.js'
 import { getSession } from '../kit/session.js'
 import { show } from '../kit/shell.js'
-import { merchant } from './merchant.js'
 import { Access } from './screens/access.js'
 import { Book } from './screens/book.js'
-import { Failures } from './screens/failures.js'
 import { Money } from './screens/money.js'
 import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
@@ -25,7 +25,7 @@ const screens = {
 const operationsOfOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice']
 
 const readMe = async (options = {}) => {
-  const { merchant: of, person, email, role } = (await merchant('/user/get-current', options)).data
+  const { merchant: of, person, email, role } = (await own('/user/get-current', options)).data
   const tenant = {
     id: getSession().tenant,
     name: of.name,
@@ -36,5 +36,4 @@ const readMe = async (options = {}) => {
   return { name: person?.name ?? '', email, role, operations: role === 'owner' ? operationsOfOwners : [], tenant }
 }
 
-const paths = { login: '/api/public/merchant/login', logout: '/api/public/merchant/logout' }
-await show({ screens, ...paths, readMe })
+await show({ screens, readMe })

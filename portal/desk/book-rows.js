@@ -1,9 +1,9 @@
 // Books an upload in chunks, each with a key. The browser stores them before it sends them: after a closed tab or a
 // lost connection the same chunks go with the same keys, and orders books none twice.
-import { ApiError } from '../kit/api.js'
+import { ApiError, own } from '../kit/api.js'
 import { getSession } from '../kit/session.js'
 import { ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
-import { chunk, merchant, retry } from './merchant.js'
+import { chunk, retry } from './merchant.js'
 
 /**
  * @typedef {{ key: string, lines: number[], orders: object[], waybills?: string[], errors?: Record<string, string[]> }} Chunk
@@ -60,7 +60,7 @@ export const countBooked = ({ chunks }) => chunks.reduce((sum, { waybills }) => 
 const bookChunk = async ({ general }, part) => {
   const body = { general_data: general, order_data: part.orders }
   try {
-    return { waybills: (await retry(() => merchant('/order/bulk', { method: 'POST', body, key: part.key }))).data }
+    return { waybills: (await retry(() => own('/order/bulk', { method: 'POST', body, key: part.key }))).data }
   } catch (error) {
     if (error instanceof ApiError && error.status === 422) return { errors: error.errors }
     throw error

@@ -1,6 +1,6 @@
 // Checks rows before anything is made: finds their cities, then books them on trial, which prices them.
-import { ApiError } from '../kit/api.js'
-import { chunk, merchant } from './merchant.js'
+import { ApiError, own } from '../kit/api.js'
+import { chunk } from './merchant.js'
 import { readNumber } from './read-sheet.js'
 
 /**
@@ -37,7 +37,7 @@ const findCities = async (rows, noCity) => {
     const places = some.map(({ values }) => ({
       text: (values.destination || values.customer_address || '?').slice(0, 255),
     }))
-    const { data } = await merchant('/city/resolve', { method: 'POST', body: { places } })
+    const { data } = await own('/city/resolve', { method: 'POST', body: { places } })
     for (const [index, row] of some.entries()) {
       row.city = data[index].city
       row.alternatives = data[index].alternatives
@@ -50,7 +50,7 @@ const findCities = async (rows, noCity) => {
 const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ general) => {
   for (let good = rows; good.length > 0; good = good.filter(row => Object.keys(row.errors).length === 0)) {
     const body = { general_data: toGeneral(general), order_data: good.map(row => toOrder(row, general)) }
-    const result = await merchant('/order/bulk?dry_run=true', { method: 'POST', body }).catch(error => error)
+    const result = await own('/order/bulk?dry_run=true', { method: 'POST', body }).catch(error => error)
     if (result instanceof ApiError) {
       if (result.status !== 422 || !addErrors(good, result.errors)) throw result
       continue

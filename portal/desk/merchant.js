@@ -1,10 +1,7 @@
-// The merchant's own operations, and the choices that forms offer.
-import { ApiError, orders, withQuery } from '../kit/api.js'
+// Requests of several screens, and what the browser remembers for them.
+import { ApiError, own } from '../kit/api.js'
 import { getSession } from '../kit/session.js'
 import { saveFile } from '../kit/ui.js'
-
-/** @param {string} path such as /order @param {import('../kit/api.js').Options} [options] */
-export const merchant = (path, options = {}) => orders(`/api/public/merchant${path}`, options)
 
 const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
 const maxTries = 6
@@ -29,21 +26,13 @@ const labelsAtOnce = 500
 export const saveLabels = async waybills => {
   for (const [index, waybill_numbers] of chunk(waybills, labelsAtOnce).entries()) {
     const body = { waybill_numbers, layout: 'a4x4' }
-    saveFile(await merchant('/order/labels', { method: 'POST', body, as: 'blob' }), `labels-${index + 1}.pdf`)
+    saveFile(await own('/order/labels', { method: 'POST', body, as: 'blob' }), `labels-${index + 1}.pdf`)
   }
-}
-
-const label = (/** @type {any} */ city) => ({ id: String(city.id), label: `${city.name}, ${city.state.name}` })
-
-/** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal */
-export const findCities = async ({ id, name = '' }, signal) => {
-  const path = withQuery('/city', { id, name: name.replace(/,.*/, ''), per_page: 20 })
-  return (await merchant(path, { signal })).data.map(label)
 }
 
 /** @param {AbortSignal} signal */
 export const readBusinesses = async signal =>
-  (await merchant('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({ id: String(id), label: name }))
+  (await own('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({ id: String(id), label: name }))
 
 /** Names what this browser remembers for the merchant: fields of headings, business, origin, usual weight. */
 const remembered = () => `courier.desk ${getSession().tenant} ${getSession().me?.email}`

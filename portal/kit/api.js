@@ -1,6 +1,6 @@
 // Sends requests to the two services: their documented operations and nothing else.
 import { t } from './i18n.js'
-import { endSession, getSession } from './session.js'
+import { endSession, face, getSession } from './session.js'
 
 /** A refusal by a service, in its own words. */
 export class ApiError extends Error {
@@ -71,8 +71,10 @@ const request = async (
   throw new ApiError(message, { status: response.status, code, errors, retryAfter })
 }
 
-/** @param {string} path such as /api/staff/order @param {Options} [options] */
-export const orders = (path, options = {}) => request(ordersUrl + path, options)
+const ownPath = face === 'desk' ? '/api/public/merchant' : '/api/staff'
+
+/** Sends a request to the face's own part of orders. @param {string} path such as /order @param {Options} [options] */
+export const own = (path, options = {}) => request(ordersUrl + ownPath + path, options)
 
 /** @param {string} path such as /api/messages @param {Options} [options] */
 export const notifier = (path, options = {}) => request(notifierUrl + path, options)

@@ -1,8 +1,9 @@
 // Failed deliveries, for staff and merchants: what waits, what was said, and the form to say it.
-import { Form, usePost } from './form.js'
+import { Form } from './form.js'
 import { number, day as showDay, t } from './i18n.js'
-import { html } from './preact.js'
-import { Badge, Button, column, Panel, Time } from './ui.js'
+import { Rows, usePages } from './lists.js'
+import { html, useState } from './preact.js'
+import { Badge, Button, column, Panel, ParcelLink, Time } from './ui.js'
 
 const actions = ['reattempt', 'reschedule', 'change_address', 'return']
 const options = () => actions.map(id => ({ id, label: t(`failures.${id}`) }))
@@ -12,27 +13,23 @@ const Said = ({ of: { action, date: day, note, given_as, given_by } }) =>
   html`<div><strong>${t(`failures.${action}`)}</strong>${day && html` ${showDay(day, 'UTC')}`}
     <span class="soft"> ${given_by ?? t(`failures.by.${given_as}`)}</span>${note && html`<p>${note}</p>`}</div>`
 
-/** Says what happens with a parcel whose delivery failed. `path` is that of the order. */
-export const Decide = ({ path, onDone }) => {
-  const post = usePost()
+/** A form that says what happens with a parcel whose delivery failed. */
+const Decide = ({ waybill, onDone }) => {
   const fields = [
     { name: 'action', label: t('failures.action'), options: options() },
     { name: 'date', label: t('failures.date'), type: 'date' },
     { name: 'address', label: t('failures.address'), maxlength: 500 },
     { name: 'note', label: t('failures.note'), maxlength: 1000 },
   ]
-  const send = async (/** @type {Record<string, string>} */ entered) => {
-    const given = Object.entries(entered).filter(([, value]) => value !== '')
-    const body = { action: 'reattempt', ...Object.fromEntries(given) }
-    await post(`${path}/instruction`, body)
-    onDone()
-  }
   const start = { action: 'reattempt' }
-  return html`<${Form} id="instruction" fields=${fields} start=${start} submit=${t('failures.save')} send=${send} />`
+  const toBody = (/** @type {Record<string, string>} */ entered) =>
+    Object.fromEntries(Object.entries({ ...start, ...entered }).filter(([, value]) => value !== ''))
+  return html`<${Form} id="instruction" fields=${fields} start=${start} submit=${t('failures.save')}
+    path=${`/order/${encodeURIComponent(waybill)}/instruction`} toBody=${toBody} onDone=${onDone} />`
 }
 
-/** Lists what was said about the failed deliveries of a parcel, with the form if `path` is given. */
-export const Instructions = ({ order, path = '', onDone }) => {
+/** Lists what was said about the failed deliveries of a parcel, with the form for who may decide. */
+export const Instructions = ({ order, mayDecide = true, onDone }) => {
   const { failed_attempts: count, instructions, status } = order
   if (!count) return null
   const isOpen = ['key_15', 'key_16', 'key_17'].includes(status.key)
@@ -40,16 +37,12 @@ export const Instructions = ({ order, path = '', onDone }) => {
     <ol class="timeline">${instructions.map(
       given => html`<li key=${given.given_at}><${Time} at=${given.given_at} /><div><${Said} of=${given} /></div></li>`,
     )}</ol>
-    ${isOpen && path && html`<${Decide} path=${path} onDone=${onDone} />`}
+    ${isOpen && mayDecide && html`<${Decide} waybill=${order.waybill_number} onDone=${onDone} />`}
   <//>`
 }
 
-/** The columns of a list of failed deliveries; `open` is called with the waybill that somebody decides. */
-export const failureColumns = (/** @type {((waybill: string) => void) | undefined} */ open) => [
-  column(
-    t('parcel'),
-    row => html`<a href=${`#/parcel/${encodeURIComponent(row.waybill_number)}`}>${row.waybill_number}</a>`,
-  ),
+const columns = (/** @type {((waybill: string) => void) | false} */ open) => [
+  column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`),
   column(t('failures.attempt'), row => number(row.attempt), 'number'),
   column(t('failures.reason'), row => row.reason?.name),
   column(t('failures.failed'), row => html`<${Time} at=${row.failed_at} />`),
@@ -61,3 +54,18 @@ export const failureColumns = (/** @type {((waybill: string) => void) | undefine
     ? [column('', row => html`<${Button} onClick=${() => open(row.waybill_number)}>${t('failures.decide')}<//>`)]
     : []),
 ]
+
+/** Parcels whose delivery failed, those that wait longest first. */
+export const Failures = ({ query, mayDecide = true, actions = '', filters = '' }) => {
+  const [open, setOpen] = useState('')
+  const list = usePages('/order/failed-deliveries', query, 30)
+  const close = () => {
+    setOpen('')
+    list.reload()
+  }
+  return html`<div class="row"><h1 tabindex="-1">${t('menu.failures')}</h1>${actions}</div>
+    <p class="notice">${t('failures.hint')}</p>
+    ${filters}
+    ${open && html`<${Panel} title=${`${t('failures.decide')}: ${open}`}><${Decide} key=${open} waybill=${open} onDone=${close} /><//>`}
+    <${Rows} of=${list} caption=${t('menu.failures')} columns=${columns(mayDecide && setOpen)} id="waybill_number" empty=${t('failures.empty')} />`
+}

@@ -1,10 +1,46 @@
 // Forms: fields with their errors under them.
-import { newKeys, orders } from './api.js'
+import { newKeys, own, withQuery } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { announced, Button, ErrorText, Field, instead, useAction, useLive } from './ui.js'
 
 /** @typedef {{ id: string, label: string }} Option */
+
+/** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal @returns {Promise<Option[]>} */
+export const findCities = async ({ id, name = '' }, signal) => {
+  const path = withQuery('/city', { id, name: name.replace(/,.*/, ''), per_page: 20 })
+  return (await own(path, { signal })).data.map(({ id, name, state }) => ({
+    id: String(id),
+    label: `${name}, ${state.name}`,
+  }))
+}
+
+/** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal @returns {Promise<Option[]>} */
+export const findMerchants = async ({ id, name = '' }, signal) => {
+  const path = withQuery('/merchant', { id, name: name.replace(/ \(\d+\)$/, ''), limit: 20 })
+  return (await own(path, { signal })).data.map(({ id, name }) => ({ id: String(id), label: `${name} (${id})` }))
+}
+
+const orderProps = {
+  customer_name: { maxlength: 255 },
+  customer_phone: { type: 'tel', maxlength: 50 },
+  customer_secondary_phone: { type: 'tel', maxlength: 50 },
+  customer_email: { inputmode: 'email', maxlength: 255 },
+  customer_address: { maxlength: 1000 },
+  destination_city_id: { find: findCities },
+  cod: { inputmode: 'numeric', maxlength: 40 },
+  weight: { inputmode: 'decimal', maxlength: 40 },
+  order_no: { maxlength: 255 },
+  description: { maxlength: 1000 },
+  remark: { maxlength: 1000 },
+}
+
+/** Fields for forms, by the names that an order has for them. @param {string[]} names */
+export const orderFields = names =>
+  names.map(name => {
+    const label = t(`field.${name.replace('_city_id', '')}`)
+    return { name, label: name === 'weight' ? `${label} (kg)` : label, ...orderProps[name] }
+  })
 
 /** Waits for a pause in typing. @param {AbortSignal} signal */
 export const pause = async signal => {
@@ -71,32 +107,38 @@ export const Control = (/** @type {any} */ { options, find, none, onValue, ...fi
     ${options.map((/** @type {Option} */ { id, label }) => html`<option key=${id} value=${id}>${label}</option>`)}<//>`
 }
 
-/** Returns a function that posts to orders: the same request repeated, until it succeeded, takes effect once. */
+/** Returns a function that posts to the face's part of orders: the same request repeated, until it succeeded, takes effect once. */
 export const usePost = () => {
   const keys = useRef(newKeys())
   return async (/** @type {string} */ path, /** @type {Record<string, unknown>} */ body) => {
-    const response = await announced(orders(path, { method: 'POST', body, key: keys.current.of([path, body]) }))
+    const response = await announced(own(path, { method: 'POST', body, key: keys.current.of([path, body]) }))
     keys.current.done()
     return /** @type {any} */ (response)
   }
 }
 
 /**
- * A form whose `fields` are `{ name, label }` and other props of a `Control`. `send` gets the entered values, and those
- * of `start` for fields that were left alone. `onEnter` gets the entered values at each change.
+ * A form whose `fields` are `{ name, label }` and other props of a `Control`; `start` has their values until one enters
+ * others. `onEnter` gets the entered values at each change, `send` at the end. Without `send` the form posts what
+ * `toBody` makes of them to `path`, and gives the response to `onDone`.
  */
 export const Form = ({
   id,
   fields,
   start = {},
   submit,
-  send,
+  path = '',
+  toBody = (/** @type {any} */ entered) => entered,
+  onDone = (/** @type {any} */ _response) => {},
+  send = /** @type {any} */ (undefined),
   onEnter = /** @type {any} */ (undefined),
   children = undefined,
 }) => {
   const [entered, setEntered] = useState({})
+  const post = usePost()
   const action = useAction(async () => {
-    await send(entered)
+    if (send) await send(entered)
+    else onDone(await post(path, toBody(entered)))
     setEntered({})
   })
   const enter = name => (/** @type {string} */ value) => {
@@ -113,3 +155,8 @@ export const Form = ({
     <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${submit}<//>${children}</div>
   </form>`
 }
+
+/** A form below its title, which opens it. */
+export const FoldedForm = ({ title, submit = title, kind = '', hint = '', ...form }) =>
+  html`<details class=${kind}><summary>${title}</summary>${hint && html`<p class="hint">${hint}</p>`}
+    <${Form} submit=${submit} ...${form} /></details>`

@@ -1,7 +1,7 @@
 // Texts, numbers and times in the language of the person.
 import en from './languages/en.js'
 import { statuses } from './languages/statuses.js'
-import { getSession } from './session.js'
+import { face, getSession } from './session.js'
 
 export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
 let language = 'en'
@@ -12,10 +12,7 @@ let texts = en
 
 export const getLanguage = () => language
 
-/** Each face has its texts beside its page; the kit has those of the parts that all share. */
-const { face } = document.documentElement.dataset
-
-/** @param {string} wanted */
+/** Reads the texts of the kit and those of the face. @param {string} wanted */
 export const setLanguage = async wanted => {
   const name = Object.hasOwn(languages, wanted) ? wanted : 'en'
   const [common, own] = await Promise.all([
@@ -56,6 +53,9 @@ export const money = (amount, currency) => {
   const minimumFractionDigits = Number.isInteger(Number(amount)) ? 0 : 2
   return `${currency} ${Number(amount).toLocaleString(locales[language], { minimumFractionDigits, maximumFractionDigits: 4 })}`
 }
+
+/** Writes an amount in the currency of the company. @param {number} amount */
+export const sum = amount => money(amount, getSession().me?.tenant.currency ?? '')
 
 /** @param {Intl.DateTimeFormatOptions} options */
 const format = options => (/** @type {string} */ iso) =>

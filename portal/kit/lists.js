@@ -1,26 +1,9 @@
 // Parts of lists: filters in the address, so that a link to a list can be shared, and pages.
-import { orders, withQuery } from './api.js'
+import { own, withQuery } from './api.js'
 import { Control } from './form.js'
 import { t } from './i18n.js'
 import { html, useEffect, useState } from './preact.js'
-import { Button, Field, useLive } from './ui.js'
-
-/** @typedef {import('./form.js').Option} Option */
-
-/** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal @returns {Promise<Option[]>} */
-export const findCities = async ({ id, name = '' }, signal) => {
-  const path = withQuery('/api/staff/city', { id, name: name.replace(/,.*/, ''), per_page: 20 })
-  return (await orders(path, { signal })).data.map(({ id, name, state }) => ({
-    id: String(id),
-    label: `${name}, ${state.name}`,
-  }))
-}
-
-/** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal @returns {Promise<Option[]>} */
-export const findMerchants = async ({ id, name = '' }, signal) => {
-  const path = withQuery('/api/staff/merchant', { id, name: name.replace(/ \(\d+\)$/, ''), limit: 20 })
-  return (await orders(path, { signal })).data.map(({ id, name }) => ({ id: String(id), label: `${name} (${id})` }))
-}
+import { Button, Field, Live, Table, useLive } from './ui.js'
 
 /** A text field whose value applies once it is entered: on Enter or when it loses the focus. */
 const Entered = ({ value, onChange, ...more }) => {
@@ -49,22 +32,31 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
   </details>`
 }
 
-/** Reads a list page by page: `read` gets a cursor, empty for the first page. Begins again when `inputs` change. */
-export const usePages = (
-  /** @type {(cursor: string, signal: AbortSignal) => Promise<any>} */ read,
-  /** @type {unknown[]} */ inputs,
-  seconds = 0,
-) => {
-  const list = JSON.stringify(inputs)
+/**
+ * Reads a list page by page, and again every `seconds` (0: never). It begins again when the path or the query changes.
+ * @param {string} path @param {Record<string, unknown>} query @param {typeof own} [send] to another service
+ */
+export const usePages = (path, query = {}, seconds = 0, send = own) => {
+  const list = withQuery(path, query)
   const [at, setAt] = useState({ list, cursors: [''] })
   const cursors = at.list === list ? at.cursors : ['']
-  const page = useLive(signal => read(cursors[0], signal), seconds, [list, cursors[0]])
+  const page = useLive(signal => send(withQuery(path, { ...query, cursor: cursors[0] }), { signal }), seconds, [
+    list,
+    cursors[0],
+  ])
   return { ...page, cursors, go: (/** @type {string[]} */ next) => setAt({ list, cursors: next }) }
 }
 
 /** Links to the pages beside the one that `usePages` read. */
-export const Pages = ({ of: { cursors, go }, next }) =>
-  html`<div class="row">
+export const Pages = ({ of: { data, cursors, go } }) => {
+  const next = data.meta?.next_cursor ?? data.next_cursor
+  return html`<div class="row">
     ${cursors.length > 1 && html`<${Button} onClick=${() => go(cursors.slice(1))}>${t('page.before')}<//>`}
     ${next && html`<${Button} onClick=${() => go([next, ...cursors])}>${t('page.next')}<//>`}
   </div>`
+}
+
+/** A table of what `usePages` or `useLive` read, with its other props; `note` stands below it. */
+export const Rows = ({ of, lines = 6, note = undefined, ...table }) =>
+  html`<${Live} of=${of} lines=${lines}>${({ data }) => html`
+    <${Table} ...${table} rows=${data} />${note}${of.cursors && html`<${Pages} of=${of} />`}`}<//>`

@@ -18,8 +18,9 @@ export const readStored = (name, none) => {
   }
 }
 
-/** Console and desk may share an origin. */
-const key = document.documentElement.dataset.face === 'desk' ? 'courier.desk' : 'courier'
+/** The face of this page: console or desk. Both may share an origin. */
+export const { face } = document.documentElement.dataset
+const key = face === 'desk' ? 'courier.desk' : 'courier'
 /** @type {Session} */
 let session = { tenant: '', token: null, me: null, ...readStored(key, {}) }
 /** @type {Set<() => void>} */

@@ -1,5 +1,5 @@
 // The frame of a face: the form to sign in, the menu, the open screen.
-import { orders } from './api.js'
+import { own } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
 import { changeSession, may, useSession } from './session.js'
@@ -10,7 +10,7 @@ import { instead } from './ui.js'
  * Screens by the first part of the address after `#/`, the first one at no address. `needs` names the operation without
  * which it is not in the menu; `isHidden` keeps it out. A screen gets `params` (the other parts) and `query`.
  * @typedef {Record<string, { Screen: any, needs?: string, isHidden?: boolean }>} Screens
- * @typedef {{ screens: Screens, login: string, logout: string, readMe: (options?: object) => Promise<any>, Search?: any }} Face
+ * @typedef {{ screens: Screens, readMe: (options?: object) => Promise<any>, Search?: any }} Face
  */
 
 /** Parses an address such as `#/parcel/DM00000001?x=y`. @param {string} hash @param {Screens} screens */
@@ -40,8 +40,8 @@ const useHash = (/** @type {Screens} */ screens) => {
   return readHash(hash, screens)
 }
 
-const signOut = (/** @type {string} */ logout) => {
-  orders(logout, { method: 'POST', body: {} }).catch(() => {})
+const signOut = () => {
+  own('/logout', { method: 'POST', body: {} }).catch(() => {})
   changeSession({ token: null, me: null })
 }
 
@@ -50,13 +50,13 @@ const Language = ({ onChange }) =>
     ${Object.entries(languages).map(([name, label]) => html`<option key=${name} value=${name} lang=${name}>${label}</option>`)}
   </select>`
 
-const Top = ({ me, route, onLanguage, face: { screens, logout, Search } }) => html`
+const Top = ({ me, route, onLanguage, face: { screens, Search } }) => html`
   <a class="skip" href="#main" onClick=${instead(() => document.getElementById('main')?.focus())}>${t('skip')}</a>
   <header class="top">
     <strong class="brand">${me.tenant.name}</strong>
     ${Search && html`<${Search} query=${route.query} />`}
     <div class="person"><span>${me.name}</span><${Language} onChange=${onLanguage} />
-      <button type="button" class="button quiet" onClick=${() => signOut(logout)}>${t('sign_out')}</button></div>
+      <button type="button" class="button quiet" onClick=${signOut}>${t('sign_out')}</button></div>
     <nav aria-label=${t('menu')}>
       ${Object.entries(screens)
         .filter(([, { needs, isHidden }]) => !isHidden && (!needs || may(needs)))
@@ -81,7 +81,7 @@ const Main = ({ route, me, screens }) => {
 }
 
 const App = (/** @type {{ face: Face }} */ { face }) => {
-  const { screens, login, readMe } = face
+  const { screens, readMe } = face
   const { token, me } = useSession()
   const route = useHash(screens)
   const [, setShown] = useState(getLanguage())
@@ -92,10 +92,10 @@ const App = (/** @type {{ face: Face }} */ { face }) => {
   }, [token])
   const onLanguage = (/** @type {string} */ name) => setLanguage(name).then(() => setShown(name))
   if (!me)
-    return html`<${SignIn} login=${login} readMe=${readMe} error=${token && error} isOpening=${Boolean(token) && !error}><${Language} onChange=${onLanguage} /><//>`
+    return html`<${SignIn} readMe=${readMe} error=${token && error} isOpening=${Boolean(token) && !error}><${Language} onChange=${onLanguage} /><//>`
   // The open screen stays behind the form until somebody else signs in.
   return html`
-    ${!token && html`<${SignIn} login=${login} readMe=${readMe} isExpired><${Language} onChange=${onLanguage} /><//>`}
+    ${!token && html`<${SignIn} readMe=${readMe} isExpired><${Language} onChange=${onLanguage} /><//>`}
     <div key=${`${me.tenant.id} ${me.name} ${me.email}`} class="console" hidden=${!token}>
       <${Top} me=${me} route=${route} onLanguage=${onLanguage} face=${face} />
       <${Main} route=${route} me=${me} screens=${screens} />

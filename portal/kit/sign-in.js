@@ -1,18 +1,18 @@
-import { ApiError, orders } from './api.js'
+import { ApiError, own } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { changeSession, getSession } from './session.js'
 import { Button, ErrorText, Field, instead, Loading, useAction } from './ui.js'
 
 /**
- * `login` is the path of the request; `readMe` reads who the token is of.
- * @param {string} login @param {(options: object) => Promise<any>} readMe
+ * Signs in, then reads who the token is of.
+ * @param {(options: object) => Promise<any>} readMe
  * @param {{ tenant: string, email: string, password: string }} entered
  */
-const signIn = async (login, readMe, { tenant, email, password }) => {
+const signIn = async (readMe, { tenant, email, password }) => {
   changeSession({ tenant: tenant.trim() })
   const body = { email: email.trim(), password }
-  const { token } = await orders(login, { method: 'POST', body }).catch(error => {
+  const { token } = await own('/login', { method: 'POST', body }).catch(error => {
     const { status, retryAfter } = error
     if (status === 422) throw new ApiError(t('sign_in.wrong'), { status })
     throw status === 429 ? new ApiError(t('sign_in.too_many'), { status, retryAfter }) : error
@@ -21,14 +21,14 @@ const signIn = async (login, readMe, { tenant, email, password }) => {
   changeSession({ token, me: await readMe({ token }) })
 }
 
-export const SignIn = ({ login, readMe, error = undefined, isExpired = false, isOpening = false, children }) => {
+export const SignIn = ({ readMe, error = undefined, isExpired = false, isOpening = false, children }) => {
   const { me } = getSession()
   const [entered, setEntered] = useState({
     tenant: me?.tenant.id ?? localStorage.getItem('courier.tenant') ?? '',
     email: me?.email ?? '',
     password: '',
   })
-  const action = useAction(() => signIn(login, readMe, entered))
+  const action = useAction(() => signIn(readMe, entered))
   const form = useRef(/** @type {any} */ (null))
   useEffect(
     () => form.current?.querySelector(entered.tenant ? (entered.email ? '#password' : '#email') : '#tenant')?.focus(),
@@ -51,7 +51,7 @@ export const SignIn = ({ login, readMe, error = undefined, isExpired = false, is
       <${Field} ...${bind('email')} type="email" autocomplete="username" />
       <${Field} ...${bind('password')} type="password" autocomplete="current-password" />
       <${ErrorText} error=${action.error ?? error} />
-      <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${t('sign_in.submit')}<//>${children}</div>
+      <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${t('sign_in.title')}<//>${children}</div>
     </form>
   </main>`
 }

@@ -1,4 +1,5 @@
 // Small parts that the screens share.
+import { own } from './api.js'
 import { dateTime, named, t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { useSession } from './session.js'
@@ -112,17 +113,6 @@ export const saveFile = (blob, name) => {
 export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
   html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>${children}</button>`
 
-/** A button for what cannot be undone: the first press asks, the second acts. */
-export const AskingButton = ({ children, question, onClick, ...more }) => {
-  const [isAsked, setIsAsked] = useState(false)
-  const press = () => {
-    if (!isAsked) announce(question)
-    setIsAsked(!isAsked)
-    if (isAsked) onClick()
-  }
-  return html`<${Button} onClick=${press} onBlur=${() => setIsAsked(false)} ...${more}>${isAsked ? question : children}<//>`
-}
-
 /** A secret that is shown once. */
 export const Secret = ({ label, value }) =>
   html`<div class="notice good"><${Field} id="secret" label=${label} hint=${t('secret.once')} value=${value} readonly onFocus=${event => event.target.select()} /></div>`
@@ -174,8 +164,8 @@ export const Two = ({ first, second }) => html`<span>${first}<br /><span class="
 /** A column of a table: its heading, and what it shows of a row. @param {string} label @param {(row: any) => unknown} show */
 export const column = (label, show, align = '') => ({ label, show, align })
 
-/** Rows of objects with an `id`; on a phone each row is a card. */
-export const Table = ({ caption, columns, rows, empty }) =>
+/** Rows of objects with an id, whose name may be another one; on a phone each row is a card. */
+export const Table = ({ caption, columns, rows, empty = '', id = 'id' }) =>
   rows.length === 0
     ? html`<p class="empty">${empty}</p>`
     : html`<table role="table">
@@ -185,7 +175,7 @@ export const Table = ({ caption, columns, rows, empty }) =>
         </tr></thead>
         <tbody role="rowgroup">
           ${rows.map(
-            row => html`<tr key=${row.id} role="row">
+            row => html`<tr key=${row[id]} role="row">
             ${columns.map(
               ({ label, show, align }) =>
                 html`<td key=${label} role="cell" data-label=${label} class=${align}>${show(row)}</td>`,
@@ -194,6 +184,37 @@ export const Table = ({ caption, columns, rows, empty }) =>
           )}
         </tbody>
       </table>`
+
+/** Names with their values; those without a value are left out. @param {{ of: Record<string, unknown> }} props */
+export const Facts = ({ of }) =>
+  html`<dl class="details">${Object.entries(of).map(
+    ([name, value]) => value && html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl>`
+
+/**
+ * A button that runs an action, with the error of its last run. For what cannot be undone it has a `question`, which the
+ * first press asks.
+ */
+export const Act = ({ run, question = '', children, ...more }) => {
+  const action = useAction(run)
+  const [isAsked, setIsAsked] = useState(false)
+  const press = () => {
+    const asks = question !== '' && !isAsked
+    setIsAsked(asks)
+    if (asks) announce(question)
+    else action.run()
+  }
+  return html`<${Button} isBusy=${action.isBusy} onClick=${press} onBlur=${() => setIsAsked(false)} ...${more}>
+      ${isAsked ? question : children}<//>
+    <${ErrorText} error=${action.error} />`
+}
+
+/** A button that saves the label of a parcel. */
+export const Label = ({ waybill }) => {
+  const path = `/order/${encodeURIComponent(waybill)}/label`
+  const save = async () => saveFile(await own(path, { as: 'blob' }), `${waybill}.pdf`)
+  return html`<${Act} run=${save}>${t('label')}<//>`
+}
 
 /** A section with its heading, which can get the focus if it has an `id`. */
 export const Panel = ({ title, id = undefined, kind = '', aside = null, children }) =>

@@ -1,9 +1,70 @@
-import { notifier } from '../../kit/api.js'
+import { ApiError, notifier } from '../../kit/api.js'
+import { FoldedForm } from '../../kit/form.js'
 import { t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { announce, announced, Badge, Button, ErrorText, Live, Time, useAction, useLive } from '../../kit/ui.js'
-import { NewChannel, NewToken, Register } from './channel-forms.js'
+import { Act, announce, announced, Badge, Facts, Live, Time, useLive } from '../../kit/ui.js'
+
+/** A field for a secret, which is sent and never shown again. */
+const secret = (/** @type {string} */ name, /** @type {object} */ more = {}) => ({
+  name,
+  label: t(`channels.${name}`),
+  type: 'password',
+  autocomplete: 'new-password',
+  maxlength: 512,
+  ...more,
+})
+
+const newFields = () => [
+  { name: 'phone_number_id', label: t('channels.number_id'), inputmode: 'numeric', maxlength: 32, required: true },
+  { name: 'name', label: t('name'), maxlength: 255 },
+  { name: 'plan', label: t('channels.plan'), options: ['paid', 'free'].map(id => ({ id, label: t(`plan.${id}`) })) },
+  { name: 'waba_id', label: t('channels.account'), inputmode: 'numeric', maxlength: 32 },
+  secret('access_token', { required: true }),
+  secret('app_secret'),
+  secret('verify_token'),
+]
+
+/** @param {string} id */
+const pathOf = id => `/api/channels/${encodeURIComponent(id)}`
+
+/** Puts a secret or a number; values that were left empty stay as they are. */
+const put = (/** @type {string} */ id, /** @type {Record<string, string>} */ entered) => {
+  const given = Object.entries(entered).map(([name, value]) => [name, value.trim()])
+  const body = Object.fromEntries(given.filter(([, value]) => value !== ''))
+  return announced(notifier(pathOf(id), { method: 'PUT', body }))
+}
+
+/** A form for a new number. `known` holds the existing numbers, which this form does not change. */
+const NewChannel = ({ known, onDone }) => {
+  const send = async ({ phone_number_id, ...entered }) => {
+    const id = phone_number_id.trim()
+    if (known.includes(id)) throw new ApiError(t('channels.known'))
+    await put(id, entered)
+    onDone()
+  }
+  return html`<${FoldedForm} title=${t('channels.add')} kind="panel" id="channel" fields=${newFields()}
+    start=${{ plan: 'paid' }} submit=${t('channels.store')} send=${send} />`
+}
+
+const NewToken = ({ id, onDone }) => {
+  const fields = [secret('access_token', { required: true, hint: t('channels.token_hint') })]
+  return html`<${FoldedForm} title=${t('channels.new_token')} id=${`token-${id}`} fields=${fields}
+    submit=${t('channels.store')} send=${entered => put(id, entered).then(onDone)} />`
+}
+
+const Register = ({ id, onDone }) => {
+  const send = async ({ pin, certificate }) => {
+    const body = { pin: pin.trim(), certificate: certificate.trim() }
+    await announced(notifier(`${pathOf(id)}/register`, { method: 'POST', body }))
+    onDone()
+  }
+  const fields = [
+    secret('pin', { inputmode: 'numeric', maxlength: 6, required: true }),
+    secret('certificate', { maxlength: 10_000, required: true, hint: t('channels.register_hint') }),
+  ]
+  return html`<${FoldedForm} title=${t('channels.register')} id=${`register-${id}`} fields=${fields} send=${send} />`
+}
 
 /** The result of a check: the number can send, or the problems that prevent it. */
 const Health = ({ checked: { ok, problems, warnings, number } }) => html`
@@ -19,38 +80,34 @@ const Ends = ({ now, next }) =>
 
 const Channel = ({ channel, onChanged }) => {
   const { phone_number_id: id, state } = channel
-  const path = `/api/channels/${encodeURIComponent(id)}`
+  const post = (/** @type {string} */ verb) => notifier(`${pathOf(id)}/${verb}`, { method: 'POST', body: {} })
   const [checked, setChecked] = useState(/** @type {any} */ (null))
-  const check = useAction(async () => {
-    const { data } = await notifier(`${path}/check`, { method: 'POST', body: {} })
+  const check = async () => {
+    const { data } = await post('check')
     setChecked(data)
     announce(t(data.ok ? 'channels.healthy' : 'channels.ill'))
     onChanged()
-  })
-  const resume = useAction(async () => {
-    await announced(notifier(`${path}/resume`, { method: 'POST', body: {} }))
-    onChanged()
-  })
+  }
   const facts = {
-    'channels.access_token': html`<${Ends} now=${channel.access_token_last4} next=${channel.next_access_token_last4} />`,
-    'channels.app_secret': html`<${Ends} now=${channel.app_secret_last4} next=${channel.next_app_secret_last4} />`,
-    'channels.webhooks': channel.webhooks ? t('channels.yes') : t('channels.no_webhooks'),
-    'channels.checked': channel.checked_at ? html`<${Time} at=${channel.checked_at} />` : '–',
-    'channels.registered': channel.registered_at ? html`<${Time} at=${channel.registered_at} />` : '–',
-    'channels.rate': String(channel.messages_per_second),
-    'channels.account': channel.waba_id ?? '–',
+    [t('channels.access_token')]:
+      html`<${Ends} now=${channel.access_token_last4} next=${channel.next_access_token_last4} />`,
+    [t('channels.app_secret')]: html`<${Ends} now=${channel.app_secret_last4} next=${channel.next_app_secret_last4} />`,
+    [t('menu.webhooks')]: channel.webhooks ? t('channels.yes') : t('channels.no_webhooks'),
+    [t('channels.checked')]: channel.checked_at ? html`<${Time} at=${channel.checked_at} />` : '–',
+    [t('channels.registered')]: channel.registered_at ? html`<${Time} at=${channel.registered_at} />` : '–',
+    [t('channels.rate')]: String(channel.messages_per_second),
+    [t('channels.account')]: channel.waba_id ?? '–',
   }
   return html`<section class="panel" aria-labelledby=${`channel-${id}`}>
     <header><h2 id=${`channel-${id}`} tabindex="-1">${channel.name} <code class="soft">${id}</code></h2>
       <span class="row"><${Badge} kind=${state === 'active' ? 'good' : 'bad'}>${t(`channels.${state}`)}<//>
         ${channel.default && html`<${Badge}>${t('channels.default')}<//>`}<${Badge}>${t(`plan.${channel.plan}`)}<//></span></header>
     ${channel.paused_reason && html`<p class="notice">${channel.paused_reason}</p>`}
-    <dl class="details">${Object.entries(facts).map(([name, value]) => html`<div key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
+    <${Facts} of=${facts} />
     <div class="row">
-      ${may('checkChannel') && html`<${Button} isBusy=${check.isBusy} onClick=${() => check.run()}>${t('channels.check')}<//>`}
-      ${may('resumeChannel') && state === 'paused' && html`<${Button} kind="primary" isBusy=${resume.isBusy} onClick=${() => resume.run()}>${t('channels.resume')}<//>`}
+      ${may('checkChannel') && html`<${Act} run=${check}>${t('channels.check')}<//>`}
+      ${may('resumeChannel') && state === 'paused' && html`<${Act} kind="primary" run=${() => announced(post('resume')).then(onChanged)}>${t('channels.resume')}<//>`}
     </div>
-    <${ErrorText} error=${check.error ?? resume.error} />
     ${checked && html`<${Health} checked=${checked} />`}
     ${may('registerChannel') && html`<${Register} id=${id} onDone=${onChanged} />`}
     ${may('putChannel') && html`<${NewToken} id=${id} onDone=${onChanged} />`}

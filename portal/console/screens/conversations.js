@@ -1,6 +1,6 @@
 import { newKeys, notifier, withQuery } from '../../kit/api.js'
 import { dateTime, named, number, t } from '../../kit/i18n.js'
-import { Filters, Pages, usePages } from '../../kit/lists.js'
+import { Filters, Pages, Rows, usePages } from '../../kit/lists.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import {
@@ -14,7 +14,6 @@ import {
   MessageStatus,
   Panel,
   ParcelLink,
-  Table,
   Time,
   useAction,
   useLive,
@@ -31,7 +30,7 @@ export const Written = ({ of: { type, text } }) =>
 const columns = () => [
   column(t('requests.at'), row => html`<${Time} at=${row.last_message.at} />`),
   column(
-    t('find.phone'),
+    t('field.customer_phone'),
     row =>
       html`<a href=${conversationLink(row)}>+${row.phone}</a> ${row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`}`,
   ),
@@ -46,23 +45,17 @@ export const Unread = () => {
   const list = useLive(signal => notifier('/api/conversations?unread=true&limit=10', { signal }), 15)
   const aside = html`<a href="#/conversations">${t('menu.conversations')}</a>`
   return html`<${Panel} id="unread" kind="wide" title=${t('conversations.unread')} aside=${aside}>
-    <${Live} of=${list} lines=${1}>${({ data }) => html`<${Table} caption=${t('conversations.unread')} columns=${columns()} rows=${data} empty=${t('conversations.none')} />`}<//>
+    <${Rows} of=${list} lines=${1} caption=${t('conversations.unread')} columns=${columns()} empty=${t('empty')} />
   <//>`
 }
 
 const List = ({ query }) => {
-  const list = usePages(
-    (cursor, signal) => notifier(withQuery('/api/conversations', { ...query, cursor }), { signal }),
-    [query],
-    15,
-  )
+  const list = usePages('/api/conversations', query, 15, notifier)
   const options = [{ id: 'true', label: t('conversations.unread') }]
   return html`<h1 tabindex="-1">${t('menu.conversations')}</h1>
     <${Panel} title=${t('menu.conversations')}>
       <${Filters} screen="conversations" query=${query} fields=${[{ name: 'unread', label: t('conversations.show'), options }]} />
-      <${Live} of=${list} lines=${8}>${({ data, next_cursor }) => html`
-        <${Table} caption=${t('menu.conversations')} columns=${columns()} rows=${data} empty=${t('conversations.none')} />
-        <${Pages} of=${list} next=${next_cursor} />`}<//>
+      <${Rows} of=${list} lines=${8} caption=${t('menu.conversations')} columns=${columns()} empty=${t('empty')} />
     <//>`
 }
 
@@ -85,7 +78,7 @@ const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
       <textarea id="reply" rows="3" maxlength="4096" value=${text} onInput=${event => setText(event.target.value)}></textarea>
       <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p></div>
     <${ErrorText} error=${send.error} />
-    <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>${t('conversations.send')}<//></div>
+    <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>${t('message.send')}<//></div>
   </form>`
 }
 
@@ -94,7 +87,7 @@ const Message = ({ of }) => {
   const content = template ? html`<code>${template}</code>` : direction === 'in' ? html`<${Written} of=${of} />` : text
   return html`<li class=${direction}><div class="bubble">
     <p class="lines">${content}</p>
-    <p class="soft">${direction === 'in' ? t('customer') : html`<${MessageStatus} status=${status} />`} · <${Time} at=${at} />
+    <p class="soft">${direction === 'in' ? t('field.customer_name') : html`<${MessageStatus} status=${status} />`} · <${Time} at=${at} />
       ${unread && html` <${Badge} kind="warn">${t('conversations.new')}<//>`}
       ${waybill && html` · <${ParcelLink} waybill=${waybill} />`}</p>
     ${error && html`<p class="hint">${error}</p>`}
@@ -114,19 +107,15 @@ const useReading = (path, shown) => {
 
 const Thread = ({ phone, query: { channel } }) => {
   const path = `/api/conversations/${encodeURIComponent(phone)}`
-  const list = usePages(
-    (cursor, signal) => notifier(withQuery(`${path}/messages`, { channel, cursor }), { signal }),
-    [phone, channel],
-    6,
-  )
+  const list = usePages(`${path}/messages`, { channel }, 6, notifier)
   useReading(path, list.data)
   return html`<h1 tabindex="-1">+${phone}</h1>
     <${Panel} title=${t('conversations.title')} aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: phone })}>${t('menu.messages')}</a></span>`}>
       ${may('replyToConversation') && list.data && html`<${Reply} path=${path} window=${list.data.conversation} onSent=${list.reload} />`}
-      <${Live} of=${list} lines=${6}>${({ data, next_cursor }) => html`
-        ${data.length === 0 && html`<p class="empty">${t('conversations.none')}</p>`}
+      <${Live} of=${list} lines=${6}>${({ data }) => html`
+        ${data.length === 0 && html`<p class="empty">${t('empty')}</p>`}
         <ol class="phone thread">${data.map(each => html`<${Message} key=${each.id} of=${each} />`)}</ol>
-        <${Pages} of=${list} next=${next_cursor} />`}<//>
+        <${Pages} of=${list} />`}<//>
     <//>`
 }
 

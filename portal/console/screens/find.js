@@ -1,4 +1,4 @@
-import { orders, withQuery } from '../../kit/api.js'
+import { own, withQuery } from '../../kit/api.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
@@ -13,22 +13,22 @@ const perPage = 50
 export const parcelColumns = () => [
   column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`),
   column(t('status'), row => html`<${Status} of=${row.status} />`),
-  column(t('customer'), row => html`<${Two} first=${row.customer_name} second=${row.customer_phone} />`),
-  column(t('to'), row => row.destination_city_name),
+  column(t('field.customer_name'), row => html`<${Two} first=${row.customer_name} second=${row.customer_phone} />`),
+  column(t('field.destination'), row => row.destination_city_name),
   column(t('merchant'), row => html`<${Two} first=${row.merchant_business_name} second=${row.order_no} />`),
-  column(t('cod'), row => money(row.cod, row.currency), 'number'),
-  column(t('created'), row => html`<${Time} at=${row.created_at} />`),
+  column(t('field.cod'), row => money(row.cod, row.currency), 'number'),
+  column(t('field.created'), row => html`<${Time} at=${row.created_at} />`),
 ]
 
 /** Returns the lists that may hold the typed text. @param {string} text @param {AbortSignal} signal */
 const listsFor = async (text, signal) => {
   const isPhone = /^[ +().-]*\d[\d +().-]{5,38}$/.test(text)
   const merchants = may('listMerchants')
-    ? await orders(withQuery('/api/staff/merchant', { name: text, limit: 5 }), { signal })
+    ? await own(withQuery('/merchant', { name: text, limit: 5 }), { signal })
     : { data: [] }
   return [
     { title: t('find.waybill'), filter: { waybill_number: text } },
-    ...(isPhone ? [{ title: t('find.phone'), filter: { phone: text } }] : []),
+    ...(isPhone ? [{ title: t('field.customer_phone'), filter: { phone: text } }] : []),
     { title: t('find.order_no'), filter: { order_no: text } },
     ...merchants.data.map(({ id, name }) => ({ title: `${t('merchant')}: ${name}`, filter: { merchant_id: id } })),
   ]
@@ -38,8 +38,8 @@ const listsFor = async (text, signal) => {
 const find = async (text, signal) => {
   if (!text) return []
   const read = async ({ title, filter }) => {
-    const { data, meta } = await orders(withQuery('/api/staff/order', { ...filter, per_page: perPage }), { signal })
-    return { title, filter, total: meta.total, rows: data.map(row => ({ ...row, id: row.waybill_number })) }
+    const { data, meta } = await own(withQuery('/order', { ...filter, per_page: perPage }), { signal })
+    return { title, filter, total: meta.total, rows: data }
   }
   return (await Promise.all((await listsFor(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
 }
@@ -58,6 +58,6 @@ export const Find = ({ query }) => {
         : lists.map(
             ({ title, filter, total, rows }) => html`<${Panel} key=${title} title=${title}
             aside=${html`<a href=${withQuery('#/orders', filter)}>${total > rows.length ? t('find.first', { count: number(rows.length), total: number(total) }) : number(total)}</a>`}>
-            <${Table} caption=${title} columns=${parcelColumns()} rows=${rows} empty="" /><//>`,
+            <${Table} caption=${title} columns=${parcelColumns()} rows=${rows} id="waybill_number" /><//>`,
           )}<//>`
 }

@@ -1,9 +1,8 @@
-import { orders, withQuery } from '../../kit/api.js'
 import { number, t } from '../../kit/i18n.js'
-import { Pages, usePages } from '../../kit/lists.js'
+import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Badge, column, Field, Live, Panel, Table, Two } from '../../kit/ui.js'
+import { Badge, column, Field, Panel, Two } from '../../kit/ui.js'
 import { MerchantMoney } from './money.js'
 
 const columns = () => [
@@ -11,7 +10,7 @@ const columns = () => [
     return html`<${Two} first=${html`<a href=${`#/orders?merchant_id=${id}`}>${name}</a>`} second=${email} />`
   }),
   ...(may('getMerchantBalance')
-    ? [column(t('money'), ({ id }) => html`<a href=${`#/merchants/${id}`}>${t('money.balance')}</a>`)]
+    ? [column(t('menu.money'), ({ id }) => html`<a href=${`#/merchants/${id}`}>${t('money.balance')}</a>`)]
     : []),
   column(t('merchants.businesses'), row => row.businesses.map(({ name }) => name).join(', ')),
   column(t('merchants.rate_card'), row => row.rate_card ?? html`<${Badge} kind="bad">${t('merchants.no_card')}<//>`),
@@ -27,16 +26,11 @@ export const Merchants = ({ params: [id] }) => (id ? html`<${MerchantMoney} id=$
 
 const List = () => {
   const [name, setName] = useState('')
-  const list = usePages(
-    (cursor, signal) => orders(withQuery('/api/staff/merchant', { name: name.trim(), cursor }), { signal }),
-    [name],
-  )
+  const list = usePages('/merchant', { name: name.trim() })
   return html`<h1 tabindex="-1">${t('menu.merchants')}</h1>
     <${Panel} title=${t('merchants.title')} aside=${html`<a href="#/gaps">${t('menu.gaps')}</a>`}>
       <${Field} id="merchant-name" label=${t('merchants.filter')} value=${name} autocomplete="off" maxlength="255"
         onInput=${event => setName(event.target.value)} />
-      <${Live} of=${list} lines=${6}>${({ data, next_cursor }) => html`
-        <${Table} caption=${t('menu.merchants')} columns=${columns()} rows=${data} empty=${t('merchants.empty')} />
-        <${Pages} of=${list} next=${next_cursor} />`}<//>
+      <${Rows} of=${list} caption=${t('menu.merchants')} columns=${columns()} empty=${t('merchants.empty')} />
     <//>`
 }

@@ -1,4 +1,4 @@
-import { newKeys, orders } from '../../kit/api.js'
+import { newKeys, own } from '../../kit/api.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
 import { announced, Button, ErrorText, Field, Panel, useAction, useLive } from '../../kit/ui.js'
@@ -9,7 +9,7 @@ import { play } from '../sound.js'
 export const mayFail = (/** @type {string} */ key) => /^key_(1[5-9]|2[01])$/.test(key)
 
 export const Reasons = ({ value, onChange }) => {
-  const reasons = useLive(signal => orders('/api/staff/order/failure-reasons', { signal }))
+  const reasons = useLive(signal => own('/order/failure-reasons', { signal }))
   return html`<${Field} id="reason" label=${t('failures.reason')} value=${value} onChange=${event => onChange(event.target.value)}>
     <option value="">${t('failures.no_reason')}</option>
     ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
@@ -72,7 +72,7 @@ const moveAll = async (list, { status_key, note, reason }, keys) => {
   const waybill_numbers = list.items.map(({ waybill }) => waybill)
   const body = { waybill_numbers, status_key, ...(note && { note }), ...reason }
   try {
-    await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.of(body) }))
+    await announced(own('/order/status', { method: 'POST', body, key: keys.of(body) }))
     keys.done()
     play('good')
     const { order } = (await list.check(waybill_numbers[0])) ?? {}

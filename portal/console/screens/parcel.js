@@ -1,4 +1,4 @@
-import { newKeys, notifier, orders } from '../../kit/api.js'
+import { newKeys, notifier, own } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { money, named, number, statusName, t, time } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
@@ -8,11 +8,12 @@ import {
   Badge,
   Button,
   ErrorText,
+  Facts,
   Field,
+  Label,
   Live,
   MessageStatus,
   Panel,
-  saveFile,
   Time,
   useAction,
   useLive,
@@ -27,22 +28,20 @@ import { mayFail, Reasons } from './move-all.js'
 import { Requests } from './today.js'
 
 const Details = ({ order }) => {
-  const rows = {
-    customer: html`<span>${order.customer_name}<br /><a href=${`tel:${order.customer_phone.replace(/[^\p{Nd}+]/gu, '')}`}>${order.customer_phone}</a>
+  const facts = {
+    customer_name: html`<span>${order.customer_name}<br /><a href=${`tel:${order.customer_phone.replace(/[^\p{Nd}+]/gu, '')}`}>${order.customer_phone}</a>
       ${order.customer_secondary_phone && html` · ${order.customer_secondary_phone}`}</span>`,
-    to: html`<span>${order.customer_address}<br />${order.destination_city_name}, ${order.destination_state_name}</span>`,
-    from: `${order.merchant_business_name}, ${order.origin_city_name}`,
+    destination: html`<span>${order.customer_address}<br />${order.destination_city_name}, ${order.destination_state_name}</span>`,
+    origin: `${order.merchant_business_name}, ${order.origin_city_name}`,
     order_no: order.order_no,
-    contents: order.description,
+    description: order.description,
     remark: order.remark,
     cod: money(order.cod, order.currency),
     charge: money(order.delivery_charge, order.currency),
     weight: `${number(order.weight)} kg`,
     created: html`<${Time} at=${order.created_at} />`,
   }
-  return html`<dl class="details">${Object.entries(rows).map(([name, value]) =>
-    value ? html`<div key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>` : null,
-  )}</dl>`
+  return html`<${Facts} of=${Object.fromEntries(Object.entries(facts).map(([name, value]) => [t(`field.${name}`), value]))} />`
 }
 
 /** The order, or the form that changes it. */
@@ -81,7 +80,7 @@ const Moves = ({ order, onMoved }) => {
     const reason = { ...(text && { note: text }), ...(reason_code && mayFail(status_key) && { reason_code }) }
     const paid = amount && { collected: { [waybill]: { amount: Number(amount), ...(text && { reason: text }) } } }
     const body = { waybill_numbers: [waybill], status_key, ...reason, ...paid }
-    await announced(orders('/api/staff/order/status', { method: 'POST', body, key: keys.current.of(body) }))
+    await announced(own('/order/status', { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setNote('')
     setAmount('')
@@ -127,7 +126,7 @@ const shown = {
     ${entry.steps.length > 1 && html`<p class="soft">${entry.steps.map(({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}${named('messages', status)} ${time(at)}</span>`)}</p>`}
     <${MessageActions} id=${entry.message_id} status=${entry.status} onDone=${reload} />`,
   inbound: entry =>
-    html`<a href=${conversationLink(entry)}>${t('customer')}</a><p class="lines"><${Written} of=${entry} /></p>`,
+    html`<a href=${conversationLink(entry)}>${t('field.customer_name')}</a><p class="lines"><${Written} of=${entry} /></p>`,
   event: entry =>
     html`<${Badge} kind="bad">${t('timeline.no_message')}<//> <code>${entry.template}</code><p>${entry.detail}</p>`,
   action: entry =>
@@ -169,23 +168,19 @@ const Timeline = ({ of }) => {
 /** One parcel: its data, its history, and the actions that it allows. */
 export const Parcel = ({ params: [waybill = ''] }) => {
   const path = encodeURIComponent(waybill)
-  const order = useLive(signal => orders(`/api/staff/order/${path}`, { signal }), 15, [waybill])
+  const order = useLive(signal => own(`/order/${path}`, { signal }), 15, [waybill])
   const timeline = useLive(signal => notifier(`/api/timeline/${path}`, { signal }), 6, [waybill])
-  const label = useAction(async () =>
-    saveFile(await orders(`/api/staff/order/${path}/label`, { as: 'blob' }), `${waybill}.pdf`),
-  )
   const reload = () => {
     order.reload()
     timeline.reload()
   }
   return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
       ${order.data && html`<${Status} of=${order.data.data.status} />`}
-      ${may('printAnyLabel') && html`<${Button} isBusy=${label.isBusy} onClick=${() => label.run()}>${t('label')}<//>`}</div>
-    <${ErrorText} error=${label.error} />
+      ${may('printAnyLabel') && html`<${Label} waybill=${waybill} />`}</div>
     <div class="parcel">
       <div class="stack">
         ${may('moveOrders') && order.data?.data.moves && html`<${Moves} order=${order.data.data} onMoved=${reload} />`}
-        ${order.data && html`<${Instructions} order=${order.data.data} path=${may('instructAnyOrder') ? `/api/staff/order/${path}` : ''} onDone=${reload} />`}
+        ${order.data && html`<${Instructions} order=${order.data.data} mayDecide=${may('instructAnyOrder')} onDone=${reload} />`}
         ${may('listCustomerRequests') && html`<${Requests} waybill=${waybill} />`}
       </div>
       <div class="stack">

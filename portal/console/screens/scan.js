@@ -1,20 +1,8 @@
-import { orders } from '../../kit/api.js'
+import { own } from '../../kit/api.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import {
-  Button,
-  column,
-  ErrorText,
-  Field,
-  instead,
-  Panel,
-  ParcelLink,
-  saveFile,
-  Table,
-  Two,
-  useAction,
-} from '../../kit/ui.js'
+import { Act, Button, column, Field, instead, Panel, ParcelLink, saveFile, Table, Two } from '../../kit/ui.js'
 import { maxScanned, refusalOf, useScanList, waybillIn } from '../scan-list.js'
 import { play, wakeSound } from '../sound.js'
 import { Status } from './find.js'
@@ -85,22 +73,13 @@ const Scanner = ({ list, form }) => {
 }
 
 const Print = ({ waybills }) => {
-  const print = useAction(async (path, body, name) =>
-    saveFile(await orders(path, { method: 'POST', body: { waybill_numbers: waybills, ...body }, as: 'blob' }), name),
-  )
-  const of = (path, body, name) => ({
-    isBusy: print.isBusy,
-    onClick: () => print.run(`/api/staff/order/${path}`, body, name),
-  })
+  const button = (/** @type {string} */ path, /** @type {object} */ body, /** @type {string} */ text) => {
+    const options = { method: 'POST', body: { waybill_numbers: waybills, ...body }, as: /** @type {const} */ ('blob') }
+    return html`<${Act} run=${async () => saveFile(await own(`/order/${path}`, options), `${path}.pdf`)}>${text}<//>`
+  }
   return html`<div class="row">
-      ${
-        may('printAnyLabels') &&
-        html`<${Button} ...${of('labels', { layout: '100x150' }, 'labels.pdf')}>${t('scan.labels')}<//>
-        <${Button} ...${of('labels', { layout: 'a4x4' }, 'labels.pdf')}>${t('scan.labels_a4')}<//>`
-      }
-      ${may('printRunSheet') && html`<${Button} ...${of('run-sheet', {}, 'run-sheet.pdf')}>${t('scan.run_sheet')}<//>`}
-    </div>
-    <${ErrorText} error=${print.error} />`
+    ${may('printAnyLabels') && [button('labels', { layout: '100x150' }, t('labels')), button('labels', { layout: 'a4x4' }, t('scan.labels_a4'))]}
+    ${may('printRunSheet') && button('run-sheet', {}, t('scan.run_sheet'))}</div>`
 }
 
 const Scanned = ({ list, field }) => {
@@ -119,7 +98,7 @@ const Scanned = ({ list, field }) => {
         : html`<span class="wrong">${refusalOf(item, '')}</span>`,
     ),
     column(
-      t('customer'),
+      t('field.customer_name'),
       ({ order }) => order && html`<${Two} first=${order.customer_name} second=${order.destination_city_name} />`,
     ),
     column(
@@ -132,7 +111,7 @@ const Scanned = ({ list, field }) => {
   return html`<${Panel} title=${t('scan.list', { count: number(items.length) })}
     aside=${items.length > 0 && html`<${Button} kind="quiet" onClick=${() => drop(items.map(({ waybill }) => waybill))}>${t('scan.clear')}<//>`}>
     ${waybills.length > 0 && html`<${Print} waybills=${waybills.toReversed()} />`}
-    <${Table} caption=${t('menu.scan')} columns=${columns} rows=${items.map(item => ({ ...item, id: item.waybill }))} empty=${t('scan.empty')} />
+    <${Table} caption=${t('menu.scan')} columns=${columns} rows=${items} id="waybill" empty=${t('scan.empty')} />
   <//>`
 }
 

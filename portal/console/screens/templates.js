@@ -1,11 +1,17 @@
-import { notifier, withQuery } from '../../kit/api.js'
+import { notifier } from '../../kit/api.js'
 import { number, t } from '../../kit/i18n.js'
-import { Pages, usePages } from '../../kit/lists.js'
+import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { announced, Badge, Button, column, ErrorText, Field, Live, Panel, Table, useAction } from '../../kit/ui.js'
+import { Act, announced, Badge, column, Field, Panel } from '../../kit/ui.js'
 
 const kinds = { APPROVED: 'good', REJECTED: 'bad', DISABLED: 'bad', PAUSED: 'warn' }
+
+/** Reads templates, with an id. @type {typeof notifier} */
+const readTemplates = async (path, options) => {
+  const { data, ...more } = await notifier(path, options)
+  return { ...more, data: data.map(row => ({ ...row, id: `${row.waba_id} ${row.name} ${row.language}` })) }
+}
 
 /** A template's text as a customer reads it, with the positions of the parameters. */
 const previewOf = ({ components }) =>
@@ -15,7 +21,7 @@ const previewOf = ({ components }) =>
     .join('\n')
 
 const columns = () => [
-  column(t('templates.name'), row => html`<code>${row.name}</code>`),
+  column(t('name'), row => html`<code>${row.name}</code>`),
   column(t('language'), row => row.language),
   column(t('templates.category'), row => row.category),
   column(
@@ -24,32 +30,25 @@ const columns = () => [
       ${row.held && html` <${Badge} kind="bad">${t('templates.held')}<//>`}
       ${row.budget_paused_at && html` <${Badge} kind="warn">${t('templates.budget')}<//>`}`,
   ),
-  column(t('templates.preview'), row => html`<p class="lines">${previewOf(row)}</p>`),
+  column(t('part.body'), row => html`<p class="lines">${previewOf(row)}</p>`),
 ]
 
 /** The catalogue of the account, as last synced. */
 export const Templates = () => {
   const [name, setName] = useState('')
-  const list = usePages(
-    (cursor, signal) => notifier(withQuery('/api/templates', { name: name.trim(), cursor, limit: 100 }), { signal }),
-    [name],
-  )
+  const list = usePages('/api/templates', { name: name.trim(), limit: 100 }, 0, readTemplates)
   const [synced, setSynced] = useState(/** @type {any} */ (null))
-  const sync = useAction(async () => {
+  const sync = async () => {
     const { data } = await announced(notifier('/api/templates/sync', { method: 'POST', body: {} }))
-    setSynced(data)
+    const counts = Object.entries({ ...data, count: data.templates }).map(([key, count]) => [key, number(count)])
+    setSynced(Object.fromEntries(counts))
     list.reload()
-  })
-  const rows = list.data?.data.map(row => ({ ...row, id: `${row.waba_id} ${row.name} ${row.language}` })) ?? []
+  }
   return html`<h1 tabindex="-1">${t('menu.templates')}</h1>
-    <${Panel} title=${t('templates.title')}
-      aside=${may('syncTemplates') && html`<${Button} isBusy=${sync.isBusy} onClick=${() => sync.run()}>${t('templates.sync')}<//>`}>
-      <${ErrorText} error=${sync.error} />
-      ${synced && html`<p class="notice good">${t('templates.synced', { count: number(synced.templates), added: number(synced.added), changed: number(synced.changed), removed: number(synced.removed) })}</p>`}
+    <${Panel} title=${t('templates.title')} aside=${may('syncTemplates') && html`<${Act} run=${sync}>${t('templates.sync')}<//>`}>
+      ${synced && html`<p class="notice good">${t('templates.synced', synced)}</p>`}
       <${Field} id="template-name" label=${t('templates.filter')} value=${name} autocomplete="off" spellcheck=${false} maxlength="512"
         onInput=${event => setName(event.target.value)} />
-      <${Live} of=${list} lines=${6}>${data => html`
-        <${Table} caption=${t('menu.templates')} columns=${columns()} rows=${rows} empty=${t('templates.empty')} />
-        <${Pages} of=${list} next=${data.next_cursor} />`}<//>
+      <${Rows} of=${list} caption=${t('menu.templates')} columns=${columns()} empty=${t('templates.empty')} />
     <//>`
 }

@@ -1,20 +1,9 @@
-import { notifier, orders, withQuery } from '../../kit/api.js'
+import { notifier, own, withQuery } from '../../kit/api.js'
 import { named, number, t } from '../../kit/i18n.js'
+import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import {
-  announced,
-  Button,
-  column,
-  ErrorText,
-  Live,
-  Panel,
-  ParcelLink,
-  Table,
-  Time,
-  useAction,
-  useLive,
-} from '../../kit/ui.js'
+import { announced, Button, column, ErrorText, Panel, ParcelLink, Time, useAction, useLive } from '../../kit/ui.js'
 import { DaysChart, MinutesChart } from '../charts.js'
 import { Unread } from './conversations.js'
 
@@ -42,7 +31,7 @@ const messageLinks = {
 }
 
 const Parcels = () => {
-  const today = useLive(signal => orders('/api/staff/today', { signal }), 15)
+  const today = useLive(signal => own('/today', { signal }), 15)
   const of = today.data?.data
   return html`<${Panel} title=${t('today.parcels')}>
     <${ErrorText} error=${today.error} />
@@ -55,7 +44,7 @@ const Parcels = () => {
 const Messages = () => {
   const summary = useLive(signal => notifier('/api/messages/summary', { signal }), 10)
   const of = summary.data?.data
-  return html`<${Panel} title=${t('today.messages')}>
+  return html`<${Panel} title=${t('menu.messages')}>
     <${ErrorText} error=${summary.error} />
     ${of?.paused_channels > 0 && html`<p class="notice">${t('today.paused', { count: number(of.paused_channels) })} <a href="#/channels">${t('today.paused_link')}</a></p>`}
     <${Tiles} of=${of} group="messages" links=${messageLinks} bad=${['unknown', 'failed']} />
@@ -68,9 +57,9 @@ const Messages = () => {
 const Decision = ({ request, onDecided }) => {
   const [note, setNote] = useState('')
   const decide = useAction(async decision => {
-    const path = `/api/staff/order/requests/${encodeURIComponent(request.id)}/decision`
+    const path = `/order/requests/${encodeURIComponent(request.id)}/decision`
     const body = { decision, ...(note.trim() && { note: note.trim() }) }
-    await announced(orders(path, { method: 'POST', body }))
+    await announced(own(path, { method: 'POST', body }))
     onDecided()
   })
   return html`<div class="decision">
@@ -91,7 +80,7 @@ export const Requests = ({ waybill = undefined }) => {
     list.reload()
   }
   const query = waybill ? `&waybill_number=${encodeURIComponent(waybill)}` : ''
-  const list = useLive(signal => orders(`/api/staff/order/requests?status=open${query}`, { signal }), 15)
+  const list = useLive(signal => own(`/order/requests?status=open${query}`, { signal }), 15)
   const columns = [
     ...(waybill ? [] : [column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`)]),
     column(t('requests.asks'), row => named('request', row.request)),
@@ -102,7 +91,7 @@ export const Requests = ({ waybill = undefined }) => {
   ]
   if (waybill && !list.data?.data.length) return html`<${ErrorText} error=${list.error} />`
   return html`<${Panel} id="requests" kind="wide" title=${t('requests.title')}>
-    <${Live} of=${list} lines=${1}>${({ data }) => html`<${Table} caption=${t('requests.title')} rows=${data} empty=${t('requests.none')} columns=${columns} />`}<//>
+    <${Rows} of=${list} lines=${1} caption=${t('requests.title')} columns=${columns} empty=${t('requests.none')} />
   <//>`
 }
 

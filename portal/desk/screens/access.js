@@ -1,39 +1,23 @@
+import { own } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
 import { t } from '../../kit/i18n.js'
+import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
-import {
-  AskingButton,
-  announced,
-  Badge,
-  Button,
-  column,
-  ErrorText,
-  Live,
-  Panel,
-  Secret,
-  Table,
-  Time,
-  Two,
-  useAction,
-  useLive,
-} from '../../kit/ui.js'
-import { merchant } from '../merchant.js'
+import { Act, announced, Badge, Button, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
 
 /** The tokens of the merchant's programs. */
 const Tokens = () => {
-  const list = useLive(signal => merchant('/token', { signal }))
+  const list = useLive(signal => own('/token', { signal }))
   const [secret, setSecret] = useState('')
   const add = async (/** @type {Record<string, string>} */ { name, day }) => {
     const body = { name, ...(day && { expires_at: new Date(`${day}T23:59:59`).toISOString() }) }
-    setSecret((await announced(merchant('/token', { method: 'POST', body }))).data.token)
+    setSecret((await announced(own('/token', { method: 'POST', body }))).data.token)
     list.reload()
   }
-  const revoke = useAction(async (/** @type {string} */ id) => {
-    await announced(merchant(`/token/${encodeURIComponent(id)}`, { method: 'DELETE' }))
-    list.reload()
-  })
+  const revoke = (/** @type {string} */ id) =>
+    announced(own(`/token/${encodeURIComponent(id)}`, { method: 'DELETE' })).then(list.reload)
   const columns = [
-    column(t('access.name'), row => row.name ?? t('access.by_company')),
+    column(t('name'), row => row.name ?? t('access.by_company')),
     column(t('access.created'), row => html`<${Time} at=${row.created_at} />`),
     column(t('access.used'), row => (row.last_used_at ? html`<${Time} at=${row.last_used_at} />` : t('access.never'))),
     column(t('access.expires'), row =>
@@ -41,17 +25,15 @@ const Tokens = () => {
     ),
     column(
       '',
-      row =>
-        html`<${AskingButton} question=${t('access.revoke_sure')} onClick=${() => revoke.run(row.id)}>${t('access.revoke')}<//>`,
+      row => html`<${Act} question=${t('access.revoke_sure')} run=${() => revoke(row.id)}>${t('access.revoke')}<//>`,
     ),
   ]
   const fields = [
-    { name: 'name', label: t('access.name'), maxlength: 100, required: true },
+    { name: 'name', label: t('name'), maxlength: 100, required: true },
     { name: 'day', label: t('access.expires_on'), type: 'date' },
   ]
   return html`<${Panel} title=${t('access.tokens')}><p class="soft">${t('access.about')}</p>
-    <${ErrorText} error=${revoke.error} />
-    <${Live} of=${list}>${({ data }) => html`<${Table} caption=${t('access.tokens')} columns=${columns} rows=${data} empty=${t('access.no_tokens')} />`}<//>
+    <${Rows} of=${list} lines=${3} caption=${t('access.tokens')} columns=${columns} empty=${t('access.no_tokens')} />
     ${secret && html`<${Secret} label=${t('access.token')} value=${secret} />`}
     <${Form} id="token" fields=${fields} submit=${t('access.add_token')} send=${add} /><//>`
 }
@@ -69,7 +51,6 @@ const password = () => ({
 
 /** Changes the role or the password of a person, or ends and opens their access. */
 const PersonActions = ({ person, change }) => {
-  const act = useAction(change)
   const [isOpen, setIsOpen] = useState(false)
   const turn = person.is_active ? 'deactivate' : 'activate'
   const role = person.role === 'owner' ? 'clerk' : 'owner'
@@ -78,22 +59,21 @@ const PersonActions = ({ person, change }) => {
     setIsOpen(false)
   }
   return html`<div class="stack"><div class="row">
-      <${Button} onClick=${() => act.run({ role })}>${t(`access.make_${role}`)}<//>
-      <${AskingButton} question=${t(`access.${turn}_sure`)} onClick=${() => act.run({ is_active: !person.is_active })}>${t(`access.${turn}`)}<//>
+      <${Act} run=${() => change({ role })}>${t(`access.make_${role}`)}<//>
+      <${Act} question=${t(`access.${turn}_sure`)} run=${() => change({ is_active: !person.is_active })}>${t(`access.${turn}`)}<//>
       <${Button} onClick=${() => setIsOpen(!isOpen)}>${t('access.password')}<//></div>
-    <${ErrorText} error=${act.error} />
     ${isOpen && html`<${Form} id=${`person-${person.id}`} fields=${[password()]} submit=${t('parcel.save')} send=${send} />`}</div>`
 }
 
 /** The people who sign in for the merchant. */
 const People = () => {
-  const list = useLive(signal => merchant('/person', { signal }))
+  const list = useLive(signal => own('/person', { signal }))
   const send = async (/** @type {string} */ path, /** @type {string} */ method, /** @type {object} */ body) => {
-    await announced(merchant(path, { method, body }))
+    await announced(own(path, { method, body }))
     list.reload()
   }
   const columns = [
-    column(t('access.name'), row => html`<${Two} first=${row.name} second=${row.email} />`),
+    column(t('name'), row => html`<${Two} first=${row.name} second=${row.email} />`),
     column(
       t('access.role'),
       row =>
@@ -107,14 +87,14 @@ const People = () => {
     ),
   ]
   const fields = [
-    { name: 'name', label: t('access.name'), maxlength: 100, required: true },
+    { name: 'name', label: t('name'), maxlength: 100, required: true },
     { name: 'email', label: t('field.customer_email'), type: 'email', maxlength: 255, required: true },
     { name: 'role', label: t('access.role'), options: roles() },
     password(),
   ]
   const add = (/** @type {object} */ entered) => send('/person', 'POST', { role: 'clerk', ...entered })
   return html`<${Panel} title=${t('access.people')}><p class="soft">${t('access.people_about')}</p>
-    <${Live} of=${list}>${({ data }) => html`<${Table} caption=${t('access.people')} columns=${columns} rows=${data} empty="" />`}<//>
+    <${Rows} of=${list} lines=${3} caption=${t('access.people')} columns=${columns} />
     <${Form} id="person" fields=${fields} start=${{ role: 'clerk' }} submit=${t('access.add_person')} send=${add} /><//>`
 }
 

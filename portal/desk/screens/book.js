@@ -1,22 +1,17 @@
-import { ApiError } from '../../kit/api.js'
-import { Control, Form, pause, usePost } from '../../kit/form.js'
+import { ApiError, own } from '../../kit/api.js'
+import { Control, Form, findCities, orderFields, pause, usePost } from '../../kit/form.js'
 import { money, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { Live, Panel, ParcelLink, useLive } from '../../kit/ui.js'
-import { findCities, merchant, readBusinesses, recall, remember } from '../merchant.js'
+import { readBusinesses, recall, remember } from '../merchant.js'
 import { readNumber } from '../read-sheet.js'
 
-const fields = () => [
-  { name: 'customer_name', label: t('field.customer_name'), maxlength: 255, required: true },
-  { name: 'customer_phone', label: t('field.customer_phone'), type: 'tel', maxlength: 50, required: true },
-  { name: 'customer_address', label: t('field.customer_address'), maxlength: 1000, required: true },
-  { name: 'destination_city_id', label: t('field.destination'), find: findCities, required: true },
-  { name: 'cod', label: t('field.cod'), inputmode: 'numeric', maxlength: 40 },
-  { name: 'weight', label: `${t('field.weight')} (kg)`, inputmode: 'decimal', maxlength: 40 },
-  { name: 'order_no', label: t('field.order_no'), maxlength: 255 },
-  { name: 'description', label: t('field.description'), maxlength: 1000 },
-  { name: 'remark', label: t('field.remark'), maxlength: 1000 },
-]
+const needed = ['customer_name', 'customer_phone', 'customer_address', 'destination_city_id']
+const fields = () =>
+  orderFields([...needed, 'cod', 'weight', 'order_no', 'description', 'remark']).map(field => ({
+    ...field,
+    required: needed.includes(field.name),
+  }))
 
 /** Reads what a parcel costs, once its origin, city and weight are known. */
 const readPrice = async (
@@ -29,7 +24,7 @@ const readPrice = async (
     general_data: { origin_city_id },
     order_data: [{ destination_city_id, weight: readNumber(weight || '1') }],
   }
-  return (await merchant('/order/quote', { method: 'POST', body, signal })).data[0]
+  return (await own('/order/quote', { method: 'POST', body, signal })).data[0]
 }
 
 /** Books one parcel, with its price as one types. */
@@ -51,7 +46,7 @@ export const Book = () => {
       general_data: { origin_city_id: general.origin_city_id, merchant_business_id: business },
       order_data: [{ ...order, cod: readNumber(cod), weight: readNumber(weight) }],
     }
-    const { data } = await post('/api/public/merchant/order/single', body).catch(nameFields)
+    const { data } = await post('/order/single', body).catch(nameFields)
     setWaybill(data[0])
     setEntered({})
   }

@@ -1,8 +1,10 @@
-import { withQuery } from '../../kit/api.js'
+import { own, withQuery } from '../../kit/api.js'
+import { findCities } from '../../kit/form.js'
 import { dateTime, money, number, statusName, t } from '../../kit/i18n.js'
 import { Filters, Pages, usePages } from '../../kit/lists.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
 import {
+  Act,
   announce,
   Badge,
   Button,
@@ -17,7 +19,7 @@ import {
   useAction,
   useLive,
 } from '../../kit/ui.js'
-import { findCities, merchant, retry, saveLabels } from '../merchant.js'
+import { retry, saveLabels } from '../merchant.js'
 import { writeCsv } from '../read-sheet.js'
 
 const date = { type: 'date', min: '2000-01-01', max: '2999-12-31' }
@@ -34,7 +36,7 @@ const search = () => ({
 const fields = statuses => [
   {
     name: 'status',
-    label: t('orders.status'),
+    label: t('status'),
     options: statuses.map(({ key, name }) => ({ id: key, label: statusName(name) })),
   },
   { name: 'order_no', label: t('field.order_no') },
@@ -61,8 +63,8 @@ const columns = (
   column(t('field.customer_name'), row => html`<${Two} first=${row.customer_name} second=${row.customer_phone} />`),
   column(t('field.destination'), row => row.destination_city_name),
   column(t('field.cod'), row => money(row.cod, row.currency), 'number'),
-  column(t('orders.status'), row => html`<${Badge}>${statusName(row.status.name)}<//>`),
-  column(t('orders.created'), row => html`<${Time} at=${row.created_at} />`),
+  column(t('status'), row => html`<${Badge}>${statusName(row.status.name)}<//>`),
+  column(t('field.created'), row => html`<${Time} at=${row.created_at} />`),
 ]
 
 const exported =
@@ -75,9 +77,7 @@ const exported =
 const exportOrders = async (query, onProgress, signal) => {
   const rows = /** @type {unknown[][]} */ ([])
   for (let cursor = ''; ; ) {
-    const { data, meta } = await retry(() =>
-      merchant(withQuery('/order', { ...query, cursor, per_page: 1000 }), { signal }),
-    )
+    const { data, meta } = await retry(() => own(withQuery('/order', { ...query, cursor, per_page: 1000 }), { signal }))
     rows.push(...data.map(row => [row.status.name, ...exported.map(name => row[name])]))
     onProgress(rows.length)
     cursor = meta.next_cursor
@@ -90,24 +90,22 @@ const Actions = ({ query, chosen, page, choose }) => {
   const [rows, setRows] = useState(0)
   const leaving = useRef(new AbortController())
   useEffect(() => () => leaving.current.abort(), [])
-  const labels = useAction(() => saveLabels([...chosen]))
   const save = useAction(() =>
     exportOrders(query, setRows, leaving.current.signal).then(() => announce(t('orders.exported'))),
   )
   const isWhole = page.length > 0 && page.every(waybill => chosen.has(waybill))
   return html`<div class="row">
       <${Button} onClick=${() => choose(page, !isWhole)}>${t(isWhole ? 'orders.choose_none' : 'orders.choose_page')}<//>
-      ${chosen.size > 0 && html`<${Button} kind="primary" isBusy=${labels.isBusy} onClick=${() => labels.run()}>${t('orders.labels', { count: number(chosen.size) })}<//>`}
+      ${chosen.size > 0 && html`<${Act} kind="primary" run=${() => saveLabels([...chosen])}>${t('orders.labels', { count: number(chosen.size) })}<//>`}
       <${Button} isBusy=${save.isBusy} onClick=${() => save.run()}>${t('orders.export')}<//>
       ${save.isBusy && html`<span role="status">${t('orders.exporting', { count: number(rows) })}</span>`}</div>
-    <${ErrorText} error=${labels.error ?? save.error} />`
+    <${ErrorText} error=${save.error} />`
 }
 
 /** The merchant's orders, newest first. */
 export const Orders = ({ query }) => {
-  const statuses = useLive(signal => merchant('/order/status-list', { signal }))
-  const read = (cursor, signal) => merchant(withQuery('/order', { ...query, cursor, per_page: 50 }), { signal })
-  const list = usePages(read, [query], 30)
+  const statuses = useLive(signal => own('/order/status-list', { signal }))
+  const list = usePages('/order', { ...query, per_page: 50 }, 30)
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()))
   const choose = (/** @type {string[]} */ waybills, /** @type {boolean} */ isChosen) =>
     setChosen(last => (isChosen ? last.union(new Set(waybills)) : last.difference(new Set(waybills))))
@@ -115,7 +113,7 @@ export const Orders = ({ query }) => {
     <${Filters} screen="orders" query=${query} first=${search()} fields=${fields(statuses.data?.data ?? [])} />
     <${Live} of=${list} lines=${8}>${({ data, meta }) => html`
       <${Actions} query=${query} chosen=${chosen} page=${data.map(row => row.waybill_number)} choose=${choose} />
-      <${Table} caption=${t('menu.orders')} columns=${columns(chosen, choose)} rows=${data.map(row => ({ ...row, id: row.waybill_number }))} empty=${t('orders.empty')} />
+      <${Table} caption=${t('menu.orders')} columns=${columns(chosen, choose)} rows=${data} id="waybill_number" empty=${t('orders.empty')} />
       ${meta.searched_to && html`<p class="notice">${t('orders.searched_to', { time: dateTime(meta.searched_to) })}</p>`}
-      <${Pages} of=${list} next=${meta.next_cursor} />`}<//>`
+      <${Pages} of=${list} />`}<//>`
 }

@@ -1,24 +1,12 @@
+import { own } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
-import { Form, usePost } from '../../kit/form.js'
+import { Form, orderFields, usePost } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
-import {
-  announced,
-  Badge,
-  Button,
-  ErrorText,
-  Live,
-  MessageStatus,
-  Panel,
-  saveFile,
-  Time,
-  useAction,
-  useLive,
-} from '../../kit/ui.js'
-import { findCities, merchant } from '../merchant.js'
+import { Act, announced, Badge, Button, Facts, Label, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
 
 const Details = ({ order }) => {
-  const rows = {
+  const facts = {
     customer_name: order.customer_name,
     customer_phone: order.customer_phone,
     customer_address: order.customer_address,
@@ -30,35 +18,23 @@ const Details = ({ order }) => {
     charge: money(order.delivery_charge, order.currency),
     weight: `${number(order.weight)} kg`,
   }
-  return html`<dl class="details">${Object.entries(rows).map(([name, value]) =>
-    value ? html`<div key=${name}><dt>${t(`field.${name}`)}</dt><dd>${value}</dd></div>` : null,
-  )}</dl>`
+  return html`<${Facts} of=${Object.fromEntries(Object.entries(facts).map(([name, value]) => [t(`field.${name}`), value]))} />`
 }
 
 /** Confirms or cancels an order that the company does not have yet. */
 const Moves = ({ order, onDone }) => {
   const post = usePost()
-  const move = useAction(async (/** @type {string} */ name) => {
-    await post(`/api/public/merchant/order/${name}`, { waybill_numbers: [order.waybill_number] })
-    onDone()
-  })
   const { key } = order.status
-  const button = (/** @type {string} */ name) =>
-    html`<${Button} isBusy=${move.isBusy} onClick=${() => move.run(name)}>${t(`parcel.${name}`)}<//>`
+  const button = (/** @type {string} */ name) => {
+    const move = () => post(`/order/${name}`, { waybill_numbers: [order.waybill_number] }).then(onDone)
+    return html`<${Act} run=${move}>${t(`parcel.${name}`)}<//>`
+  }
   if (key !== 'key_1' && key !== 'key_2') return null
-  return html`<div class="row">${key === 'key_1' && button('confirm')}${button('cancel')}</div><${ErrorText} error=${move.error} />`
+  return html`<div class="row">${key === 'key_1' && button('confirm')}${button('cancel')}</div>`
 }
 
 const editable = ['key_1', 'key_2', 'key_4', 'key_5']
-const editFields = () => [
-  { name: 'customer_name', label: t('field.customer_name'), maxlength: 255 },
-  { name: 'customer_phone', label: t('field.customer_phone'), type: 'tel', maxlength: 50 },
-  { name: 'customer_address', label: t('field.customer_address'), maxlength: 1000 },
-  { name: 'destination_city_id', label: t('field.destination'), find: findCities },
-  { name: 'cod', label: t('field.cod'), inputmode: 'numeric', maxlength: 40 },
-  { name: 'weight', label: `${t('field.weight')} (kg)`, inputmode: 'decimal', maxlength: 40 },
-  { name: 'description', label: t('field.description'), maxlength: 1000 },
-]
+const editFields = `customer_name customer_phone customer_address destination_city_id cod weight description`.split(' ')
 
 /** Changes an order before its pickup, as it is shown: somebody else's change in between is a refusal. */
 const Edit = ({ order, path, onDone }) => {
@@ -66,11 +42,11 @@ const Edit = ({ order, path, onDone }) => {
   if (!editable.includes(order.data.status.key)) return null
   if (!isOpen) return html`<div class="row"><${Button} onClick=${() => setIsOpen(true)}>${t('parcel.edit')}<//></div>`
   const send = async (/** @type {Record<string, string>} */ body) => {
-    await announced(merchant(path, { method: 'PATCH', body, ifMatch: order.etag }))
+    await announced(own(path, { method: 'PATCH', body, ifMatch: order.etag }))
     setIsOpen(false)
     onDone()
   }
-  return html`<${Form} id="edit" fields=${editFields()} start=${order.data} submit=${t('parcel.save')} send=${send}>
+  return html`<${Form} id="edit" fields=${orderFields(editFields)} start=${order.data} submit=${t('parcel.save')} send=${send}>
     <${Button} onClick=${() => setIsOpen(false)}>${t('parcel.close')}<//><//>`
 }
 
@@ -85,7 +61,7 @@ const Timeline = ({ tracking, messages }) => {
     what: html`${t('timeline.message')} <code>${template ?? t('timeline.text')}</code> <${MessageStatus} status=${status} />`,
   }))
   const entries = [...sent, ...moves].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
-  return html`<${Panel} title=${t('parcel.timeline')}>
+  return html`<${Panel} title=${t('timeline.title')}>
     ${messages.error && html`<p class="notice">${t('parcel.no_messages')}</p>`}
     <ol class="timeline">${entries.map(({ at, what }, index) => html`<li key=${index}><${Time} at=${at} /><div>${what}</div></li>`)}</ol><//>`
 }
@@ -93,16 +69,14 @@ const Timeline = ({ tracking, messages }) => {
 /** One parcel with its timeline. */
 export const Parcel = ({ params: [waybill] }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
-  const order = useLive(signal => merchant(path, { signal }), 15, [waybill])
-  const messages = useLive(signal => merchant(`${path}/messages`, { signal }), 30, [waybill])
-  const label = useAction(async () => saveFile(await merchant(`${path}/label`, { as: 'blob' }), `${waybill}.pdf`))
+  const order = useLive(signal => own(path, { signal }), 15, [waybill])
+  const messages = useLive(signal => own(`${path}/messages`, { signal }), 30, [waybill])
   return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
-      <${Button} isBusy=${label.isBusy} onClick=${() => label.run()}>${t('parcel.label')}<//></div>
-    <${ErrorText} error=${label.error} />
+      <${Label} waybill=${waybill} /></div>
     <${Live} of=${order} lines=${9}>${({ data }) => html`<div class="parcel">
       <div class="stack"><${Panel} title=${t('parcel')} aside=${html`<${Badge}>${statusName(data.status.name)}<//>`}>
         <${Details} order=${data} /><${Edit} order=${order.data} path=${path} onDone=${order.reload} /><${Moves} order=${data} onDone=${order.reload} /><//></div>
       <div class="stack">
-        <${Instructions} order=${data} path=${`/api/public/merchant${path}`} onDone=${order.reload} />
+        <${Instructions} order=${data} onDone=${order.reload} />
         <${Timeline} tracking=${data.timeline} messages=${messages} /></div></div>`}<//>`
 }

@@ -1,11 +1,11 @@
 import { ApiError } from '../../kit/api.js'
-import { Control } from '../../kit/form.js'
+import { Control, findCities } from '../../kit/form.js'
 import { money, number, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
-import { announce, Button, ErrorText, Field, Live, Panel, saveFile, useAction, useLive } from '../../kit/ui.js'
+import { Act, announce, Button, ErrorText, Field, Live, Panel, saveFile, useAction, useLive } from '../../kit/ui.js'
 import { beginUpload, book, countBooked, isTooOld, putAway, readUpload } from '../book-rows.js'
 import { checkRows } from '../check-rows.js'
-import { findCities, readBusinesses, recall, remember, saveLabels } from '../merchant.js'
+import { readBusinesses, recall, remember, saveLabels } from '../merchant.js'
 import { columns, guessColumns, parseSheet, writeCsv } from '../read-sheet.js'
 
 /** @typedef {import('../check-rows.js').Row} Row */
@@ -184,7 +184,6 @@ const Booking = ({ upload: begun, bad = [], onEnd }) => {
   const waybills = upload.chunks.flatMap(part => part.waybills ?? [])
   const refused = upload.chunks.filter(part => part.errors)
   const isDone = upload.chunks.every(part => part.waybills || part.errors)
-  const labels = useAction(() => saveLabels(waybills))
   const saveWaybills = () => {
     const rows = upload.chunks.flatMap(part =>
       (part.waybills ?? []).map((waybill, index) => [
@@ -215,13 +214,13 @@ const Booking = ({ upload: begun, bad = [], onEnd }) => {
           })}</div>`,
     )}
     ${bad.length > 0 && html`<p>${t('upload.bad', { count: number(bad.length) })}</p>`}
-    <${ErrorText} error=${run.error ?? labels.error} />
+    <${ErrorText} error=${run.error} />
     <div class="row">
       ${run.error && html`<${Button} kind="primary" onClick=${() => run.run()}>${t('upload.continue')}<//>`}
       ${
         waybills.length > 0 &&
         html`<${Button} onClick=${saveWaybills}>${t('upload.waybills')}<//>
-        <${Button} isBusy=${labels.isBusy} onClick=${() => labels.run()}>${t('upload.labels')}<//>
+        <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>
         <${Button} onClick=${() => print()}>${t('upload.print')}<//>`
       }
       ${bad.length > 0 && html`<${Button} onClick=${() => saveBad(bad)}>${t('upload.save_bad')}<//>`}

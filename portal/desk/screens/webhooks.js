@@ -1,15 +1,13 @@
-import { withQuery } from '../../kit/api.js'
+import { own } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
 import { number, t } from '../../kit/i18n.js'
-import { Filters, Pages, usePages } from '../../kit/lists.js'
+import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import {
-  AskingButton,
+  Act,
   announced,
   Badge,
-  Button,
   column,
-  ErrorText,
   Live,
   Panel,
   ParcelLink,
@@ -17,10 +15,8 @@ import {
   Table,
   Time,
   Two,
-  useAction,
   useLive,
 } from '../../kit/ui.js'
-import { merchant } from '../merchant.js'
 
 const events = [
   'order.created',
@@ -54,16 +50,16 @@ const State = ({ of: { state, disabled_reason: reason, failing_since: since } })
 
 /** The addresses of the merchant's programs that get events. */
 const List = () => {
-  const list = useLive(signal => merchant('/webhook', { signal }), 30)
+  const list = useLive(signal => own('/webhook', { signal }), 30)
   const [secret, setSecret] = useState('')
   const add = async (/** @type {object} */ body) => {
-    setSecret((await announced(merchant('/webhook', { method: 'POST', body }))).data.secret)
+    setSecret((await announced(own('/webhook', { method: 'POST', body }))).data.secret)
     list.reload()
   }
   const columns = [
     column(t('webhooks.url'), row => html`<a href=${`#/webhooks/${row.id}`}>${row.url}</a>`),
     column(t('webhooks.events'), row => row.events.join(', ')),
-    column(t('orders.status'), row => html`<${State} of=${row} />`),
+    column(t('status'), row => html`<${State} of=${row} />`),
   ]
   return html`<h1 tabindex="-1">${t('menu.webhooks')}</h1>
     <p class="soft">${t('webhooks.about')}</p>
@@ -83,7 +79,7 @@ const deliveryColumns = () => [
     row =>
       html`<${Two} first=${row.type} second=${row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`} />`,
   ),
-  column(t('orders.status'), row => html`<${Badge} kind=${kinds[row.state]}>${t(`webhooks.${row.state}`)}<//>`),
+  column(t('status'), row => html`<${Badge} kind=${kinds[row.state]}>${t(`webhooks.${row.state}`)}<//>`),
   column(t('webhooks.attempts'), row => number(row.attempts), 'number'),
   column(t('webhooks.response'), row => row.attempts > 0 && html`<div><${Result} of=${row} /></div>`),
   column(t('webhooks.last'), row => row.last_attempt_at && html`<${Time} at=${row.last_attempt_at} />`),
@@ -92,12 +88,11 @@ const deliveryColumns = () => [
 
 /** What was sent to a webhook, and the form to send the events of a period again. */
 const Deliveries = ({ id, path, query }) => {
-  const read = (cursor, signal) => merchant(withQuery(`${path}/deliveries`, { ...query, cursor }), { signal })
-  const list = usePages(read, [query], 15)
+  const list = usePages(`${path}/deliveries`, query, 15)
   const replay = async (/** @type {Record<string, string>} */ entered) => {
     const given = Object.entries(entered).filter(([, time]) => time)
     const body = Object.fromEntries(given.map(([name, time]) => [name, new Date(time).toISOString()]))
-    await announced(merchant(`${path}/replay`, { method: 'POST', body }))
+    await announced(own(`${path}/replay`, { method: 'POST', body }))
     list.reload()
   }
   const options = Object.keys(kinds).map(state => ({ id: state, label: t(`webhooks.${state}`) }))
@@ -108,10 +103,8 @@ const Deliveries = ({ id, path, query }) => {
     required: name === 'from',
   }))
   return html`<${Panel} title=${t('webhooks.deliveries')}>
-      <${Filters} screen=${`webhooks/${id}`} query=${query} fields=${[{ name: 'state', label: t('orders.status'), options }]} />
-      <${Live} of=${list}>${({ data, next_cursor: next }) => html`
-        <${Table} caption=${t('webhooks.deliveries')} columns=${deliveryColumns()} rows=${data} empty=${t('webhooks.no_deliveries')} />
-        <${Pages} of=${list} next=${next} />`}<//><//>
+      <${Filters} screen=${`webhooks/${id}`} query=${query} fields=${[{ name: 'state', label: t('status'), options }]} />
+      <${Rows} of=${list} lines=${3} caption=${t('webhooks.deliveries')} columns=${deliveryColumns()} empty=${t('webhooks.no_deliveries')} /><//>
     <${Panel} title=${t('webhooks.replay')}><${Form} id="replay" fields=${times} submit=${t('webhooks.replay')} send=${replay} /><//>`
 }
 
@@ -119,32 +112,35 @@ const Deliveries = ({ id, path, query }) => {
 const Actions = ({ webhook, path, onChanged }) => {
   const [pinged, setPinged] = useState(/** @type {any} */ (undefined))
   const [secret, setSecret] = useState('')
-  const act = useAction(async (/** @type {() => Promise<any>} */ send) => {
-    await send()
-    onChanged()
-  })
-  const post = (/** @type {string} */ verb) => merchant(`${path}/${verb}`, { method: 'POST', body: {} })
+  const post = (/** @type {string} */ verb) => own(`${path}/${verb}`, { method: 'POST', body: {} })
   const state = webhook.state === 'enabled' ? 'disabled' : 'enabled'
-  const change = () => announced(merchant(path, { method: 'PATCH', body: { state } }))
+  const change = () => announced(own(path, { method: 'PATCH', body: { state } })).then(onChanged)
+  const ping = async () => {
+    setPinged((await post('ping')).data)
+    onChanged()
+  }
+  const rotate = async () => {
+    setSecret((await post('rotate')).data.secret)
+    onChanged()
+  }
   const remove = async () => {
-    await announced(merchant(path, { method: 'DELETE' }))
+    await announced(own(path, { method: 'DELETE' }))
     location.hash = '#/webhooks'
   }
   return html`<div class="row">
-      <${Button} isBusy=${act.isBusy} onClick=${() => act.run(async () => setPinged((await post('ping')).data))}>${t('webhooks.ping')}<//>
-      <${Button} onClick=${() => act.run(change)}>${t(`webhooks.make_${state}`)}<//>
-      <${AskingButton} question=${t('webhooks.rotate_sure')} onClick=${() => act.run(async () => setSecret((await post('rotate')).data.secret))}>${t('webhooks.rotate')}<//>
-      <${AskingButton} question=${t('webhooks.delete_sure')} onClick=${() => act.run(remove)}>${t('webhooks.delete')}<//></div>
-    <${ErrorText} error=${act.error} />
+      <${Act} run=${ping}>${t('webhooks.ping')}<//>
+      <${Act} run=${change}>${t(`webhooks.make_${state}`)}<//>
+      <${Act} question=${t('webhooks.rotate_sure')} run=${rotate}>${t('webhooks.rotate')}<//>
+      <${Act} question=${t('webhooks.delete_sure')} run=${remove}>${t('webhooks.delete')}<//></div>
     ${pinged && html`<div class=${`notice ${pinged.code < 300 && !pinged.error ? 'good' : ''}`} role="status"><${Result} of=${pinged} /></div>`}
     ${secret && html`<${Secret} label=${t('webhooks.secret')} value=${secret} />`}`
 }
 
 const Webhook = ({ id, query }) => {
   const path = `/webhook/${encodeURIComponent(id)}`
-  const list = useLive(signal => merchant('/webhook', { signal }), 30)
+  const list = useLive(signal => own('/webhook', { signal }), 30)
   const change = async (/** @type {object} */ body) => {
-    await announced(merchant(path, { method: 'PATCH', body }))
+    await announced(own(path, { method: 'PATCH', body }))
     list.reload()
   }
   return html`<h1 tabindex="-1">${t('webhooks.one')}</h1><p><a href="#/webhooks">${t('menu.webhooks')}</a></p>
