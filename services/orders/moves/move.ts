@@ -6,8 +6,8 @@ import type pg from 'pg'
 import { followMove } from '../attempts/attempts.ts'
 import { checkReason } from '../attempts/reasons.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import { bookingSql } from '../money/booking.ts'
 import { type Collection, checkCollection, collectionParameters } from '../money/collection.ts'
+import { moveLinesSql } from '../money/move-lines.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { type Booking, deliveredKeys, failedAttemptKeys, findBooking } from '../statuses/statuses.ts'
 import { checkMoves, findActor, type Mover, nameMover } from './check-moves.ts'
@@ -167,7 +167,7 @@ const writeMovesTo = (booking: Booking): string => `
   ), events as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor, reason_code)
     select $1, waybill_number, $3, now, $4, $5, nullif($7, 'staff'), $9 from clock, unnest($2::text[]) as waybill_number returning tenant_id
-  )${bookingSql(booking)}
+  )${moveLinesSql(booking)}
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, traceparents, is_relayed, details)
   select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number),
     array_fill($3::text, array[count(*)::int]), $7, $5, (select now from clock), $6::text[], not messaging,

@@ -1,7 +1,7 @@
 import type { Booking } from '../statuses/statuses.ts'
 import { transfersOfMovesSql } from './ledger.ts'
 
-// The part of a move's statement that books money (docs/money.md). It reads the `with` queries `clock` (now, journal_id)
+// The part of a move's statement that books money: COD, charges, fees, tax (docs/money.md). It reads the `with` queries `clock` (now, journal_id)
 // and `moved` (merchant_id, waybill_number, cod, weight, delivery_charge). $1 is the tenant, $2 the waybills, $4 the mover's name.
 // It reads each table once, not once for each parcel: a full join is never a nested loop, and `offset 0` has terms kept by merchant.
 
@@ -56,7 +56,7 @@ const returnLinesSql = `
     where fee > 0 returning ${returning}`
 
 /** The `with` queries that book what a move to a status does; empty for a status that books nothing. */
-export const bookingSql = (booking: Booking): string =>
+export const moveLinesSql = (booking: Booking): string =>
   booking === 'nothing'
     ? ''
     : `, lines as (${booking === 'return' ? returnLinesSql : deliveryLinesSql}
