@@ -40,7 +40,7 @@ const poolOf = (t: Test, url: string) => {
 t.test(
   'changes that wait for the notifier or for a position survive the migration to the log, and cursors stay',
   async t => {
-    const { owner, url, upgrade } = await openEarlier(t, '0036')
+    const { owner, url, upgrade } = await openEarlier(t, '0035')
     await owner.query(`select set_config('app.tenant', 'one', false)`)
     await owner.query(`insert into outbox (tenant_id, type, waybill_numbers, status_keys, note)
     values ('one', 'order.created', '{A,B}', '{key_1,key_2}', null), ('one', 'call_me.accepted', '{A}', '{key_1}', 'at 5')`)

@@ -22,12 +22,12 @@ alter table merchant_people enable row level security;
 alter table merchant_people force row level security;
 create policy of_tenant on merchant_people using (tenant_id = nullif(current_setting('app.tenant', true), ''));
 
+-- What a program of a merchant is called. null: a login's, or one that the operator made.
+alter table tokens add column name text;
 -- No foreign key: Citus takes one to a new table only once that is distributed.
 alter table tokens add column person_id bigint;
 
 do $$ begin
   execute format('grant select, insert, update (role, password_hash, is_active) on merchant_people to %I', current_setting('app.role'));
   execute format('grant usage on all sequences in schema public to %I', current_setting('app.role'));
-  -- Names who booked for a merchant.
-  execute format('grant update (staff_name, actor) on order_events to %I', current_setting('app.role'));
 end $$;

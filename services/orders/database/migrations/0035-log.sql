@@ -15,7 +15,22 @@ alter table log add column actor text collate "C";
 alter table log add column position bigint;
 -- The notifier acknowledged it, or is not to get it.
 alter table log add column is_relayed boolean not null default false;
+-- What feeds and webhooks say beyond the type: the reason of a failure, an instruction, an invoice.
+alter table log add column details jsonb;
 alter table log add constraint log_actor_check check (merchant_id is null or actor in ('merchant', 'staff', 'customer')) not valid;
+-- money.paid: an invoice of the parcel was paid. invoice.deposited: a merchant was paid. That entry has no parcel: one waybill number,
+-- which is empty, takes its position in the feed.
+alter table log drop constraint outbox_type_check;
+alter table log add constraint log_type_check check (
+  type in ('order.created', 'order.status_changed', 'order.edited', 'order.instructed', 'money.paid', 'invoice.deposited')
+    or type ~ '^[a-z][a-z0-9_]{0,62}\.(accepted|declined)$'
+) not valid;
+
+-- '*' as the tenant no longer shows the rows of all tenants: no process that may run beside this schema sets it.
+alter policy of_tenant on log using (
+  tenant_id = nullif(current_setting('app.tenant', true), '') or current_setting('app.all_tenants', true) = 'on');
+alter policy of_tenant on outbox_leases using (
+  tenant_id = nullif(current_setting('app.tenant', true), '') or current_setting('app.all_tenants', true) = 'on');
 
 -- The owner moves the rows of all tenants.
 alter table log no force row level security;
@@ -35,10 +50,10 @@ create index log_waiting on log (tenant_id, entry_id) where not is_relayed;
 create index log_unnumbered on log (tenant_id, merchant_id, entry_id) where position is null and merchant_id is not null;
 create unique index log_feed on log (tenant_id, merchant_id, position) where position is not null;
 
--- What waits for the notifier. What processes of 0.2.0 delete was acknowledged.
+-- What waits for the notifier. What processes of 0.2.0 delete was acknowledged. They would drop an entry without a parcel.
 create view outbox with (security_invoker = true) as
   select tenant_id, entry_id as outbox_id, entry_key as row_key, type, waybill_numbers, status_keys, note, happened_at, traceparents
-  from log where not is_relayed;
+  from log where not is_relayed and type <> 'invoice.deposited';
 create rule relayed as on delete to outbox do instead
   update log set is_relayed = true where tenant_id = old.tenant_id and entry_id = old.outbox_id;
 

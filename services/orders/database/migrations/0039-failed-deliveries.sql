@@ -1,13 +1,4 @@
 -- Failed deliveries (docs/staff/failed-deliveries.md).
-alter table order_events add column reason_code text collate "C";
--- What feeds and webhooks say about an entry beyond its type: the reason of a failure, an instruction, an invoice.
-alter table log add column details jsonb;
-alter table log drop constraint log_type_check;
-alter table log add constraint log_type_check check (
-  type in ('order.created', 'order.status_changed', 'order.edited', 'order.instructed', 'money.paid')
-    or type ~ '^[a-z][a-z0-9_]{0,62}\.(accepted|declined)$'
-) not valid;
-
 alter table tenants
   -- JSON: [{"code": …, "name": …}]. null: the usual ones.
   add column failure_reasons text,
@@ -56,14 +47,15 @@ create table instructions (
   constraint instructions_given_as_check check (given_as in ('merchant', 'customer', 'staff', 'company'))
 );
 
-alter table attempts enable row level security;
-alter table attempts force row level security;
-create policy of_tenant on attempts using (tenant_id = nullif(current_setting('app.tenant', true), ''));
-alter table instructions enable row level security;
-alter table instructions force row level security;
-create policy of_tenant on instructions using (tenant_id = nullif(current_setting('app.tenant', true), ''));
-
-do $$ begin
+do $$
+declare name text;
+begin
+  foreach name in array array['attempts', 'instructions'] loop
+    execute format('alter table %I enable row level security', name);
+    execute format('alter table %I force row level security', name);
+    execute format(
+      'create policy of_tenant on %I using (tenant_id = nullif(current_setting(''app.tenant'', true), ''''))', name);
+  end loop;
   execute format('grant select, insert, delete, update (reason_code, is_open, action, on_date, note, given_as) on attempts to %I',
     current_setting('app.role'));
   execute format('grant select, insert, delete on instructions to %I', current_setting('app.role'));
