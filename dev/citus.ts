@@ -10,7 +10,7 @@ const migrations = join(root, 'services/orders/database/migrations')
 /**
  * The migrations that exist when the tables are distributed: the others run on shards, as in an upgrade.
  */
-const isBefore = (file: string): boolean => basename(file) < '0026'
+const isBefore = (file: string): boolean => basename(file) < '0035'
 
 /**
  * Returns the SQL that docs/operators/scaling.md says to run: it distributes the tables that are not yet distributed.

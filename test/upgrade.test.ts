@@ -151,6 +151,13 @@ t.test(
     })
     t.teardown(() => simulator.stop())
 
+    const settings = { SERVICE_TOKEN, CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}` }
+    for (const service of ['orders', 'notifier'] as const) {
+      const { admin } = await prepare(t, service, settings)
+      await admin(root, 'migrate')
+      t.same(await admin(release, 'migrate'), { applied: [] }, `the release finds its migrations of ${service} applied`)
+    }
+
     const old = [await orders.place('old', release), await notifier.place('old', release)]
     await startAll(simulator, ...old)
     await orders.admin(release, 'apply', join(release, 'examples/demo-tenant.json'))

@@ -357,6 +357,25 @@ t.test('processes that migrate an empty database at the same time apply each fil
   })
 })
 
+t.test('a baseline lists the files it replaces; it is skipped after its release and refused before', async t => {
+  const { href, role } = await createEmpty(t)
+  const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const text = '-- Replaces the migrations of 0.1.0: 0001-one\n-- 0002-two\n\ncreate table twos (id integer);\n'
+  await writeFile(join(folder, '0002-release-0.1.0.sql'), text)
+  await writeFile(join(folder, '0003-three.sql'), 'create table threes (id integer);\n')
+  const owner = new pg.Client(href)
+  await owner.connect()
+  t.teardown(() => owner.end())
+  t.strictSame(await migrate(href, folder, role), ['0002-release-0.1.0', '0003-three'])
+  const listed = (await owner.query('select name from kysely_migration order by name')).rows.map(({ name }) => name)
+  t.strictSame(listed, ['0001-one', '0002-two', '0003-three'])
+  await owner.query(`drop table threes; delete from kysely_migration where name = '0003-three'`)
+  t.strictSame(await migrate(href, folder, role), ['0003-three'])
+  await owner.query(`drop table threes; delete from kysely_migration where name <> '0001-one'`)
+  await t.rejects(migrate(href, folder, role), { message: /older than 0\.1\.0: upgrade it to 0\.1\.0 first/ })
+})
+
 t.test('a migration waits for a table in use without blocking its users', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))

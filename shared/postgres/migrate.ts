@@ -17,9 +17,10 @@ export const migrate = async (url: string, folder: string, appRole: string): Pro
   try {
     await refuseOldPostgres(pool)
     const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()
+    const migrations = await Promise.all(files.map(file => readMigration(folder, file)))
     const applied: string[] = []
     for (;;) {
-      const name = await keepTrying(() => applyNext(pool, folder, files, appRole))
+      const name = await keepTrying(() => applyNext(pool, migrations, appRole))
       if (name === undefined) return applied
       applied.push(name)
     }
@@ -65,11 +66,27 @@ const migrationLock = '3853314791062309107'
 const createTable =
   'create table if not exists kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null)'
 
+interface Migration {
+  readonly name: string
+  readonly text: string
+  /** The release whose files it replaces; undefined: it replaces none. */
+  readonly release: string | undefined
+  /** The names that a database lists once it is applied: of the files that it replaces, which that release looks for. */
+  readonly records: readonly string[]
+}
+
+/** A baseline begins with `-- Replaces the migrations of RELEASE:`, their names, and an empty line. */
+const readMigration = async (folder: string, file: string): Promise<Migration> => {
+  const text = await readFile(join(folder, file), 'utf8')
+  const name = file.replace(/\.sql$/, '')
+  const [, release, names = name] = /^-- Replaces the migrations of (\S+): (.*?)\n\n/s.exec(text) ?? []
+  return { name, text, release, records: names.replaceAll('\n--', '').split(' ') }
+}
+
 /** Returns the name of the file; undefined when there is none left. */
 const applyNext = async (
   pool: pg.Pool,
-  folder: string,
-  files: readonly string[],
+  migrations: readonly Migration[],
   appRole: string,
 ): Promise<string | undefined> => {
   const client = await pool.connect()
@@ -81,15 +98,19 @@ const applyNext = async (
     // no request.
     await client.query("set local lock_timeout = '200ms'")
     await client.query(createTable)
-    const next = findNext(files, (await client.query('select name from kysely_migration order by name')).rows)
+    const { rows } = await client.query('select name from kysely_migration order by name')
+    const next = findNext(
+      migrations,
+      rows.map(row => row.name),
+    )
     if (next) {
       await client.query(`select set_config('app.role', $1, true)`, [appRole])
-      for (const statement of readStatements(await readFile(join(folder, `${next}.sql`), 'utf8')))
-        await client.query(statement)
-      await client.query('insert into kysely_migration values ($1, $2)', [next, new Date().toISOString()])
+      for (const statement of readStatements(next.text)) await client.query(statement)
+      const listing = 'insert into kysely_migration select name, $2 from unnest($1::text[]) name'
+      await client.query(listing, [next.records, new Date().toISOString()])
     }
     await client.query('commit')
-    return next
+    return next?.name
   } catch (error) {
     await client.query('rollback').catch(() => {})
     throw error
@@ -99,11 +120,16 @@ const applyNext = async (
 }
 
 /** Ignores files of later versions. */
-const findNext = (files: readonly string[], applied: readonly { name: string }[]): string | undefined => {
-  const names = files.map(file => file.replace(/\.sql$/, ''))
-  const foreign = applied.find(({ name }) => !names.includes(name) && name < (names.at(-1) ?? ''))
-  if (foreign) throw new Error(`the database has migrations that are not ours: the file of ${foreign.name} is missing`)
-  return names.find(name => !applied.some(one => one.name === name))
+const findNext = (migrations: readonly Migration[], applied: readonly string[]): Migration | undefined => {
+  const names = migrations.flatMap(({ records }) => records)
+  const foreign = applied.find(name => !names.includes(name) && name < (names.at(-1) ?? ''))
+  if (foreign) throw new Error(`the database has migrations that are not ours: the file of ${foreign} is missing`)
+  const next = migrations.find(({ records }) => !records.every(name => applied.includes(name)))
+  if (next?.records.some(name => applied.includes(name)))
+    throw new Error(
+      `the database is older than ${next.release}: upgrade it to ${next.release} first (docs/operators/upgrade.md)`,
+    )
+  return next
 }
 
 /**

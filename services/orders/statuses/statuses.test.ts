@@ -1,10 +1,4 @@
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { migrate } from '@courier/shared/postgres/migrate.ts'
-import pg from 'pg'
 import t, { type Test } from 'tap'
-import { cloneDatabase } from '../../../dev/test-database.ts'
 import { statusTable } from '../../../test/merchant-page.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import { checkFile } from '../provisioning/check-file.ts'
@@ -39,40 +33,6 @@ t.test('the standard set is the table of the merchant API', async t => {
 const everything = `select tenant_id, status_key, name, description, color, is_merchant_status, position,
   array(select to_key from status_moves m where m.tenant_id = s.tenant_id and m.from_key = s.status_key
     order by length(to_key), to_key) as moves from statuses s order by tenant_id, position`
-
-t.test('the migration gives existing tenants the statuses of a new one', async t => {
-  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-  const owner = new pg.Client({ connectionString: ownerUrl })
-  await owner.connect()
-  t.teardown(() => owner.end())
-  const role = new URL(url).username
-  const folder = join(import.meta.dirname, '../database/migrations')
-  const earlier = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
-  t.teardown(() => rm(earlier, { recursive: true }))
-  await mkdir(earlier, { recursive: true })
-  await cp(folder, earlier, { recursive: true, filter: source => !/000[7-9]-|00[1-9]\d-/.test(source) })
-  await owner.query('drop schema public cascade; create schema public')
-  await migrate(ownerUrl, earlier, role)
-  await owner.query(`select set_config('app.tenant', 'early', false)`)
-  await owner.query(
-    `insert into tenants values ('early', 'Early', 'LKR', 'LK', 'Asia/Colombo', 'auto', 'E####', false)`,
-  )
-  await migrate(ownerUrl, folder, role)
-  const found = (await owner.query(everything)).rows
-  t.strictSame(
-    found,
-    standardStatuses.map(({ key, name, description, color, moves }, index) => ({
-      tenant_id: 'early',
-      status_key: key,
-      name,
-      description,
-      color,
-      is_merchant_status: ['key_1', 'key_2', 'key_3'].includes(key),
-      position: index + 1,
-      moves,
-    })),
-  )
-})
 
 /** A tenant; `apply` gives the changes as lines, or the errors. */
 const provide = async (t: Test) => {

@@ -1,2 +1,0 @@
--- 'customer', or null: staff_name, else the merchant.
-alter table order_events add column actor text collate "C";
