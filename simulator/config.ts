@@ -5,12 +5,6 @@ import { Behaviour, defaultBehaviour } from './basics/behaviour.ts'
 
 const { properties } = Behaviour
 
-/** Returns why the simulator refuses to start in this environment; undefined where it may start. */
-export const refusalIn = (nodeEnvironment: string | undefined): string | undefined =>
-  nodeEnvironment === 'production'
-    ? 'The simulator only pretends to deliver messages, so it does not run with NODE_ENV=production. Point MESSAGING_API_URL at the real API there.'
-    : undefined
-
 /** Every environment variable that the process reads, beside NODE_ENV. */
 export const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),

@@ -3,11 +3,12 @@ import { createLogger } from '@courier/shared/log.ts'
 import closeWithGrace from 'close-with-grace'
 import { readAccounts } from './accounts/read-accounts.ts'
 import { createSimulator } from './app.ts'
-import { readBehaviour, refusalIn, Settings } from './config.ts'
+import { readBehaviour, Settings } from './config.ts'
 
-const refusal = refusalIn(process.env.NODE_ENV)
-if (refusal !== undefined) {
-  process.stderr.write(`${refusal}\n`)
+if (process.env.NODE_ENV === 'production') {
+  process.stderr.write(
+    'The simulator only pretends to deliver messages, so it does not run with NODE_ENV=production. Point MESSAGING_API_URL at the real API there.\n',
+  )
   process.exit(1)
 }
 const settings = loadConfigOrExit(Settings, process.env)

@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import type { SessionLimits } from './access/sessions.ts'
 import { createStaffReader } from './access/staff-tokens.ts'
-import { api } from './api.ts'
+import { api, findTag } from './api.ts'
 import { createKeyCheck } from './channels/check-keys.ts'
 import { channelRoutes } from './channels/routes.ts'
 import { createTokenKeeper, listAppSecrets } from './channels/secrets.ts'
@@ -47,6 +47,10 @@ export const createNotifier = async (options: NotifierOptions) => {
   const keys = createKeyCheck(pool, keyring, logger)
   const isReady = () => checkReachable(pool).then(keys.ready)
   const app = await createServer({ ...options, api, registry, isReady })
+  app.addHook('onRoute', route => {
+    const tag = findTag(route.url)
+    if (tag) route.schema = { tags: [tag], ...route.schema }
+  })
   watchPool(pool, registry)
   registerGauges(pool, registry)
 

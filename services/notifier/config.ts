@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import {
   LogLevel,
   Port,
@@ -12,7 +13,6 @@ import {
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { keyringProblem } from './channels/vault.ts'
-import { baseUrlProblem } from './messaging-api/base-url.ts'
 
 /** Hosts for which plain http is allowed beside loopback: the service of docker-compose.override.yml. */
 const plainHttpHosts = ['simulator']
@@ -88,3 +88,21 @@ const properties = {
 }
 export const Settings = Type.Object(properties, { problems: demonstrationProblems })
 export type Settings = Static<typeof Settings>
+
+/**
+ * Returns why `url` is not allowed for the messaging API; undefined when it is. Tokens travel with every request, so
+ * plain http is only for loopback and the given hosts (those of docker compose). The sentence does not repeat the URL.
+ */
+export const baseUrlProblem = (url: string, allowPlainHttpHosts: readonly string[] = []): string | undefined => {
+  if (!URL.canParse(url)) return 'must be a URL such as https://graph.facebook.com'
+  const { protocol, hostname, username, password, search, hash } = new URL(url)
+  if (protocol !== 'https:' && protocol !== 'http:') return 'must be an https URL'
+  if (username || password) return 'must have no user name or password in it'
+  if (search || hash) return 'must have no query and no fragment'
+  if (protocol === 'http:' && !isLoopback(hostname) && !allowPlainHttpHosts.includes(hostname))
+    return 'must be https: plain http is for loopback and the hosts of docker compose'
+  return undefined
+}
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))

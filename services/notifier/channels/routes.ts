@@ -19,7 +19,6 @@ interface ChannelsOptions extends ChannelDependencies {
   readonly beforeSealing: () => Promise<void>
 }
 
-const tags = ['channels']
 const Changed = Type.Object(
   {
     message: Type.String({ examples: ['Channel Updated Successfully'] }),
@@ -63,7 +62,6 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
   const { pool, onResumed, beforeSealing } = options
 
   const ListChannels = {
-    tags,
     operationId: 'listChannels',
     summary: 'List the channels',
     querystring: ChannelsQuery.schema,
@@ -75,7 +73,6 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
   })
 
   const PutChannel = {
-    tags,
     operationId: 'putChannel',
     summary: 'Create a channel or change it',
     description:
@@ -103,7 +100,6 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
   )
 
   const RegisterChannel = {
-    tags,
     operationId: 'registerChannel',
     summary: 'Register the number',
     description: 'One request to the messaging API, never repeated: it allows ten in 72 hours.',
@@ -130,7 +126,6 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
   )
 
   const CheckChannel = {
-    tags,
     operationId: 'checkChannel',
     summary: 'Check number and token with the messaging API',
     description: 'If nothing is wrong, a new token replaces the old one, and a paused channel resumes.',
@@ -152,7 +147,6 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
   )
 
   const ResumeChannel = {
-    tags,
     operationId: 'resumeChannel',
     summary: 'Lift a pause',
     params,

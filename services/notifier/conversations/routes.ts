@@ -13,11 +13,8 @@ import { findOptOuts } from './opt-outs.ts'
 import { findConversation, findNumbers, findSettings, recordInbound } from './queries.ts'
 import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 
-const tags = ['conversations']
-
 export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const GetConversation = {
-    tags,
     operationId: 'getConversation',
     summary: 'Read if a conversation is open, and if the person opted out',
     params: Phone,
@@ -35,7 +32,6 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   )
 
   const Wish = {
-    tags,
     description: 'Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.',
     params: Phone,
     body: OptOutBody,

@@ -36,7 +36,6 @@ const Costs = Type.Object(
 
 export const costRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const GetCosts = {
-    tags: ['costs'],
     operationId: 'getCosts',
     summary: 'Report what messages cost',
     querystring: CostsQuery,

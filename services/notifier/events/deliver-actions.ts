@@ -11,6 +11,7 @@ import {
   storeResults,
   type WaitingAction,
 } from '../customer-actions/queries.ts'
+import { retryDeadlocks } from '../database/deadlocks.ts'
 import type { Tx } from '../database/tables.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { processIn } from './process.ts'
@@ -27,8 +28,6 @@ interface ActionDeliveryOptions {
 const claimedAtOnce = 50
 /** Another process claims a dead one's actions after that; orders applies each once. */
 const claimSeconds = 10
-/** Webhooks lock conversations and actions too. */
-const deadlockDetected = '40P01'
 
 /** Delivers due actions of customers to orders. Returns true if there may be more to deliver at once. */
 export const deliverActions = async (options: ActionDeliveryOptions): Promise<boolean> => {
@@ -79,11 +78,8 @@ const readResults = (actions: readonly WaitingAction[], results: CustomerActionR
   })
 
 const keep = async (options: ActionDeliveryOptions, tenant: string, results: readonly Result[]): Promise<void> => {
-  const store = () => inTenant(options.pool, tenant, (tx: Tx) => storeNew(tx, tenant, results))
-  const stored = await store().catch(error => {
-    if ((error as { code?: unknown }).code !== deadlockDetected) throw error
-    return store()
-  })
+  // Webhooks lock conversations and actions too.
+  const stored = await retryDeadlocks(() => inTenant(options.pool, tenant, (tx: Tx) => storeNew(tx, tenant, results)))
   for (const { outcome } of stored) options.onOutcome(outcome, 1)
   if (stored.length > 0) options.onQueued()
   options.logger.info({ tenant, actions: stored.length }, 'actions.delivered')

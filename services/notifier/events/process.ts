@@ -27,7 +27,7 @@ import {
   readSubject,
   storeEventErrors,
 } from './queries.ts'
-import { fires, makeInvoiceMessage, makeMessage, type TenantHours } from './rules.ts'
+import { fires, makeMessage, type TenantHours } from './rules.ts'
 
 /** `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */
 export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired', 'repeated'] as const
@@ -106,12 +106,7 @@ const applyRules = (
   events.flatMap((event): WantedMessage[] =>
     rules
       .filter(rule => fires(rule, event))
-      .map(rule => {
-        const request = isOrderEvent(event)
-          ? makeMessage(rule, event.order, hours, numbers.get(event.id))
-          : makeInvoiceMessage(rule, event.invoice, hours)
-        return { rule, event, request }
-      }),
+      .map(rule => ({ rule, event, request: makeMessage(rule, event, hours, numbers.get(event.id)) })),
   )
 
 /** One statement with all of them could exceed the statement timeout. */

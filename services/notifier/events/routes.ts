@@ -48,7 +48,6 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
   app.addHook('onRequest', requireService(serviceToken))
 
   const AcceptEvents = {
-    tags: ['events'],
     operationId: 'acceptEvents',
     summary: 'Accept events of orders, each id once',
     description:
@@ -73,7 +72,6 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
   })
 
   const ListKnownEvents = {
-    tags: ['events'],
     operationId: 'listKnownEvents',
     summary: 'The events that the notifier has processed',
     description: 'Serves orders after a backup was restored. Ids are kept for 30 days.',

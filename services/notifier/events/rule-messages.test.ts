@@ -1,5 +1,6 @@
 import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
+import { orderEvent } from '../test/orders-stand-in.ts'
 import { ruleOf as rule } from '../test/rules-of-demo.ts'
 import type { Rule } from './queries.ts'
 import { fires, makeMessage, toTemplate } from './rules.ts'
@@ -30,7 +31,7 @@ t.test("a decision about a customer's request fires only rules on exactly that",
 
 const colombo = { between: ['08:00', '20:00'] as const, timeZone: 'Asia/Colombo' }
 const messageFor = (more: Partial<Rule> = {}, order: Partial<OrderSnapshot> = {}, phoneNumberId?: string) =>
-  makeMessage(rule(more), { ...exampleSnapshot, ...order }, colombo, phoneNumberId)
+  makeMessage(rule(more), orderEvent('a', { ...exampleSnapshot, ...order }), colombo, phoneNumberId)
 
 t.test('the template of a rule has its header, its body and its other parts, in this order', async t => {
   const button = {
@@ -109,5 +110,5 @@ t.test('hours are the rule’s own, else the tenant’s, and replies have none',
   }
   for (const event of ['call_me.accepted', 'order.created', 'done'])
     t.strictSame(messageFor({ event }).hours, colombo, event)
-  t.equal(makeMessage(rule(), exampleSnapshot, { ...colombo, between: null }).hours, undefined)
+  t.equal(makeMessage(rule(), eventOf('key_2'), { ...colombo, between: null }).hours, undefined)
 })

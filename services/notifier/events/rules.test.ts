@@ -2,7 +2,7 @@ import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import { fillComponent, fillText, hasPlaceholder, placeholderError } from '../messages/placeholders.ts'
 import { type Parameter, ParameterText } from '../messaging-api/message-template.ts'
-import { orderFacts } from '../test/orders-stand-in.ts'
+import { orderEvent, orderFacts } from '../test/orders-stand-in.ts'
 import { ruleOf } from '../test/rules-of-demo.ts'
 import type { Rule } from './queries.ts'
 import { makeMessage } from './rules.ts'
@@ -50,10 +50,8 @@ t.test('percent-encodes the values of an order in addresses', async t => {
       parameters: [{ type: 'text' as const, text: '{{order_no}}?a=1' }],
     },
   ]
-  const message = makeMessage({ ...rule('key_1'), body: [], components }, orderFacts({ order_no: 'A/1 ?&' }), {
-    between: null,
-    timeZone: 'UTC',
-  })
+  const event = orderEvent('1', { order_no: 'A/1 ?&' })
+  const message = makeMessage({ ...rule('key_1'), body: [], components }, event, { between: null, timeZone: 'UTC' })
   t.match(message.template, {
     components: [
       { parameters: [{ image: { link: 'https://x/A%2F1%20%3F%26.png' } }] },

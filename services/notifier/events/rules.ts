@@ -1,12 +1,5 @@
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
-import {
-  type CourierEvent,
-  type InvoiceSnapshot,
-  isOrderEvent,
-  isStatusEvent,
-  isUnderWay,
-  type OrderSnapshot,
-} from '@courier/shared/contract/order-events.ts'
+import { type CourierEvent, isOrderEvent, isStatusEvent, isUnderWay } from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { fill, fillFrom, toSource } from '../messages/source.ts'
@@ -37,44 +30,36 @@ export const toTemplate = ({ template, language, components, ...texts }: Rule): 
   ],
 })
 
-const toContent = (rule: Rule): Content => (rule.text === null ? toTemplate(rule) : { text: rule.text })
-
 /** Returns true for a reply to a customer who has just pressed a button. */
 const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => event.endsWith(`.${outcome}`))
 
-/** Returns the rule's message about an order, to its customer; `phoneNumberId` is that of the button in question. */
+/**
+ * Returns the rule's message: about an order, to its customer, from `phoneNumberId`, the number of the button in
+ * question; about a paid invoice, to its merchant, where no edit of an order changes it.
+ */
 export const makeMessage = (
   rule: Rule,
-  order: OrderSnapshot,
+  event: CourierEvent,
   { between, timeZone }: TenantHours,
-  phoneNumberId?: string,
+  phoneNumberId: string | null = null,
 ): MessageRequest => {
-  const source = toSource(toContent(rule), order, true)
   const ownBetween = rule.send_between ?? (isReply(rule) ? null : between)
+  const settings = {
+    channel: rule.phone_number_id ?? phoneNumberId,
+    hold_until_open: rule.holds_until_open,
+    hours: ownBetween ? { between: ownBetween, timeZone } : undefined,
+  }
+  const content: Content = rule.text === null ? toTemplate(rule) : { text: rule.text }
+  if (!isOrderEvent(event))
+    return { ...settings, to: event.invoice.merchant_phone ?? '', template: fill(content, event.invoice) }
+  const { order } = event
+  const source = toSource(content, order, true)
   return {
+    ...settings,
     to: order.customer_phone,
     ...fillFrom(source, order),
     source,
-    channel: rule.phone_number_id ?? phoneNumberId ?? null,
     waybill_number: order.waybill_number,
-    hold_until_open: rule.holds_until_open,
     isUnderWay: isUnderWay(order),
-    hours: ownBetween ? { between: ownBetween, timeZone } : undefined,
-  }
-}
-
-/** Returns the rule's message about a paid invoice, to its merchant: no edit of an order changes it. */
-export const makeInvoiceMessage = (
-  rule: Rule,
-  invoice: InvoiceSnapshot,
-  { between, timeZone }: TenantHours,
-): MessageRequest => {
-  const ownBetween = rule.send_between ?? between
-  return {
-    to: invoice.merchant_phone ?? '',
-    template: fill(toContent(rule), invoice),
-    channel: rule.phone_number_id,
-    hold_until_open: rule.holds_until_open,
-    hours: ownBetween ? { between: ownBetween, timeZone } : undefined,
   }
 }

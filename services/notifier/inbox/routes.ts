@@ -22,11 +22,8 @@ import * as view from './view.ts'
 
 type InboxOptions = { readonly pool: pg.Pool; readonly orders: OrdersClient; readonly onQueued: () => void }
 
-const tags = ['conversations']
-
 export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
   const ListConversations = {
-    tags,
     operationId: 'listConversations',
     summary: 'The conversations in which customers wrote, newest first',
     querystring: view.ConversationsQuery.schema,
@@ -42,7 +39,6 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
   })
 
   const ListConversationMessages = {
-    tags,
     operationId: 'listConversationMessages',
     summary: 'List what both sides wrote in a conversation, newest first',
     params: Phone,
@@ -59,7 +55,6 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
   )
 
   const ReadConversation = {
-    tags,
     operationId: 'readConversation',
     summary: 'Mark messages of a conversation as read',
     params: Phone,
@@ -79,7 +74,6 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
   )
 
   const ReplyToConversation = {
-    tags,
     operationId: 'replyToConversation',
     summary: 'Send a text while the conversation is open',
     headers: IdempotentHeaders,

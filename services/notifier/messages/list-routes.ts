@@ -34,7 +34,6 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
 
   const ListMessages = {
-    tags: ['messages'],
     operationId: 'listMessages',
     summary: 'Messages, newest first',
     querystring: MessagesQuery.schema,
@@ -48,7 +47,6 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
 
   const summarise = createMessageSummary(pool)
   const SummariseMessages = {
-    tags: ['messages'],
     operationId: 'summariseMessages',
     summary: 'Count what waits, what failed, and how many are sent in a minute',
     description: 'Up to five seconds old.',
@@ -59,7 +57,6 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   }))
 
   const GetMessage = {
-    tags: ['messages'],
     operationId: 'getMessage',
     summary: 'One message with its timeline',
     params: ById,

@@ -45,8 +45,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
     reply.code(202)
     return messages
   }
-  const tags = ['messages']
-  const post = { tags, headers: IdempotentHeaders }
+  const post = { headers: IdempotentHeaders }
 
   const SendMessage = {
     ...post,
@@ -78,7 +77,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
     },
   )
 
-  const change = { tags, params: ById, response: { 200: OneMessage, ...errorResponses(404) } }
+  const change = { params: ById, response: { 200: OneMessage, ...errorResponses(404) } }
 
   const CancelMessage = { ...change, operationId: 'cancelMessage', summary: 'Cancel a message before it is sent' }
   app.post('/api/messages/:id/cancel', { ...refusesKeys, schema: CancelMessage }, ({ staff, params: { id } }) =>

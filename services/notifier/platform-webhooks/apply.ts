@@ -9,6 +9,7 @@ import { isOpen } from '../conversations/conversation.ts'
 import { keywordIn } from '../conversations/keywords.ts'
 import { findKeywords, type Inbound, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'
+import { retryDeadlocks } from '../database/deadlocks.ts'
 import type { Tx } from '../database/tables.ts'
 import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
 import { logCategory, reportCategories } from '../templates/category-changes.ts'
@@ -69,20 +70,11 @@ const applyGroup = async (
   return results
 }
 
-const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: ApplyOptions) => {
+const applyTogether = (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: ApplyOptions): Promise<Applied> => {
   const facts = sortFacts(webhooks)
-  const action = (tx: Tx): Promise<Applied> => apply(tx, facts, options)
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await inAllTenants(pool, action)
-    } catch (error) {
-      if (attempt === 3 || (error as { code?: unknown }).code !== deadlockDetected) throw error
-    }
-  }
+  // Other parts of the service lock messages too.
+  return retryDeadlocks(() => inAllTenants(pool, (tx: Tx) => apply(tx, facts, options)))
 }
-
-/** Other parts of the service lock messages too. */
-const deadlockDetected = '40P01'
 
 /** Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {

@@ -27,7 +27,6 @@ export interface WebhooksOptions extends ApplyOptions {
 }
 
 const path = '/webhooks/messaging'
-const tags = ['webhooks']
 
 const VerificationQuery = Type.Object({
   'hub.mode': Type.Optional(Type.Unknown({ description: 'subscribe' })),
@@ -61,7 +60,6 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
   app.addHook('onResponse', senders.settle)
 
   const VerifyWebhook = {
-    tags,
     operationId: 'verifyWebhook',
     summary: 'Prove that the address is ours',
     querystring: VerificationQuery,
@@ -77,7 +75,6 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
   })
 
   const AcceptWebhook = {
-    tags,
     operationId: 'acceptWebhook',
     summary: 'Accept the events of the messaging API',
     headers: Type.Object({

@@ -19,7 +19,6 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<WaybillDependencies> = a
   const { maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const readBatch = createBatchReader(maxMessages)
   const PreflightMessages = {
-    tags: ['messages'],
     operationId: 'preflightMessages',
     summary: 'Predict what becomes of a message, or of up to 1000, without sending them',
     body: Type.Union([MessageBody, MessageBodies(maxMessages)], { examples: MessageBody.examples }),

@@ -85,7 +85,6 @@ const Counts = Type.Object(
 
 export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app, { pool, syncChannel }) => {
   const ListTemplates = {
-    tags: ['templates'],
     operationId: 'listTemplates',
     summary: 'List the templates',
     querystring: TemplatesQuery.schema,
@@ -94,7 +93,6 @@ export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async
   app.get('/api/templates', { schema: ListTemplates }, request => findPage(pool, request.staff.tenant, request.query))
 
   const SyncTemplates = {
-    tags: ['templates'],
     operationId: 'syncTemplates',
     summary: 'Read the catalogue of the account anew',
     body: SyncBody,

@@ -92,7 +92,6 @@ const Timeline = Type.Object(
 
 export const timelineRoutes: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, options) => {
   const GetTimeline = {
-    tags: ['timeline'],
     operationId: 'getTimeline',
     summary: 'The statuses of a parcel and the messages sent to its customer',
     params: Type.Object({

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { baseUrlProblem } from './base-url.ts'
+import { baseUrlProblem } from './config.ts'
 
 const compose = ['simulator']
 
