@@ -4,6 +4,10 @@ import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 export const closed = <Properties extends TProperties>(properties: Properties, options: object = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
+/** A schema of an object that the OpenAPI document has as a component of that name. */
+export const component = <Properties extends TProperties>(title: string, properties: Properties) =>
+  Type.Object(properties, { title })
+
 export const oneOf = <Word extends string>(words: readonly Word[], options: object = {}) =>
   Type.Union(
     words.map(word => Type.Literal(word)),

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { oneOf, orNull } from '../schemas.ts'
+import { component, oneOf, orNull } from '../schemas.ts'
 import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
 
 /** The actions that take effect at once, as far as a merchant could. Any other action is a request that staff decide. */
@@ -9,34 +9,31 @@ const maxActionsPerRequest = 100
 export const maxAddressLength = 500
 
 /** An action that a customer chose by a button of a message. Delivered at least once, each time with the same `id`. */
-export const CustomerAction = Type.Object(
-  {
-    id: Type.String({ minLength: 1, maxLength: 100 }),
-    waybill_number: Type.String({ minLength: 1, maxLength: 50 }),
-    action: Type.String({
-      maxLength: 63,
-      pattern: '^[a-z][a-z0-9_]{0,62}$',
-      description: `${immediateActions.join(', ')}, or the name of a request such as call_me.`,
+export const CustomerAction = component('CustomerAction', {
+  id: Type.String({ minLength: 1, maxLength: 100 }),
+  waybill_number: Type.String({ minLength: 1, maxLength: 50 }),
+  action: Type.String({
+    maxLength: 63,
+    pattern: '^[a-z][a-z0-9_]{0,62}$',
+    description: `${immediateActions.join(', ')}, or the name of a request such as call_me.`,
+  }),
+  address: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: maxAddressLength,
+      description: 'The new address of `change_address`. Without it, the request asks if the address may be changed.',
     }),
-    address: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: maxAddressLength,
-        description: 'The new address of `change_address`. Without it, the request asks if the address may be changed.',
-      }),
-    ),
-    happened_at: UtcTime,
-    recipient: Type.Optional(
-      Type.String({
-        maxLength: 20,
-        pattern: '^\\d{5,20}$',
-        description:
-          'The person who pressed: E.164 digits without the plus. Refused once the order has another phone number.',
-      }),
-    ),
-  },
-  { title: 'CustomerAction' },
-)
+  ),
+  happened_at: UtcTime,
+  recipient: Type.Optional(
+    Type.String({
+      maxLength: 20,
+      pattern: '^\\d{5,20}$',
+      description:
+        'The person who pressed: E.164 digits without the plus. Refused once the order has another phone number.',
+    }),
+  ),
+})
 export type CustomerAction = Static<typeof CustomerAction>
 
 /** The body of `POST /internal/customer-actions`: actions of one tenant, those of one waybill oldest first. */

@@ -1,44 +1,41 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { orNull } from '../schemas.ts'
+import { component, orNull } from '../schemas.ts'
 import { traceparentLength, traceparentPattern } from '../traces.ts'
 
 const nullable = orNull(Type.String())
 
 /** An order as orders sends it to the notifier: the fields that a template may name, as `{{customer_name}}`. */
-export const OrderSnapshot = Type.Object(
-  {
-    waybill_number: Type.String(),
-    order_no: nullable,
-    customer_name: Type.String(),
-    /** The phone number as the merchant wrote it. */
-    customer_phone: Type.String(),
-    business_name: Type.String(),
-    merchant_name: Type.String(),
-    origin_city: Type.String(),
-    destination_city: Type.String(),
-    destination_state: Type.String(),
-    /** The amount in whole units of `currency`. */
-    cod: Type.Integer(),
-    delivery_charge: Type.Number(),
-    currency: Type.String(),
-    /** The weight in kilograms. */
-    weight: Type.Number(),
-    description: nullable,
-    status_key: Type.String(),
-    status_name: Type.String(),
-    /** The note of staff on the last status change. */
-    note: nullable,
-    /** True if no move leads from the status. */
-    is_final: Type.Boolean(),
-    /** Signs the address of the tracking page; a button's address ends in `{{waybill_number}}/{{tracking_code}}`. */
-    tracking_code: Type.Optional(Type.String()),
-    /** The page of the parcel. Absent where orders has no PUBLIC_URL. */
-    tracking_url: Type.Optional(Type.String()),
-    /** The time zone of the company; without it the notifier keeps the one it knows. */
-    time_zone: Type.Optional(Type.String({ maxLength: 64 })),
-  },
-  { title: 'OrderSnapshot' },
-)
+export const OrderSnapshot = component('OrderSnapshot', {
+  waybill_number: Type.String(),
+  order_no: nullable,
+  customer_name: Type.String(),
+  /** The phone number as the merchant wrote it. */
+  customer_phone: Type.String(),
+  business_name: Type.String(),
+  merchant_name: Type.String(),
+  origin_city: Type.String(),
+  destination_city: Type.String(),
+  destination_state: Type.String(),
+  /** The amount in whole units of `currency`. */
+  cod: Type.Integer(),
+  delivery_charge: Type.Number(),
+  currency: Type.String(),
+  /** The weight in kilograms. */
+  weight: Type.Number(),
+  description: nullable,
+  status_key: Type.String(),
+  status_name: Type.String(),
+  /** The note of staff on the last status change. */
+  note: nullable,
+  /** True if no move leads from the status. */
+  is_final: Type.Boolean(),
+  /** Signs the address of the tracking page; a button's address ends in `{{waybill_number}}/{{tracking_code}}`. */
+  tracking_code: Type.Optional(Type.String()),
+  /** The page of the parcel. Absent where orders has no PUBLIC_URL. */
+  tracking_url: Type.Optional(Type.String()),
+  /** The time zone of the company; without it the notifier keeps the one it knows. */
+  time_zone: Type.Optional(Type.String({ maxLength: 64 })),
+})
 export type OrderSnapshot = Static<typeof OrderSnapshot>
 
 export const exampleSnapshot: OrderSnapshot = {
@@ -99,48 +96,42 @@ export const UtcTime = Type.String({
 })
 
 /** Delivered at least once, each time with the same `id`. The order's status and note are those of the event. */
-export const OrderEvent = Type.Object(
-  {
-    id: Type.String({ minLength: 1, maxLength: 200 }),
-    type: Type.String({
-      maxLength: 72,
-      pattern: eventTypePattern,
-      must: `be ${orderEventTypes.join(', ')}, ${editedEvent}, or the name of a request and .accepted or .declined`,
-      description: `${orderEventTypes.join(', ')}, ${editedEvent}, or of a customer's request, such as call_me.accepted or call_me.declined.`,
+export const OrderEvent = component('OrderEvent', {
+  id: Type.String({ minLength: 1, maxLength: 200 }),
+  type: Type.String({
+    maxLength: 72,
+    pattern: eventTypePattern,
+    must: `be ${orderEventTypes.join(', ')}, ${editedEvent}, or the name of a request and .accepted or .declined`,
+    description: `${orderEventTypes.join(', ')}, ${editedEvent}, or of a customer's request, such as call_me.accepted or call_me.declined.`,
+  }),
+  happened_at: UtcTime,
+  order: OrderSnapshot,
+  traceparent: Type.Optional(
+    Type.String({
+      maxLength: traceparentLength,
+      pattern: traceparentPattern,
+      description: "The trace that the event belongs to, as W3C's header of that name.",
     }),
-    happened_at: UtcTime,
-    order: OrderSnapshot,
-    traceparent: Type.Optional(
-      Type.String({
-        maxLength: traceparentLength,
-        pattern: traceparentPattern,
-        description: "The trace that the event belongs to, as W3C's header of that name.",
-      }),
-    ),
-  },
-  { title: 'OrderEvent' },
-)
+  ),
+})
 export type OrderEvent = Static<typeof OrderEvent>
 
 /** A merchant was paid. It is sent only for a merchant with a phone number: version 0.2.0 does not know it. */
 export const invoiceEvent = 'invoice.deposited'
 
 /** A paid invoice as orders sends it to the notifier, to write to its merchant. */
-export const InvoiceSnapshot = Type.Object(
-  {
-    merchant_name: Type.String(),
-    /** null: the merchant has none any more. */
-    merchant_phone: nullable,
-    invoice_no: Type.String(),
-    invoice_ref_no: Type.String(),
-    /** The amount that was paid, such as 15451.80. */
-    total: Type.String(),
-    currency: Type.String(),
-    paid_on: Type.String(),
-    time_zone: Type.Optional(Type.String({ maxLength: 64 })),
-  },
-  { title: 'InvoiceSnapshot' },
-)
+export const InvoiceSnapshot = component('InvoiceSnapshot', {
+  merchant_name: Type.String(),
+  /** null: the merchant has none any more. */
+  merchant_phone: nullable,
+  invoice_no: Type.String(),
+  invoice_ref_no: Type.String(),
+  /** The amount that was paid, such as 15451.80. */
+  total: Type.String(),
+  currency: Type.String(),
+  paid_on: Type.String(),
+  time_zone: Type.Optional(Type.String({ maxLength: 64 })),
+})
 export type InvoiceSnapshot = Static<typeof InvoiceSnapshot>
 
 /** The names of the fields that a template may name, in the order of the schema. */
@@ -149,16 +140,13 @@ export const invoiceFields = Object.keys(InvoiceSnapshot.properties).filter(
 )
 
 /** Delivered at least once, each time with the same `id`. */
-export const InvoiceEvent = Type.Object(
-  {
-    id: OrderEvent.properties.id,
-    type: Type.Literal(invoiceEvent),
-    happened_at: UtcTime,
-    invoice: InvoiceSnapshot,
-    traceparent: OrderEvent.properties.traceparent,
-  },
-  { title: 'InvoiceEvent' },
-)
+export const InvoiceEvent = component('InvoiceEvent', {
+  id: OrderEvent.properties.id,
+  type: Type.Literal(invoiceEvent),
+  happened_at: UtcTime,
+  invoice: InvoiceSnapshot,
+  traceparent: OrderEvent.properties.traceparent,
+})
 export type InvoiceEvent = Static<typeof InvoiceEvent>
 export type CourierEvent = OrderEvent | InvoiceEvent
 

@@ -1,22 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { orNull } from '../schemas.ts'
+import { component, orNull } from '../schemas.ts'
 
 /** A message about an order, as its merchant may know it: without the text and the phone number. */
-export const SentMessage = Type.Object(
-  {
-    template: orNull(Type.String(), {
-      description: 'null: a text without a template.',
-      examples: ['order_created'],
-    }),
-    status: Type.String({
-      description: 'queued, held, sending, unknown, accepted, sent, delivered, read, failed, cancelled or expired.',
-      examples: ['delivered'],
-    }),
-    at: Type.String({ description: 'The time when it got this status. ISO 8601, UTC.' }),
-  },
-  { title: 'SentMessage' },
-)
+export const SentMessage = component('SentMessage', {
+  template: orNull(Type.String(), {
+    description: 'null: a text without a template.',
+    examples: ['order_created'],
+  }),
+  status: Type.String({
+    description: 'queued, held, sending, unknown, accepted, sent, delivered, read, failed, cancelled or expired.',
+    examples: ['delivered'],
+  }),
+  at: Type.String({ description: 'The time when it got this status. ISO 8601, UTC.' }),
+})
 
 /** The newest messages about an order, newest first. */
-export const SentMessages = Type.Object({ data: Type.Array(SentMessage) }, { title: 'SentMessages' })
+export const SentMessages = component('SentMessages', { data: Type.Array(SentMessage) })
 export type SentMessages = Static<typeof SentMessages>

@@ -1,5 +1,6 @@
 import { httpErrors } from '@fastify/sensible'
 import { type Static, Type } from '@sinclair/typebox'
+import { component } from '../schemas.ts'
 
 /** Every code of an error response, with its status (docs/merchants/errors.md). A code never changes its meaning. */
 export const statusOf = {
@@ -29,32 +30,29 @@ export const statusOf = {
 
 export type ErrorCode = keyof typeof statusOf
 
-export const ErrorBody = Type.Object(
-  {
-    message: Type.String(),
-    code: Type.String({
-      description: 'A stable name of the error (docs/merchants/errors.md); `message` may change its wording.',
+export const ErrorBody = component('Error', {
+  message: Type.String(),
+  code: Type.String({
+    description: 'A stable name of the error (docs/merchants/errors.md); `message` may change its wording.',
+  }),
+  errors: Type.Optional(
+    Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: 'Keys are field paths, each value lists what is wrong there.',
     }),
-    errors: Type.Optional(
-      Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'Keys are field paths, each value lists what is wrong there.',
-      }),
+  ),
+  suggestions: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })),
+      { description: 'Up to three nearest names for a name that was not found, under the same path.' },
     ),
-    suggestions: Type.Optional(
-      Type.Record(
-        Type.String(),
-        Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })),
-        { description: 'Up to three nearest names for a name that was not found, under the same path.' },
-      ),
-    ),
-    more_errors: Type.Optional(
-      Type.Integer({
-        description: 'The number of sentences that `errors` leaves out after the first 1,000; counted up to 4,000.',
-      }),
-    ),
-  },
-  { title: 'Error' },
-)
+  ),
+  more_errors: Type.Optional(
+    Type.Integer({
+      description: 'The number of sentences that `errors` leaves out after the first 1,000; counted up to 4,000.',
+    }),
+  ),
+})
 export type ErrorBody = Static<typeof ErrorBody>
 
 /** Shown to the caller: no internal text, no secrets. */

@@ -1,7 +1,7 @@
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { id, listQuery, text } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
-import { orNull } from '@courier/shared/schemas.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -9,27 +9,24 @@ import type pg from 'pg'
 const listedDays = 30
 const maxCounted = 10_000
 
-const ListedMerchant = Type.Object(
-  {
-    id: Type.Integer(),
-    name: Type.String(),
-    email: Type.String(),
-    businesses: Type.Array(
-      Type.Object({
-        id: Type.Integer(),
-        name: Type.String(),
-        is_default: Type.Boolean(),
-        is_active: Type.Boolean(),
-      }),
-    ),
-    rate_card: orNull(Type.String(), { description: 'null: its orders are refused.' }),
-    is_active: Type.Boolean(),
-    recent_orders: Type.Integer({
-      description: `Orders created in the last ${listedDays} days; ${maxCounted} means that or more.`,
+const ListedMerchant = component('ListedMerchant', {
+  id: Type.Integer(),
+  name: Type.String(),
+  email: Type.String(),
+  businesses: Type.Array(
+    Type.Object({
+      id: Type.Integer(),
+      name: Type.String(),
+      is_default: Type.Boolean(),
+      is_active: Type.Boolean(),
     }),
-  },
-  { title: 'ListedMerchant' },
-)
+  ),
+  rate_card: orNull(Type.String(), { description: 'null: its orders are refused.' }),
+  is_active: Type.Boolean(),
+  recent_orders: Type.Integer({
+    description: `Orders created in the last ${listedDays} days; ${maxCounted} means that or more.`,
+  }),
+})
 type ListedMerchant = Static<typeof ListedMerchant>
 
 const Query = listQuery(cursorFields, { id: id('The id.'), name: text('Part of the name, in any letter case.') })

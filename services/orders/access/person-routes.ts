@@ -4,7 +4,7 @@ import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
+import { component, oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -29,19 +29,16 @@ const Password = Type.String({
   must: 'be 8 to 255 characters long',
   examples: ['a-long-password'],
 })
-const Person = Type.Object(
-  {
-    id: orNull(Type.Integer(), {
-      description: "null: the merchant's account, which the company set up.",
-    }),
-    name: Type.String(),
-    email: Type.String(),
-    role: Role,
-    is_active: Type.Boolean(),
-    created_at: orNull(Time()),
-  },
-  { title: 'Person' },
-)
+const Person = component('Person', {
+  id: orNull(Type.Integer(), {
+    description: "null: the merchant's account, which the company set up.",
+  }),
+  name: Type.String(),
+  email: Type.String(),
+  role: Role,
+  is_active: Type.Boolean(),
+  created_at: orNull(Time()),
+})
 const NewPerson = Type.Object(
   { name: PersonName, email: loginFields.email, role: Role, password: Password },
   { title: 'NewPerson', additionalProperties: false },

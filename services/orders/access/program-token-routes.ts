@@ -6,7 +6,7 @@ import { readDateOrTime } from '@courier/shared/lists/dates.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'
-import { orNull, Time } from '@courier/shared/schemas.ts'
+import { component, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
@@ -23,24 +23,21 @@ export const PersonName = Type.String({
   must: 'be 1 to 100 characters on one line',
 })
 
-const ProgramToken = Type.Object(
-  {
-    id: Type.String(),
-    name: orNull(Type.String(), { description: 'null: the courier company made it.' }),
-    created_at: Time(),
-    expires_at: orNull(Time(), { description: 'null: never.' }),
-    last_used_at: orNull(Time(), { description: 'Within a minute; null: never.' }),
-  },
-  { title: 'ProgramToken' },
-)
+const ProgramToken = component('ProgramToken', {
+  id: Type.String(),
+  name: orNull(Type.String(), { description: 'null: the courier company made it.' }),
+  created_at: Time(),
+  expires_at: orNull(Time(), { description: 'null: never.' }),
+  last_used_at: orNull(Time(), { description: 'Within a minute; null: never.' }),
+})
 const NewToken = Type.Object(
   { name: PersonName, expires_at: Type.Optional(Type.String({ maxLength: 40, description: 'Default: never.' })) },
   { title: 'NewProgramToken', additionalProperties: false },
 )
-const WithSecret = Type.Object(
-  { ...ProgramToken.properties, token: Type.String({ description: 'The bearer token, shown only this once.' }) },
-  { title: 'ProgramTokenWithSecret' },
-)
+const WithSecret = component('ProgramTokenWithSecret', {
+  ...ProgramToken.properties,
+  token: Type.String({ description: 'The bearer token, shown only this once.' }),
+})
 
 const created = 'Token Created Successfully'
 const revoked = 'Token Revoked Successfully'

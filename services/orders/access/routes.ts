@@ -1,6 +1,6 @@
 import { unauthenticated } from '@courier/shared/access/authenticate.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
@@ -16,30 +16,24 @@ const Credentials = Type.Object(loginFields, {
   examples: [{ email: 'shop@example.com', password: 'a-long-password' }],
 })
 
-const User = Type.Object(
-  {
-    id: Type.Integer(),
-    first_name: Type.String({ description: "The merchant's name, or a person's." }),
-    last_name: Type.String({ description: 'Empty: a merchant has one name. Or that of a person.' }),
-    email: Type.String(),
-    merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
-    role: oneOf(merchantRoles),
-    person: orNull(Type.Object({ id: Type.Integer(), name: Type.String() }), {
-      description: "Who logged in; null: the merchant's account or a program.",
-    }),
-  },
-  { title: 'User' },
-)
+const User = component('User', {
+  id: Type.Integer(),
+  first_name: Type.String({ description: "The merchant's name, or a person's." }),
+  last_name: Type.String({ description: 'Empty: a merchant has one name. Or that of a person.' }),
+  email: Type.String(),
+  merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
+  role: oneOf(merchantRoles),
+  person: orNull(Type.Object({ id: Type.Integer(), name: Type.String() }), {
+    description: "Who logged in; null: the merchant's account or a program.",
+  }),
+})
 
-const LoggedInResponse = Type.Object(
-  {
-    message: Type.Literal('success'),
-    token: Type.String({ description: 'The bearer token of further requests.' }),
-    expires_at: Type.String({ description: 'The time when the token expires.' }),
-    user: User,
-  },
-  { title: 'LoggedIn' },
-)
+const LoggedInResponse = component('LoggedIn', {
+  message: Type.Literal('success'),
+  token: Type.String({ description: 'The bearer token of further requests.' }),
+  expires_at: Type.String({ description: 'The time when the token expires.' }),
+  user: User,
+})
 
 const accounts: Accounts<MerchantLogin> = {
   kind: 'merchant',

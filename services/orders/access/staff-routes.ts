@@ -9,7 +9,7 @@ import {
 } from '@courier/shared/contract/staff-roles.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { oneOf } from '@courier/shared/schemas.ts'
+import { component, oneOf } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
@@ -30,38 +30,32 @@ const StaffLogin = Type.Object(loginFields, {
   examples: [{ email: 'dispatcher@courier.example', password: 'a-long-password' }],
 })
 
-const LoggedInStaff = Type.Object(
-  {
-    message: Type.Literal('success'),
-    token: Type.String({ description: 'The bearer token of further requests, at orders and at the notifier.' }),
-    expires_at: Type.String({ description: 'The time when the token expires.' }),
-    staff: Type.Object({ name: Type.String(), email: Type.String(), ...held }),
-  },
-  { title: 'LoggedInStaff' },
-)
+const LoggedInStaff = component('LoggedInStaff', {
+  message: Type.Literal('success'),
+  token: Type.String({ description: 'The bearer token of further requests, at orders and at the notifier.' }),
+  expires_at: Type.String({ description: 'The time when the token expires.' }),
+  staff: Type.Object({ name: Type.String(), email: Type.String(), ...held }),
+})
 
-const CurrentStaff = Type.Object(
-  {
-    name: Type.String({ examples: ['Nimali Silva'] }),
-    email: Type.Union([Type.String({ examples: ['dispatcher@courier.example'] }), Type.Null()], {
-      description: 'null for a token that the operator made.',
-    }),
-    ...held,
-    tenant: Type.Object({
-      id: Type.String(),
-      name: Type.String(),
-      currency: Type.String(),
-      country: Type.String(),
-      time_zone: Type.String(),
-    }),
-    operations: Type.Array(Type.String(), {
-      maxItems: staffOperations.length,
-      description:
-        'The operations that the token may request, by operationId: of orders and the notifier, or of orders alone without an account.',
-    }),
-  },
-  { title: 'CurrentStaff' },
-)
+const CurrentStaff = component('CurrentStaff', {
+  name: Type.String({ examples: ['Nimali Silva'] }),
+  email: Type.Union([Type.String({ examples: ['dispatcher@courier.example'] }), Type.Null()], {
+    description: 'null for a token that the operator made.',
+  }),
+  ...held,
+  tenant: Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    currency: Type.String(),
+    country: Type.String(),
+    time_zone: Type.String(),
+  }),
+  operations: Type.Array(Type.String(), {
+    maxItems: staffOperations.length,
+    description:
+      'The operations that the token may request, by operationId: of orders and the notifier, or of orders alone without an account.',
+  }),
+})
 type CurrentStaff = Static<typeof CurrentStaff>
 
 const accounts: Accounts<StaffRow> = {

@@ -1,4 +1,4 @@
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Rate } from './rate-card.ts'
 import { confidences } from './resolve-place.ts'
@@ -11,15 +11,12 @@ export const maxPlaces = 1_000
 /** Enough bytes for an item in which every character is escaped. */
 export const maxPlaceBytes = 3_584
 
-const Place = Type.Object(
-  {
-    text: optional(255, 'A name or an address as somebody wrote it. Give either this or city_name.'),
-    city_name: optional(255, 'The name of a city. Give either this or text.'),
-    state_name: optional(255, 'The name of its state.'),
-    postal_code: optional(20, 'Its postal code.'),
-  },
-  { title: 'WrittenPlace' },
-)
+const Place = component('WrittenPlace', {
+  text: optional(255, 'A name or an address as somebody wrote it. Give either this or city_name.'),
+  city_name: optional(255, 'The name of a city. Give either this or text.'),
+  state_name: optional(255, 'The name of its state.'),
+  postal_code: optional(20, 'Its postal code.'),
+})
 
 export const ResolvePlaces = Type.Object(
   {
@@ -38,19 +35,13 @@ export const ResolvePlaces = Type.Object(
 )
 export type ResolvePlaces = Static<typeof ResolvePlaces>
 
-const CityOfPlace = Type.Object(
-  { id: Type.Integer(), name: text, state: text, postal_code: orNull(text) },
-  { title: 'CityOfPlace' },
-)
+const CityOfPlace = component('CityOfPlace', { id: Type.Integer(), name: text, state: text, postal_code: orNull(text) })
 
-export const PlaceRate = Type.Object(
-  {
-    first_kg: Type.Number({ description: 'The price of the first kilogram.' }),
-    each_extra_kg: Type.Number({ description: 'The price of each additional kilogram or part of one.' }),
-    currency: text,
-  },
-  { title: 'PlaceRate' },
-)
+export const PlaceRate = component('PlaceRate', {
+  first_kg: Type.Number({ description: 'The price of the first kilogram.' }),
+  each_extra_kg: Type.Number({ description: 'The price of each additional kilogram or part of one.' }),
+  currency: text,
+})
 
 /** A rate as responses have it: in units of the currency. */
 export const viewRate = ({ firstKg, eachExtraKg }: Rate, currency: string): Static<typeof PlaceRate> => ({
@@ -59,27 +50,20 @@ export const viewRate = ({ firstKg, eachExtraKg }: Rate, currency: string): Stat
   currency,
 })
 
-export const ResolvedPlaces = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object(
-        {
-          confidence: oneOf(confidences, {
-            description: 'exact and alias: booking accepts the name as written (docs/merchants/places.md#confidence).',
-          }),
-          city: orNull(CityOfPlace, { description: 'null if the confidence is ambiguous or none.' }),
-          alternatives: Type.Array(CityOfPlace, { description: 'Up to five other possible cities.' }),
-          served: orNull(Type.Boolean(), {
-            description:
-              "True if the merchant's rate card has a rate from the origin; null without an origin or a city.",
-          }),
-          rate: orNull(PlaceRate),
-        },
-        { title: 'ResolvedPlace' },
-      ),
-      { description: 'The order is that of the places.' },
-    ),
-  },
-  { title: 'ResolvedPlaces' },
-)
+export const ResolvedPlaces = component('ResolvedPlaces', {
+  data: Type.Array(
+    component('ResolvedPlace', {
+      confidence: oneOf(confidences, {
+        description: 'exact and alias: booking accepts the name as written (docs/merchants/places.md#confidence).',
+      }),
+      city: orNull(CityOfPlace, { description: 'null if the confidence is ambiguous or none.' }),
+      alternatives: Type.Array(CityOfPlace, { description: 'Up to five other possible cities.' }),
+      served: orNull(Type.Boolean(), {
+        description: "True if the merchant's rate card has a rate from the origin; null without an origin or a city.",
+      }),
+      rate: orNull(PlaceRate),
+    }),
+    { description: 'The order is that of the places.' },
+  ),
+})
 export type ResolvedPlaces = Static<typeof ResolvedPlaces>

@@ -1,6 +1,6 @@
 import { flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { ListBody, pageFields } from '@courier/shared/lists/pages.ts'
-import { orNull } from '@courier/shared/schemas.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
 /** A tenant serves one country. */
@@ -14,48 +14,39 @@ export const ById = Type.Object({ id: Type.String({ description: 'The id.' }) })
 /** The response with one row. */
 const OneOf = <Row extends TSchema>(row: Row) => Type.Object({ data: row })
 
-const BusinessRow = Type.Object(
-  {
-    id: Type.Integer({ examples: [7290] }),
-    ref_no: Type.String({ description: 'The id as text.', examples: ['7290'] }),
-    name: Type.String({ examples: ['Lanka Shoes Online'] }),
-    business_name: Type.String({ description: 'The same as `name`.' }),
-    is_default: Type.Boolean(),
-    is_active,
-  },
-  { title: 'Business' },
-)
+const BusinessRow = component('Business', {
+  id: Type.Integer({ examples: [7290] }),
+  ref_no: Type.String({ description: 'The id as text.', examples: ['7290'] }),
+  name: Type.String({ examples: ['Lanka Shoes Online'] }),
+  business_name: Type.String({ description: 'The same as `name`.' }),
+  is_default: Type.Boolean(),
+  is_active,
+})
 
-const CityRow = Type.Object(
-  {
-    id: Type.Integer({ examples: [1500] }),
-    ref_no: Type.String({ examples: ['CT-1500'] }),
-    name: Type.String({ examples: ['Kotte'] }),
-    postal_code: orNull(text),
-    state_id: Type.Integer(),
-    state: Type.Object({ id: Type.Integer(), name: Type.String({ examples: ['Colombo'] }) }),
-    zone_id: orNull(Type.Integer()),
-    zone: orNull(Type.Object({ id: Type.Integer(), name: text }), {
-      description: "The city's zone in the merchant's rate card; null when it has none.",
-    }),
-    is_active,
-  },
-  { title: 'City' },
-)
+const CityRow = component('City', {
+  id: Type.Integer({ examples: [1500] }),
+  ref_no: Type.String({ examples: ['CT-1500'] }),
+  name: Type.String({ examples: ['Kotte'] }),
+  postal_code: orNull(text),
+  state_id: Type.Integer(),
+  state: Type.Object({ id: Type.Integer(), name: Type.String({ examples: ['Colombo'] }) }),
+  zone_id: orNull(Type.Integer()),
+  zone: orNull(Type.Object({ id: Type.Integer(), name: text }), {
+    description: "The city's zone in the merchant's rate card; null when it has none.",
+  }),
+  is_active,
+})
 export type ListedCity = Static<typeof CityRow>
 
-const StateRow = Type.Object(
-  {
-    id: Type.Integer(),
-    ref_no: Type.String({ examples: ['ST-0001'] }),
-    name: Type.String({ examples: ['Colombo'] }),
-    country_id: Type.Integer({ description: 'Always 1: a courier company serves one country.' }),
-    has_child: Type.Boolean({ description: 'True if it has cities.' }),
-    is_active,
-    cities: Type.Optional(Type.Array(CityRow)),
-  },
-  { title: 'State' },
-)
+const StateRow = component('State', {
+  id: Type.Integer(),
+  ref_no: Type.String({ examples: ['ST-0001'] }),
+  name: Type.String({ examples: ['Colombo'] }),
+  country_id: Type.Integer({ description: 'Always 1: a courier company serves one country.' }),
+  has_child: Type.Boolean({ description: 'True if it has cities.' }),
+  is_active,
+  cities: Type.Optional(Type.Array(CityRow)),
+})
 export type ListedState = Static<typeof StateRow>
 
 export const Businesses = ListBody(BusinessRow)

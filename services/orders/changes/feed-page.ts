@@ -1,4 +1,4 @@
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { changeTypes } from '../database/tables.ts'
@@ -6,34 +6,31 @@ import { catchUp, type FeedOwner, type FeedState, openFeed } from '../log/feed.t
 import { type Change, readChanges } from '../log/read-changes.ts'
 import { ActorName } from '../tracking/order-view.ts'
 
-export const ChangeItem = Type.Object(
-  {
-    id: Type.String({
-      description: 'Identifies the change permanently: use it to recognize duplicates.',
-      examples: ['2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41'],
-    }),
-    type: oneOf(changeTypes),
-    waybill_number: orNull(Type.String(), {
-      description: 'null: the change is of an invoice.',
-      examples: ['DM00000001'],
-    }),
-    order_no: orNull(Type.String()),
-    status: orNull(Type.Object({ key: Type.String(), name: Type.String() }), {
-      description: 'The status of the order as of this change; null for an invoice.',
-    }),
-    happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
-    by: ActorName,
-    details: orNull(Type.Record(Type.String(), Type.String()), {
-      description:
-        'Details beyond the type: reason_code of a failed delivery; action, date and given_as of order.instructed; invoice_no, invoice_ref_no and paid_on of money.paid and invoice.deposited, which has total and currency too.',
-    }),
-    fields: orNull(Type.Array(Type.String()), {
-      description: 'The names of the fields that order.edited changed.',
-      examples: [null],
-    }),
-  },
-  { title: 'Change' },
-)
+export const ChangeItem = component('Change', {
+  id: Type.String({
+    description: 'Identifies the change permanently: use it to recognize duplicates.',
+    examples: ['2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41'],
+  }),
+  type: oneOf(changeTypes),
+  waybill_number: orNull(Type.String(), {
+    description: 'null: the change is of an invoice.',
+    examples: ['DM00000001'],
+  }),
+  order_no: orNull(Type.String()),
+  status: orNull(Type.Object({ key: Type.String(), name: Type.String() }), {
+    description: 'The status of the order as of this change; null for an invoice.',
+  }),
+  happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+  by: ActorName,
+  details: orNull(Type.Record(Type.String(), Type.String()), {
+    description:
+      'Details beyond the type: reason_code of a failed delivery; action, date and given_as of order.instructed; invoice_no, invoice_ref_no and paid_on of money.paid and invoice.deposited, which has total and currency too.',
+  }),
+  fields: orNull(Type.Array(Type.String()), {
+    description: 'The names of the fields that order.edited changed.',
+    examples: [null],
+  }),
+})
 
 /** A change as merchants receive it. */
 export const changeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({

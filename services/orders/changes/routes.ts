@@ -1,6 +1,7 @@
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import { wholeNumber } from '@courier/shared/lists/cursor.ts'
+import { component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
@@ -29,17 +30,14 @@ const Query = Type.Object({
   wait: wholeNumber(0, maxWaitSeconds, 'How many seconds to wait if there are no changes yet. Default: 0.'),
 })
 
-const Changes = Type.Object(
-  {
-    data: Type.Array(ChangeItem, { description: 'Oldest first.' }),
-    next_cursor: Type.String({
-      description: 'Store it with your results and send it with the next request.',
-      examples: ['2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41'],
-    }),
-    has_more: Type.Boolean(),
-  },
-  { title: 'Changes' },
-)
+const Changes = component('Changes', {
+  data: Type.Array(ChangeItem, { description: 'Oldest first.' }),
+  next_cursor: Type.String({
+    description: 'Store it with your results and send it with the next request.',
+    examples: ['2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41'],
+  }),
+  has_more: Type.Boolean(),
+})
 
 interface ChangesOptions {
   readonly pool: pg.Pool

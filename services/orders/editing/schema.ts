@@ -1,3 +1,4 @@
+import { component } from '@courier/shared/schemas.ts'
 import { Type } from '@sinclair/typebox'
 import { OrderData } from '../booking/schema.ts'
 import { Note } from '../moves/move-schema.ts'
@@ -75,22 +76,19 @@ export const EditHeaders = Type.Object({
 
 export const editedMessage = 'Order Updated Successfully'
 
-export const EditedOrder = Type.Object(
-  {
-    message: Type.Literal(editedMessage),
-    data: Type.Object({
-      waybill_number: Type.String(),
-      fields: Type.Array(Type.String(), {
-        description: 'The fields whose values changed; destination_city_id for the city, however it was given.',
-      }),
-      delivery_charge: Type.Number(),
-      currency: Type.String(),
+export const EditedOrder = component('EditedOrder', {
+  message: Type.Literal(editedMessage),
+  data: Type.Object({
+    waybill_number: Type.String(),
+    fields: Type.Array(Type.String(), {
+      description: 'The fields whose values changed; destination_city_id for the city, however it was given.',
     }),
-    warnings: Type.Optional(
-      Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'Names what looks wrong but is accepted, by field. Absent if there is nothing.',
-      }),
-    ),
-  },
-  { title: 'EditedOrder' },
-)
+    delivery_charge: Type.Number(),
+    currency: Type.String(),
+  }),
+  warnings: Type.Optional(
+    Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: 'Names what looks wrong but is accepted, by field. Absent if there is nothing.',
+    }),
+  ),
+})

@@ -2,6 +2,7 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -47,15 +48,12 @@ const LookedUpOrder = Type.Object({
 })
 type LookedUpOrder = Static<typeof LookedUpOrder>
 
-const LookedUp = Type.Object(
-  {
-    data: Type.Array(LookedUpOrder, {
-      description: 'The order is that of the numbers; the newest of several orders of a number comes first.',
-    }),
-    missing: Type.Array(Type.String(), { description: 'The numbers of which the merchant has no order.' }),
-  },
-  { title: 'LookedUp' },
-)
+const LookedUp = component('LookedUp', {
+  data: Type.Array(LookedUpOrder, {
+    description: 'The order is that of the numbers; the newest of several orders of a number comes first.',
+  }),
+  missing: Type.Array(Type.String(), { description: 'The numbers of which the merchant has no order.' }),
+})
 
 interface LookUpStore {
   readonly pool: pg.Pool

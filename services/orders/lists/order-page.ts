@@ -12,7 +12,7 @@ import {
   writeLinks,
 } from '@courier/shared/lists/pages.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
-import { orNull } from '@courier/shared/schemas.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
@@ -31,7 +31,7 @@ export const orderPageFields = {
   cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
 }
 
-const ListedOrder = Type.Object({ ...OrderView.properties, ...financeFields }, { title: 'Order' })
+const ListedOrder = component('Order', { ...OrderView.properties, ...financeFields })
 const { data, meta } = ListBody(ListedOrder).properties
 const { path, per_page, ...counted } = meta.properties
 const Link = orNull(Type.String())

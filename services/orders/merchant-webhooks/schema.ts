@@ -1,6 +1,6 @@
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { listQuery, oneOf as oneOfFilter } from '@courier/shared/lists/filters.ts'
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { Type } from '@sinclair/typebox'
 import { ChangeItem } from '../changes/feed-page.ts'
 import { changeTypes } from '../database/tables.ts'
@@ -33,33 +33,27 @@ export const WebhookChange = Type.Object(
   { title: 'WebhookChange', minProperties: 1, examples: [{ state: 'enabled' }] },
 )
 
-export const Webhook = Type.Object(
-  {
-    id: Type.String({ examples: ['6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a'] }),
-    url: Type.String({ examples: [url] }),
-    events: Events,
-    state: State,
-    disabled_reason: Nullable(
-      'merchant: by you; gone: it responded with 410; failing: nothing was delivered for five days; merchant_inactive.',
-    ),
-    disabled_at: Nullable('ISO 8601, UTC.'),
-    failing_since: Nullable('The first failure since the last success.'),
-    previous_secret_until: Nullable('Until then messages are signed with the previous secret, too.'),
-    created_at: Type.String(),
-  },
-  { title: 'Webhook' },
-)
+export const Webhook = component('Webhook', {
+  id: Type.String({ examples: ['6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a'] }),
+  url: Type.String({ examples: [url] }),
+  events: Events,
+  state: State,
+  disabled_reason: Nullable(
+    'merchant: by you; gone: it responded with 410; failing: nothing was delivered for five days; merchant_inactive.',
+  ),
+  disabled_at: Nullable('ISO 8601, UTC.'),
+  failing_since: Nullable('The first failure since the last success.'),
+  previous_secret_until: Nullable('Until then messages are signed with the previous secret, too.'),
+  created_at: Type.String(),
+})
 
-export const WebhookWithSecret = Type.Object(
-  {
-    ...Webhook.properties,
-    secret: Type.String({
-      description: 'The key that signs the messages. Shown only this once.',
-      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
-    }),
-  },
-  { title: 'WebhookWithSecret' },
-)
+export const WebhookWithSecret = component('WebhookWithSecret', {
+  ...Webhook.properties,
+  secret: Type.String({
+    description: 'The key that signs the messages. Shown only this once.',
+    examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
+  }),
+})
 
 /** The result of a request. */
 const attempt = {
@@ -86,21 +80,18 @@ export const ReplayPeriod = Type.Object(
 
 const deliveryStates = ['pending', 'delivered', 'failed'] as const
 
-export const WebhookDelivery = Type.Object(
-  {
-    id: ChangeItem.properties.id,
-    type: oneOf(changeTypes),
-    waybill_number: orNull(Type.String()),
-    state: oneOf(deliveryStates),
-    attempts: Type.Integer(),
-    ...attempt,
-    ms: Milliseconds,
-    last_attempt_at: Nullable('ISO 8601, UTC.'),
-    next_attempt_at: Nullable('null of a pending one: an earlier event of the waybill comes first.'),
-    body: Type.Unknown({ description: 'The body that is sent.', examples: [{ type: 'order.created' }] }),
-  },
-  { title: 'WebhookDelivery' },
-)
+export const WebhookDelivery = component('WebhookDelivery', {
+  id: ChangeItem.properties.id,
+  type: oneOf(changeTypes),
+  waybill_number: orNull(Type.String()),
+  state: oneOf(deliveryStates),
+  attempts: Type.Integer(),
+  ...attempt,
+  ms: Milliseconds,
+  last_attempt_at: Nullable('ISO 8601, UTC.'),
+  next_attempt_at: Nullable('null of a pending one: an earlier event of the waybill comes first.'),
+  body: Type.Unknown({ description: 'The body that is sent.', examples: [{ type: 'order.created' }] }),
+})
 
 export const DeliveryQuery = listQuery(cursorFields, {
   state: oneOfFilter(deliveryStates, 'Only events in this state.'),
@@ -132,10 +123,11 @@ export const messageOperation = {
     required: true,
     content: {
       'application/json': {
-        schema: Type.Object(
-          { type: ChangeItem.properties.type, timestamp: ChangeItem.properties.happened_at, data: ChangeItem },
-          { title: 'WebhookMessage' },
-        ),
+        schema: component('WebhookMessage', {
+          type: ChangeItem.properties.type,
+          timestamp: ChangeItem.properties.happened_at,
+          data: ChangeItem,
+        }),
       },
     },
   },

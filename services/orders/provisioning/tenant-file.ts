@@ -1,4 +1,4 @@
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { closed, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { payableWhen } from '../money/payable.ts'
 import { bookings } from '../statuses/statuses.ts'
@@ -22,8 +22,6 @@ const Percent = Type.Number({
   must: 'be a percentage from 0 to 100 with at most two decimals',
 })
 
-const strict = { additionalProperties: false }
-
 const Check = Type.Union([Type.Literal('refuse'), Type.Literal('warn'), Type.Literal('off')], {
   must: 'be refuse, warn or off',
 })
@@ -40,178 +38,141 @@ const InvoiceMask = Type.String({
 })
 
 /** Settings of how merchants are paid (docs/money.md#settings). */
-const Money = Type.Object(
-  {
-    ...payable,
-    four_eyes: Type.Optional(Type.Boolean()),
-    accept_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
-    invoice_mask: Type.Optional(InvoiceMask),
-    invoice_ref_mask: Type.Optional(InvoiceMask),
-    cash_ceiling: Type.Optional(Price),
-  },
-  strict,
-)
+const Money = closed({
+  ...payable,
+  four_eyes: Type.Optional(Type.Boolean()),
+  accept_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
+  invoice_mask: Type.Optional(InvoiceMask),
+  invoice_ref_mask: Type.Optional(InvoiceMask),
+  cash_ceiling: Type.Optional(Price),
+})
 
-const Reason = Type.Object(
-  {
-    code: Type.String({ maxLength: 63, pattern: '^[a-z][a-z0-9_]*$', must: 'be 1 to 63 of a-z, 0-9 and _' }),
-    name: Name,
-  },
-  strict,
-)
+const Reason = closed({
+  code: Type.String({ maxLength: 63, pattern: '^[a-z][a-z0-9_]*$', must: 'be 1 to 63 of a-z, 0-9 and _' }),
+  name: Name,
+})
 
 /** Settings of what follows a failed delivery (docs/staff/failed-deliveries.md#settings). */
-const FailedDeliveries = Type.Object(
-  {
-    reasons: Type.Optional(Type.Array(Reason, { minItems: 1, maxItems: 50 })),
-    /** The time in which the customer and the merchant may say what happens. */
-    instruction_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 720, must: 'be 1 to 720 hours' })),
-    /** The instruction when they say nothing. */
-    instruction_default: Type.Optional(
-      Type.Union([Type.Literal('reattempt'), Type.Literal('return')], { must: 'be reattempt or return' }),
-    ),
-    /** Merchants may read how many parcels of a phone number were delivered and came back. */
-    recipient_history: Type.Optional(Type.Boolean()),
-  },
-  strict,
-)
+const FailedDeliveries = closed({
+  reasons: Type.Optional(Type.Array(Reason, { minItems: 1, maxItems: 50 })),
+  /** The time in which the customer and the merchant may say what happens. */
+  instruction_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 720, must: 'be 1 to 720 hours' })),
+  /** The instruction when they say nothing. */
+  instruction_default: Type.Optional(
+    Type.Union([Type.Literal('reattempt'), Type.Literal('return')], { must: 'be reattempt or return' }),
+  ),
+  /** Merchants may read how many parcels of a phone number were delivered and came back. */
+  recipient_history: Type.Optional(Type.Boolean()),
+})
 
-const TenantSettings = Type.Object(
-  {
-    id: Key,
-    name: Name,
-    currency: Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency code such as LKR' }),
-    country: Type.String({ maxLength: 2, pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
-    time_zone: Type.String({ minLength: 1, maxLength: 64, must: 'be a time zone such as Asia/Colombo' }),
-    waybills: Type.Object(
-      {
-        mode: Type.Union([Type.Literal('auto'), Type.Literal('manual')], { must: 'be auto or manual' }),
-        format: Type.String({
-          pattern: '^[\\x21\\x22\\x24-\\x29\\x2b-\\x3f\\x41-\\x7e]*[#@*][\\x21-\\x7e]*$',
-          maxLength: 50,
-          must: 'be at most 50 printable ASCII characters without blanks, at least one of them #, @ or *',
-        }),
-      },
-      strict,
-    ),
-    secondary_phone: Type.Optional(Type.Boolean()),
-    /** The phone number of the company for recipients, on the tracking page. */
-    contact: Type.Optional(Name),
-    /** The colour of the tracking page. */
-    color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
-    /** false: the notifier gets no events of the company's orders. */
-    messaging: Type.Optional(Type.Boolean()),
-    /** Tax on the charges of a parcel. */
-    tax_percent: Type.Optional(Percent),
-    /** Withheld from what recipients paid. */
-    withholding_percent: Type.Optional(Percent),
-    money: Type.Optional(Money),
-    failed_deliveries: Type.Optional(FailedDeliveries),
-    /** Sets how doubtful but valid input is treated; the default is `warn`. */
-    checks: Type.Optional(
-      Type.Object(
-        { phone: Type.Optional(Check), duplicate: Type.Optional(Check), unusual: Type.Optional(Check) },
-        strict,
-      ),
-    ),
-  },
-  strict,
-)
+const TenantSettings = closed({
+  id: Key,
+  name: Name,
+  currency: Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency code such as LKR' }),
+  country: Type.String({ maxLength: 2, pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
+  time_zone: Type.String({ minLength: 1, maxLength: 64, must: 'be a time zone such as Asia/Colombo' }),
+  waybills: closed({
+    mode: Type.Union([Type.Literal('auto'), Type.Literal('manual')], { must: 'be auto or manual' }),
+    format: Type.String({
+      pattern: '^[\\x21\\x22\\x24-\\x29\\x2b-\\x3f\\x41-\\x7e]*[#@*][\\x21-\\x7e]*$',
+      maxLength: 50,
+      must: 'be at most 50 printable ASCII characters without blanks, at least one of them #, @ or *',
+    }),
+  }),
+  secondary_phone: Type.Optional(Type.Boolean()),
+  /** The phone number of the company for recipients, on the tracking page. */
+  contact: Type.Optional(Name),
+  /** The colour of the tracking page. */
+  color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
+  /** false: the notifier gets no events of the company's orders. */
+  messaging: Type.Optional(Type.Boolean()),
+  /** Tax on the charges of a parcel. */
+  tax_percent: Type.Optional(Percent),
+  /** Withheld from what recipients paid. */
+  withholding_percent: Type.Optional(Percent),
+  money: Type.Optional(Money),
+  failed_deliveries: Type.Optional(FailedDeliveries),
+  /** Sets how doubtful but valid input is treated; the default is `warn`. */
+  checks: Type.Optional(
+    closed({ phone: Type.Optional(Check), duplicate: Type.Optional(Check), unusual: Type.Optional(Check) }),
+  ),
+})
 
-const City = Type.Object(
-  {
-    id: Id,
-    name: Name,
-    postal_code: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })),
-    /** Other names that merchants may book by. */
-    aliases: Type.Optional(Type.Array(Name, { maxItems: 20 })),
-  },
-  strict,
-)
-const State = Type.Object({ id: Id, name: Name, cities: Type.Array(City) }, strict)
+const City = closed({
+  id: Id,
+  name: Name,
+  postal_code: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })),
+  /** Other names that merchants may book by. */
+  aliases: Type.Optional(Type.Array(Name, { maxItems: 20 })),
+})
+const State = closed({ id: Id, name: Name, cities: Type.Array(City) })
 
-const RateCard = Type.Object(
-  {
-    name: Name,
-    zones: Type.Record(
-      Type.String(),
-      Type.Union([Type.Array(Id), Type.Literal('*')], { must: 'list city ids, or be "*" for all other cities' }),
-    ),
-    rates: Type.Array(Type.Object({ from: Name, to: Name, first_kg: Price, each_extra_kg: Price }, strict)),
-    /** The fee on what a recipient paid, at least `cod_fee_min`. */
-    cod_fee_percent: Type.Optional(Percent),
-    cod_fee_min: Type.Optional(Price),
-    /** The fee of a return: the first kilogram, and each further one begun. */
-    return_fee: Type.Optional(Price),
-    each_return_kg: Type.Optional(Price),
-  },
-  strict,
-)
+const RateCard = closed({
+  name: Name,
+  zones: Type.Record(
+    Type.String(),
+    Type.Union([Type.Array(Id), Type.Literal('*')], { must: 'list city ids, or be "*" for all other cities' }),
+  ),
+  rates: Type.Array(closed({ from: Name, to: Name, first_kg: Price, each_extra_kg: Price })),
+  /** The fee on what a recipient paid, at least `cod_fee_min`. */
+  cod_fee_percent: Type.Optional(Percent),
+  cod_fee_min: Type.Optional(Price),
+  /** The fee of a return: the first kilogram, and each further one begun. */
+  return_fee: Type.Optional(Price),
+  each_return_kg: Type.Optional(Price),
+})
 
-const Business = Type.Object({ id: Id, name: Name, default: Type.Optional(Type.Boolean()) }, strict)
+const Business = closed({ id: Id, name: Name, default: Type.Optional(Type.Boolean()) })
 
 const Email = Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 255, must: 'be an e-mail address' })
 
-const Merchant = Type.Object(
-  {
-    /** The merchant's id, which finds it under any e-mail address; new merchants have none. */
-    id: Type.Optional(Id),
-    name: Name,
-    email: Email,
-    /** The previous e-mail address. */
-    was: Type.Optional(Email),
-    /** Without it the merchant keeps its password. */
-    active: Type.Optional(Type.Boolean()),
-    password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
-    rate_card: Type.Optional(orNull(Name)),
-    ...payable,
-    /** Invoices pay the COD in full; the merchant pays the charges. */
-    charges_apart: Type.Optional(Type.Boolean()),
-    /** Gets the messages of rules on invoice.deposited. */
-    phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
-    businesses: Type.Array(Business),
-  },
-  strict,
-)
+const Merchant = closed({
+  /** The merchant's id, which finds it under any e-mail address; new merchants have none. */
+  id: Type.Optional(Id),
+  name: Name,
+  email: Email,
+  /** The previous e-mail address. */
+  was: Type.Optional(Email),
+  /** Without it the merchant keeps its password. */
+  active: Type.Optional(Type.Boolean()),
+  password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
+  rate_card: Type.Optional(orNull(Name)),
+  ...payable,
+  /** Invoices pay the COD in full; the merchant pays the charges. */
+  charges_apart: Type.Optional(Type.Boolean()),
+  /** Gets the messages of rules on invoice.deposited. */
+  phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
+  businesses: Type.Array(Business),
+})
 
-const StatusEntry = Type.Object(
-  {
-    key: Key,
-    name: Type.Optional(Name),
-    color: Type.Optional(
-      Type.String({ maxLength: 30, pattern: '^[a-z][a-z-]{0,29}$', must: 'be the name of a colour such as success' }),
-    ),
-    description: Type.Optional(Type.String({ maxLength: 255 })),
-    moves: Type.Optional(Type.Array(Key)),
-    /** A move to it books this; without it, what its key says. */
-    books: Type.Optional(oneOf(bookings, { must: `be ${bookings.join(', ')}` })),
-  },
-  strict,
-)
+const StatusEntry = closed({
+  key: Key,
+  name: Type.Optional(Name),
+  color: Type.Optional(
+    Type.String({ maxLength: 30, pattern: '^[a-z][a-z-]{0,29}$', must: 'be the name of a colour such as success' }),
+  ),
+  description: Type.Optional(Type.String({ maxLength: 255 })),
+  moves: Type.Optional(Type.Array(Key)),
+  /** A move to it books this; without it, what its key says. */
+  books: Type.Optional(oneOf(bookings, { must: `be ${bookings.join(', ')}` })),
+})
 
 /** A tenant described in one file, as `orders apply` reads it. */
-export const TenantFile = Type.Object(
-  {
-    tenant: TenantSettings,
-    states: Type.Array(State),
-    rate_cards: Type.Array(RateCard),
-    merchants: Type.Array(Merchant),
-    /** With `moves` in every entry a new set, without them new names and colours for the current one. */
-    statuses: Type.Optional(Type.Array(StatusEntry, { minItems: 1 })),
-  },
-  strict,
-)
+export const TenantFile = closed({
+  tenant: TenantSettings,
+  states: Type.Array(State),
+  rate_cards: Type.Array(RateCard),
+  merchants: Type.Array(Merchant),
+  /** With `moves` in every entry a new set, without them new names and colours for the current one. */
+  statuses: Type.Optional(Type.Array(StatusEntry, { minItems: 1 })),
+})
 export type TenantFile = Static<typeof TenantFile>
 
 /** Merchants of an existing tenant: everything else keeps its value, even an omitted password. */
-export const MerchantsFile = Type.Object(
-  {
-    tenant: Type.Object({ id: Key }, strict),
-    merchants: Type.Array(
-      Type.Object({ ...Merchant.properties, password: Type.Optional(Merchant.properties.password) }, strict),
-      { minItems: 1 },
-    ),
-  },
-  strict,
-)
+export const MerchantsFile = closed({
+  tenant: closed({ id: Key }),
+  merchants: Type.Array(closed({ ...Merchant.properties, password: Type.Optional(Merchant.properties.password) }), {
+    minItems: 1,
+  }),
+})
 export type MerchantsFile = Static<typeof MerchantsFile>

@@ -1,6 +1,6 @@
 import { pageLimit, wholeNumber } from '@courier/shared/lists/cursor.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { orNull } from '@courier/shared/schemas.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
@@ -13,22 +13,19 @@ import type { RateGaps } from './recorder.ts'
 const City = Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })
 const maxMerchants = 5
 
-const RateGap = Type.Object(
-  {
-    origin: City,
-    destination: City,
-    asked_for: Type.Integer({ description: 'Parcels of refused batches, dry runs and quotes; each try counts.' }),
-    orders: Type.Integer({
-      description: `Orders booked when there was a rate, of the newest ${maxOrders} of the period.`,
-    }),
-    merchants: Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), rate_card: orNull(Type.String()) }), {
-      description: `The merchants that want it most, at most ${maxMerchants}.`,
-    }),
-    more_merchants: Type.Integer({ description: 'The number of others.' }),
-    last_at: Type.String({ description: 'ISO 8601, UTC.' }),
-  },
-  { title: 'RateGap' },
-)
+const RateGap = component('RateGap', {
+  origin: City,
+  destination: City,
+  asked_for: Type.Integer({ description: 'Parcels of refused batches, dry runs and quotes; each try counts.' }),
+  orders: Type.Integer({
+    description: `Orders booked when there was a rate, of the newest ${maxOrders} of the period.`,
+  }),
+  merchants: Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), rate_card: orNull(Type.String()) }), {
+    description: `The merchants that want it most, at most ${maxMerchants}.`,
+  }),
+  more_merchants: Type.Integer({ description: 'The number of others.' }),
+  last_at: Type.String({ description: 'ISO 8601, UTC.' }),
+})
 type RateGap = Static<typeof RateGap>
 
 interface RateGapOptions {
@@ -62,7 +59,7 @@ export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (a
     description: 'Lists combinations that merchants requested or have orders of, and whose rate their card lacks now.',
     querystring: Query,
     response: {
-      200: Type.Object({ data: Type.Array(RateGap) }, { title: 'RateGaps' }),
+      200: component('RateGaps', { data: Type.Array(RateGap) }),
     },
   }
   app.get('/rate-gaps', { schema }, async ({ staff: { tenant }, query: { days = '30', limit = '50' } }) => {

@@ -2,7 +2,7 @@ import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { orNull } from '@courier/shared/schemas.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -16,14 +16,11 @@ const requestsPerMinute = 30
 const counted = 'null: fewer than 3 parcels are known.'
 const count = orNull(Type.Integer(), { description: counted })
 
-const Recipient = Type.Object(
-  {
-    delivered: count,
-    returned: count,
-    is_known: Type.Boolean({ description: 'false: fewer than 3 parcels are known.' }),
-  },
-  { title: 'Recipient' },
-)
+const Recipient = component('Recipient', {
+  delivered: count,
+  returned: count,
+  is_known: Type.Boolean({ description: 'false: fewer than 3 parcels are known.' }),
+})
 
 /** Says how many parcels of this company a recipient took and sent back, without a name, where the company allows it. */
 export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {

@@ -1,4 +1,4 @@
-import { orNull } from '@courier/shared/schemas.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** The most cities that are listed. The period bounds the days, the tenant's set the statuses. */
@@ -25,32 +25,26 @@ const totals = {
 }
 export const Totals = Type.Object(totals, { title: 'OrderTotals' })
 export type Totals = Static<typeof Totals>
-export const Group = Type.Object(
-  {
-    key: Type.String({ description: 'The date, the key of the status or the id of the city.' }),
-    name: Type.String({ description: 'The date, or the name of the status or the city.' }),
-    ...totals,
-  },
-  { title: 'OrderGroup' },
-)
+export const Group = component('OrderGroup', {
+  key: Type.String({ description: 'The date, the key of the status or the id of the city.' }),
+  name: Type.String({ description: 'The date, or the name of the status or the city.' }),
+  ...totals,
+})
 
 export type Group = Static<typeof Group>
 
-export const Summary = Type.Object(
-  {
-    data: Type.Object({
-      from: Type.String(),
-      to: Type.String(),
-      time_zone: Type.String(),
-      currency: Type.String(),
-      total: Totals,
-      groups: Type.Array(Group, {
-        description: `Empty without group. Otherwise every day; every status, in the order of the set; or the ${maxCities} cities with the most orders.`,
-      }),
-      others: orNull(Type.Object({ groups: Type.Integer(), ...totals }), {
-        description: 'The totals of the cities left out of groups.',
-      }),
+export const Summary = component('OrderSummary', {
+  data: Type.Object({
+    from: Type.String(),
+    to: Type.String(),
+    time_zone: Type.String(),
+    currency: Type.String(),
+    total: Totals,
+    groups: Type.Array(Group, {
+      description: `Empty without group. Otherwise every day; every status, in the order of the set; or the ${maxCities} cities with the most orders.`,
     }),
-  },
-  { title: 'OrderSummary' },
-)
+    others: orNull(Type.Object({ groups: Type.Integer(), ...totals }), {
+      description: 'The totals of the cities left out of groups.',
+    }),
+  }),
+})

@@ -1,4 +1,5 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
@@ -16,23 +17,20 @@ const dayCounts = {
   delivered: count('Orders delivered, each once.'),
   failed: count('Delivery attempts that failed, each once.'),
 }
-const Day = Type.Object({ date: Type.String(), ...dayCounts }, { title: 'OrderDay' })
+const Day = component('OrderDay', { date: Type.String(), ...dayCounts })
 type Day = Static<typeof Day>
 
 const listedDays = 30
 
-const Today = Type.Object(
-  {
-    date: Type.String({ description: 'Today, in the time zone of the courier company.' }),
-    time_zone: Type.String(),
-    new: count('Orders created today.'),
-    moving: count('Orders under way now: picked up or on their way to it, and neither delivered nor returned.'),
-    failed: count('Delivery attempts that failed today.'),
-    delivered: count('Orders delivered today, each once.'),
-    days: Type.Array(Day, { description: `The last ${listedDays} days, today last.` }),
-  },
-  { title: 'Today' },
-)
+const Today = component('Today', {
+  date: Type.String({ description: 'Today, in the time zone of the courier company.' }),
+  time_zone: Type.String(),
+  new: count('Orders created today.'),
+  moving: count('Orders under way now: picked up or on their way to it, and neither delivered nor returned.'),
+  failed: count('Delivery attempts that failed today.'),
+  delivered: count('Orders delivered today, each once.'),
+  days: Type.Array(Day, { description: `The last ${listedDays} days, today last.` }),
+})
 export type Today = Static<typeof Today>
 
 /** Serves the metrics of the staff's day. */

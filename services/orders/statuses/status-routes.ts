@@ -1,6 +1,7 @@
 import { filterRows, flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { ListBody, pageFields, writePage } from '@courier/shared/lists/pages.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
@@ -10,26 +11,23 @@ import type { Tx } from '../database/tables.ts'
 import { findStatuses, type StoredStatus } from './status-queries.ts'
 import { merchantMoves, type Status } from './statuses.ts'
 
-const StatusRow = Type.Object(
-  {
-    id: Type.Integer(),
-    key: Type.String(),
-    name: Type.String({ examples: ['CONFIRMED'] }),
-    description: Type.String({ examples: ['The merchant wants the parcel to be picked up.'] }),
-    color: Type.String(),
-    icon: Type.Null(),
-    is_merchant_status: Type.Literal(1, { description: 'Merchants see every status.' }),
-    is_finance_status: Type.Literal(0),
-    before_statuses: Type.Array(Type.String(), {
-      description: 'The keys that staff may move an order from to here, or the merchant by confirming or cancelling.',
-    }),
-    after_statuses: Type.Array(Type.String(), {
-      description: 'The keys that staff may move an order to from here, or the merchant by confirming or cancelling.',
-    }),
-    created_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
-  },
-  { title: 'Status' },
-)
+const StatusRow = component('Status', {
+  id: Type.Integer(),
+  key: Type.String(),
+  name: Type.String({ examples: ['CONFIRMED'] }),
+  description: Type.String({ examples: ['The merchant wants the parcel to be picked up.'] }),
+  color: Type.String(),
+  icon: Type.Null(),
+  is_merchant_status: Type.Literal(1, { description: 'Merchants see every status.' }),
+  is_finance_status: Type.Literal(0),
+  before_statuses: Type.Array(Type.String(), {
+    description: 'The keys that staff may move an order from to here, or the merchant by confirming or cancelling.',
+  }),
+  after_statuses: Type.Array(Type.String(), {
+    description: 'The keys that staff may move an order to from here, or the merchant by confirming or cancelling.',
+  }),
+  created_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+})
 
 type Row = Static<typeof StatusRow>
 

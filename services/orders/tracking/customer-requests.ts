@@ -1,4 +1,4 @@
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import { isoTime } from '../database/iso-time.ts'
@@ -7,19 +7,16 @@ import { type RequestStatus, requestStatuses, type Tx } from '../database/tables
 const nullable = orNull(Type.String())
 
 /** A customer's request that staff decide. */
-export const CustomerRequest = Type.Object(
-  {
-    id: Type.String({ examples: ['17'] }),
-    waybill_number: Type.String(),
-    request: Type.String({ description: 'The name of the request.', examples: ['call_me'] }),
-    status: oneOf(requestStatuses),
-    requested_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
-    decided_at: nullable,
-    decided_by: nullable,
-    note: nullable,
-  },
-  { title: 'CustomerRequest' },
-)
+export const CustomerRequest = component('CustomerRequest', {
+  id: Type.String({ examples: ['17'] }),
+  waybill_number: Type.String(),
+  request: Type.String({ description: 'The name of the request.', examples: ['call_me'] }),
+  status: oneOf(requestStatuses),
+  requested_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+  decided_at: nullable,
+  decided_by: nullable,
+  note: nullable,
+})
 export type CustomerRequest = Static<typeof CustomerRequest>
 
 /** The columns of a CustomerRequest. */

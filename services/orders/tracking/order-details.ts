@@ -1,5 +1,5 @@
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
-import { orNull } from '@courier/shared/schemas.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { toSnapshot } from './order-snapshot.ts'
 import { ActorName, findActor, labelStatus, Previous } from './order-view.ts'
@@ -8,37 +8,34 @@ import { maxEdits, type TrackedOrder } from './read-orders.ts'
 const nullable = (description: string) => orNull(Type.String(), { description })
 
 /** An order for the notifier: the fields that a template may name, and the timeline. */
-export const OrderDetails = Type.Object(
-  {
-    ...OrderSnapshot.properties,
-    customer_secondary_phone: nullable("The recipient's second contact number."),
-    created_at: Type.String({ format: 'date-time' }),
-    timeline: Type.Array(
-      Type.Object({
-        status_key: Type.String(),
-        status_name: Type.String(),
-        color: Type.String({ description: 'The colour by name, such as success.' }),
-        at: Type.String({ format: 'date-time' }),
-        staff_name: nullable('Who moved it; null: the merchant or the customer.'),
-        by: ActorName,
-        note: nullable('What staff wrote about the move.'),
-      }),
-      { description: 'Newest first.' },
-    ),
-    edits: Type.Array(
-      Type.Object({
-        fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
-        at: Type.String({ format: 'date-time' }),
-        staff_name: nullable('Who changed it; null: the merchant or the customer.'),
-        by: ActorName,
-        reason: nullable('What staff wrote about it.'),
-        previous: Type.Optional(Previous),
-      }),
-      { description: `The newest ${maxEdits}, newest first.` },
-    ),
-  },
-  { title: 'OrderDetails' },
-)
+export const OrderDetails = component('OrderDetails', {
+  ...OrderSnapshot.properties,
+  customer_secondary_phone: nullable("The recipient's second contact number."),
+  created_at: Type.String({ format: 'date-time' }),
+  timeline: Type.Array(
+    Type.Object({
+      status_key: Type.String(),
+      status_name: Type.String(),
+      color: Type.String({ description: 'The colour by name, such as success.' }),
+      at: Type.String({ format: 'date-time' }),
+      staff_name: nullable('Who moved it; null: the merchant or the customer.'),
+      by: ActorName,
+      note: nullable('What staff wrote about the move.'),
+    }),
+    { description: 'Newest first.' },
+  ),
+  edits: Type.Array(
+    Type.Object({
+      fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
+      at: Type.String({ format: 'date-time' }),
+      staff_name: nullable('Who changed it; null: the merchant or the customer.'),
+      by: ActorName,
+      reason: nullable('What staff wrote about it.'),
+      previous: Type.Optional(Previous),
+    }),
+    { description: `The newest ${maxEdits}, newest first.` },
+  ),
+})
 export type OrderDetails = Static<typeof OrderDetails>
 
 export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | undefined): OrderDetails => ({

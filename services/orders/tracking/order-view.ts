@@ -1,4 +1,4 @@
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
+import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
@@ -15,29 +15,24 @@ import {
 } from './read-orders.ts'
 import { timeAgo } from './time-ago.ts'
 
-const StatusLabel = Type.Object(
-  { key: Type.String(), name: Type.String(), color: Type.String() },
-  { title: 'StatusLabel' },
-)
+const StatusLabel = component('StatusLabel', { key: Type.String(), name: Type.String(), color: Type.String() })
 export const ActorName = oneOf(changeActors, { description: 'The party that did it.' })
 const nullable = orNull(Type.String())
 
-export const TrackingEvent = Type.Object(
-  {
-    status: StatusLabel,
-    date_time: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
-    date_time_ago: Type.String(),
-    user: Type.Object({ first_name: Type.String(), last_name: Type.String() }),
-  },
-  { title: 'TrackingEvent' },
-)
+export const TrackingEvent = component('TrackingEvent', {
+  status: StatusLabel,
+  date_time: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+  date_time_ago: Type.String(),
+  user: Type.Object({ first_name: Type.String(), last_name: Type.String() }),
+})
 export type TrackingEvent = Static<typeof TrackingEvent>
 
 /** An entry in the timeline of an order. Merchants' programs know the fields of tracking alone. */
-const OrderEvent = Type.Object(
-  { ...TrackingEvent.properties, by: ActorName, reason_code: nullable },
-  { title: 'OrderTimelineEvent' },
-)
+const OrderEvent = component('OrderTimelineEvent', {
+  ...TrackingEvent.properties,
+  by: ActorName,
+  reason_code: nullable,
+})
 
 const orderFields = {
   waybill_number: Type.String(),
@@ -69,31 +64,25 @@ const orderFields = {
 export const OrderView = Type.Object(orderFields, { title: 'Order' })
 export type OrderView = Static<typeof OrderView>
 
-const OrderEdited = Type.Object(
-  {
-    fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
-    date_time: TrackingEvent.properties.date_time,
-    user: TrackingEvent.properties.user,
-    by: ActorName,
-  },
-  { title: 'OrderEdited' },
-)
+const OrderEdited = component('OrderEdited', {
+  fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
+  date_time: TrackingEvent.properties.date_time,
+  user: TrackingEvent.properties.user,
+  by: ActorName,
+})
 const OrderInstruction = Type.Unsafe<InstructionRow>(
-  Type.Object(
-    {
-      attempt: Type.Integer({ description: 'The failed attempt that it is about, from 1.' }),
-      action: Type.String({ examples: ['reschedule'] }),
-      date: nullable,
-      note: nullable,
-      given_as: Type.String({
-        description: 'merchant, customer, staff, or company: its default after the deadline.',
-        examples: ['customer'],
-      }),
-      given_by: nullable,
-      given_at: Type.String(),
-    },
-    { title: 'OrderInstruction' },
-  ),
+  component('OrderInstruction', {
+    attempt: Type.Integer({ description: 'The failed attempt that it is about, from 1.' }),
+    action: Type.String({ examples: ['reschedule'] }),
+    date: nullable,
+    note: nullable,
+    given_as: Type.String({
+      description: 'merchant, customer, staff, or company: its default after the deadline.',
+      examples: ['customer'],
+    }),
+    given_by: nullable,
+    given_at: Type.String(),
+  }),
 )
 const failureFields = {
   failed_attempts: Type.Integer({ description: 'The number of failed attempts to deliver.' }),
@@ -110,42 +99,33 @@ export const Previous = Type.Unsafe<EditRow['previous']>({
 const describeEdits = <Edit extends TObject>(edit: Edit) =>
   Type.Array(edit, { description: `Changes other than of the status: the newest ${maxEdits}, newest first.` })
 
-export const TrackedOrderView = Type.Object(
-  {
-    ...orderFields,
-    timeline: Type.Array(OrderEvent, { description: 'Newest first.' }),
-    edits: describeEdits(OrderEdited),
-    ...failureFields,
-  },
-  { title: 'TrackedOrder' },
-)
-const NextStatus = Type.Object(
-  { status_key: Type.String(), name: Type.String(), color: Type.String() },
-  { title: 'NextStatus' },
-)
+export const TrackedOrderView = component('TrackedOrder', {
+  ...orderFields,
+  timeline: Type.Array(OrderEvent, { description: 'Newest first.' }),
+  edits: describeEdits(OrderEdited),
+  ...failureFields,
+})
+const NextStatus = component('NextStatus', { status_key: Type.String(), name: Type.String(), color: Type.String() })
 
-export const StaffOrderView = Type.Object(
-  {
-    ...orderFields,
-    timeline: Type.Array(Type.Object({ ...OrderEvent.properties, note: nullable }, { title: 'StaffTrackingEvent' }), {
-      description: 'Newest first, with what staff wrote.',
-    }),
-    edits: describeEdits(
-      Type.Object({ ...OrderEdited.properties, reason: nullable, previous: Previous }, { title: 'StaffOrderEdited' }),
-    ),
-    ...failureFields,
-    moves: Type.Array(NextStatus, {
-      description: 'The statuses to which staff may move it now, in the order of the set.',
-    }),
-    editable: oneOf(editables, {
-      description: 'The fields that staff may change now; customer: those that begin with customer_.',
-    }),
-    requests: Type.Array(CustomerRequest, {
-      description: `Requests of the customer (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
-    }),
-  },
-  { title: 'StaffOrder' },
-)
+export const StaffOrderView = component('StaffOrder', {
+  ...orderFields,
+  timeline: Type.Array(component('StaffTrackingEvent', { ...OrderEvent.properties, note: nullable }), {
+    description: 'Newest first, with what staff wrote.',
+  }),
+  edits: describeEdits(
+    component('StaffOrderEdited', { ...OrderEdited.properties, reason: nullable, previous: Previous }),
+  ),
+  ...failureFields,
+  moves: Type.Array(NextStatus, {
+    description: 'The statuses to which staff may move it now, in the order of the set.',
+  }),
+  editable: oneOf(editables, {
+    description: 'The fields that staff may change now; customer: those that begin with customer_.',
+  }),
+  requests: Type.Array(CustomerRequest, {
+    description: `Requests of the customer (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
+  }),
+})
 
 /** Names a status; one that is no longer in the set goes by its key. */
 export const labelStatus = ({ statuses }: Catalogue, key: string): Static<typeof StatusLabel> => {
@@ -243,16 +223,13 @@ const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> 
   by: findActor(edit),
 })
 
-export const OrderStatus = Type.Object(
-  {
-    waybill_number: Type.String(),
-    order_no: nullable,
-    status: StatusLabel,
-    date_time: TrackingEvent.properties.date_time,
-    date_time_ago: Type.String(),
-  },
-  { title: 'OrderStatus' },
-)
+export const OrderStatus = component('OrderStatus', {
+  waybill_number: Type.String(),
+  order_no: nullable,
+  status: StatusLabel,
+  date_time: TrackingEvent.properties.date_time,
+  date_time_ago: Type.String(),
+})
 
 /** The status of an order, and since when. */
 export const statusView = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => ({

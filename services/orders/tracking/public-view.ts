@@ -1,4 +1,4 @@
-import { orNull } from '@courier/shared/schemas.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { maskName, maskPhone } from './mask.ts'
 import { type OrderView, TrackingEvent, toOrder, toPublicTimeline } from './order-view.ts'
@@ -9,28 +9,25 @@ const ofSigned = { description: 'null without the tracking_code of the link.' }
 const signedText = orNull(Type.String(), ofSigned)
 
 /** Shows anyone who knows a waybill number the masked recipient, and no names of staff. */
-export const PublicTracking = Type.Object(
-  {
-    timeline: Type.Array(TrackingEvent, {
-      description: 'Newest first; the user is the company, the merchant or the customer.',
-    }),
-    order: Type.Object({
-      waybill_number: Type.String(),
-      status: TrackingEvent.properties.status,
-      merchant_business_name: Type.String(),
-      origin_city_name: Type.String(),
-      destination_city_name: signedText,
-      destination_state_name: signedText,
-      cod: orNull(Type.Integer(), ofSigned),
-      currency: Type.String(),
-      customer_name: Type.String({ description: 'The first letters.', examples: ['N*** P***'] }),
-      customer_phone: Type.String({ description: 'The last two digits.', examples: ['***01'] }),
-      created_at: Type.String(),
-      company: Type.Object({ name: Type.String(), contact: orNull(Type.String()) }),
-    }),
-  },
-  { title: 'PublicTracking' },
-)
+export const PublicTracking = component('PublicTracking', {
+  timeline: Type.Array(TrackingEvent, {
+    description: 'Newest first; the user is the company, the merchant or the customer.',
+  }),
+  order: Type.Object({
+    waybill_number: Type.String(),
+    status: TrackingEvent.properties.status,
+    merchant_business_name: Type.String(),
+    origin_city_name: Type.String(),
+    destination_city_name: signedText,
+    destination_state_name: signedText,
+    cod: orNull(Type.Integer(), ofSigned),
+    currency: Type.String(),
+    customer_name: Type.String({ description: 'The first letters.', examples: ['N*** P***'] }),
+    customer_phone: Type.String({ description: 'The last two digits.', examples: ['***01'] }),
+    created_at: Type.String(),
+    company: Type.Object({ name: Type.String(), contact: orNull(Type.String()) }),
+  }),
+})
 
 /** `code` signs the link that the recipient got. */
 export const publicView = (order: TrackedOrder, code: string | undefined, now: Date): Static<typeof PublicTracking> => {
