@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { findBarriers, widthOf } from './browser.ts'
+import { waitUntil } from './courier.ts'
 
 /** Opens tabs of one browser at the desk, signed in; `problems` are those of all of them. */
 export const openDesk = async (t: Test, browser: Browser, url: string) => {
@@ -88,7 +89,9 @@ interface Load {
 }
 
 export const readLoad = async (page: Page): Promise<Load> => {
-  await page.waitForFunction(`performance.getEntriesByName('first-contentful-paint').length > 0`)
+  // The page's content policy forbids the script of waitForFunction.
+  const countPaints = () => page.evaluate<number>(`performance.getEntriesByName('first-contentful-paint').length`)
+  await waitUntil('the page is painted', countPaints, paints => paints > 0)
   return page.evaluate<Load>(`(() => {
     const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
     return {
