@@ -1,17 +1,17 @@
 import { rounded } from '../bench/figures.ts'
 import { type Fault, planKills } from './chaos/plan.ts'
-import { hasDone, type Played, playProfile } from './chaos/profile.ts'
+import { hasDone, playProfile, type Seen } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
 
 /** In the short form the service and its clients wait for their turn beside other tests. */
 const maxRecoverySeconds = { full: 5, short: 15 }
 
 /** Returns the seconds from each return of Postgres until an order was created that was requested after it. */
-const measureRecoveries = ({ evidence, happened }: Played): number[] =>
+const measureRecoveries = ({ history, happened }: Pick<Seen, 'history' | 'happened'>): number[] =>
   happened
     .filter(({ text }) => text.startsWith('** Postgres-of-orders: killed is over'))
     .map(({ at }) => {
-      const booked = evidence.history.filter(
+      const booked = history.filter(
         ({ what, ending, sentAt }) => what === 'book' && ending === 'done' && sentAt >= at,
       )
       return (Math.min(...booked.map(({ respondedAt }) => respondedAt)) - at) / 1000
@@ -43,9 +43,13 @@ export const promise: TrustPromise = {
         ],
       ],
       sendSeconds: 2,
-      isEnough: hasDone(t.short ? 30 : 1_000),
-      judge: (played, { broken, short }) => {
-        const slowest = Math.max(...measureRecoveries(played))
+      isEnough: seen => {
+        const recoveries = measureRecoveries(seen)
+        const haveAllRecovered = recoveries.length === postgresKills && recoveries.every(Number.isFinite)
+        return haveAllRecovered && hasDone(t.short ? 30 : 1_000)(seen)
+      },
+      judge: ({ evidence, happened }, { broken, short }) => {
+        const slowest = Math.max(...measureRecoveries({ history: evidence.history, happened }))
         broken.require(
           slowest < maxRecoverySeconds[short ? 'short' : 'full'],
           `it took ${slowest} s until a batch was created again`,

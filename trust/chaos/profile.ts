@@ -36,7 +36,9 @@ interface Profile {
 }
 
 /** The history so far. */
-export type Seen = Pick<Evidence, 'history' | 'presses'>
+export interface Seen extends Pick<Evidence, 'history' | 'presses'> {
+  readonly happened: readonly Happened[]
+}
 
 export interface Played {
   readonly evidence: Evidence
@@ -79,7 +81,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
     recorder.giveUpIn(0)
     return faults.stop()
   })
-  const seen = { history: recorder.history, presses: clients.presses }
+  const seen = { history: recorder.history, presses: clients.presses, happened: faults.log }
   const isDone = () => performance.now() > workingUntil && (profile.isEnough?.(seen) ?? true)
   const enough = waitUntil('enough has happened', async () => isDone(), Boolean, (profile.seconds ?? 0) + 300)
   await Promise.race([Promise.all([faults.done(), enough]), clients.working])
