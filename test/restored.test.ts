@@ -41,7 +41,7 @@ const prepare = async (t: Test) => {
     Object.fromEntries(
       (await notifier.rows('select waybill_number, status from messages')).map(row => [row.waybill_number, row.status]),
     )
-  return { notifier, orders, book, deliver, restored, statuses, baseUrl }
+  return { notifier, orders, book, deliver, restored, statuses, baseUrl, client, since }
 }
 
 t.test('the notifier gets lost events again, and sends neither those nor waiting messages on its own', async t => {
@@ -111,6 +111,18 @@ t.test('orders never reuses numbers given after its backup, and lists the orders
   const newProcess = createWaybillNumbers(orders.pool)
   t.same(await newProcess.reserve('demo', new WaybillFormat('DM########'), 1), [next_waybill])
   await t.rejects(restored(200_000_000), { message: /too few numbers/ })
+})
+
+t.test('an order that is created and delivered while the services are compared is not lost', async t => {
+  const { orders, book, deliver, client, since } = await prepare(t)
+  await book(1)
+  const get = async (path: string) => {
+    await book(1)
+    await deliver()
+    return client.get(path)
+  }
+  const [demo] = await recover(orders.pool, { notifier: { ...client, get }, since, skip: 0, isDryRun: false })
+  t.same(demo?.lost, [])
 })
 
 t.test('an edit that the notifier lost updates a message that waits in the backup', async t => {

@@ -81,7 +81,8 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
       const { format, ...skipped } = await skipNumbers(tx, tenant, options)
       if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)
-      const lost = without(events, own)
+      // Orders may run on: it delivered events that it did not have at the first look.
+      const lost = without(events, await findEvents(tx, tenant, since))
       const isBeyond = (waybill: string) => format.matches(waybill) && waybill >= skipped.next_waybill
       return {
         tenant,
