@@ -4,6 +4,7 @@ import type { Teardown } from '../../dev/test-database.ts'
 import { storeSecret } from '../../services/notifier/channels/secrets.ts'
 import type { Tx } from '../../services/notifier/database/tables.ts'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
+import { standIn } from '../../services/notifier/test/orders-stand-in.ts'
 import { build } from '../../services/notifier/test/portal.ts'
 import { envelope, sign } from '../../services/notifier/test/webhooks-fixture.ts'
 import type { Trouble } from '../../simulator/trouble/trouble.ts'
@@ -29,7 +30,8 @@ interface Expected {
 
 /** Starts the notifier with a running queue, against the simulator over the wire, with webhooks that the test sends. */
 export const runningNotifier = async (t: Teardown) => {
-  const notifier = await build(t)
+  const orders = await standIn(t)
+  const notifier = await build(t, undefined, orders.client)
   const { app, pool, keyring, queue, rows } = notifier
   const appSecret = 'of-the-models'
   await inTenant(pool, 'demo', (tx: Tx) =>

@@ -6,7 +6,7 @@ import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/s
 import type { StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { pino } from 'pino'
-import type { Test } from 'tap'
+import type { Teardown } from '../../../dev/test-database.ts'
 import { createOrdersClient } from '../orders-client/http-client.ts'
 import type { TrackingEvent } from '../orders-client/orders-client.ts'
 import { serviceToken } from './portal.ts'
@@ -47,7 +47,7 @@ const tracking: TrackingEvent[] = [
 ]
 
 /** Stands in for orders over real HTTP: serves the given orders and records the waybills requested. */
-export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
+export const standIn = async (t: Teardown, ...orders: Partial<OrderSnapshot>[]) => {
   const known = new Map(orders.map(order => orderFacts(order)).map(order => [order.waybill_number, order]))
   const state = { asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
   /** Customers' requests as received, with their outcomes. */
