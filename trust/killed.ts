@@ -11,9 +11,7 @@ const measureRecoveries = ({ history, happened }: Pick<Seen, 'history' | 'happen
   happened
     .filter(({ text }) => text.startsWith('** Postgres-of-orders: killed is over'))
     .map(({ at }) => {
-      const booked = history.filter(
-        ({ what, ending, sentAt }) => what === 'book' && ending === 'done' && sentAt >= at,
-      )
+      const booked = history.filter(({ what, ending, sentAt }) => what === 'book' && ending === 'done' && sentAt >= at)
       return (Math.min(...booked.map(({ respondedAt }) => respondedAt)) - at) / 1000
     })
 
