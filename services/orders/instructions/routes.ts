@@ -49,11 +49,11 @@ const addInstructions = (app: FastifyInstance, { pool, onChanged }: InstructionO
     body: InstructionBody,
     data: GivenInstruction,
     onDone: onChanged,
-    act: async (tx, { tenant, merchantId, person, by, params: { waybill = '' }, body }) => {
+    act: async (tx, { tenant, merchantId, person, by, id: waybill, body }) => {
       refuseIncomplete(body)
       const giver = merchantId === null ? { staffName: by.name } : { merchantId, person }
       const { action, date = null, address = null } = body
-      const instruction = { tenant, waybill, giver, action, date, address, note: body.note?.trim() || null, by }
+      const instruction = { tenant, waybill, giver, action, date, address, note: body.note || null, by }
       const result = isWaybill.test(waybill) ? await instruct(tx, instruction) : { kind: 'unknown' as const }
       if (result.kind === 'unknown') return { kind: 'unknown', what: 'waybill' }
       if (result.kind === 'refused') return result

@@ -1,5 +1,6 @@
 import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, type FieldErrors, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
@@ -18,23 +19,43 @@ export interface Call<Body> {
   /** null: staff, a program or the account of the merchant. */
   readonly person: Person | null
   readonly by: Actor
-  readonly params: Readonly<Record<string, string>>
+  /** The parameter of the path; empty without one. */
+  readonly id: string
+  /** Has its texts trimmed, and each entry of a list once. */
   readonly body: Body
+}
+
+interface Refused {
+  readonly kind: 'refused'
+  readonly errors: FieldErrors
 }
 
 export type Acted<Data> =
   /** `objects` are named in the audit; without any the request changed nothing. */
   | { kind: 'done'; data: Data; objects: readonly string[] }
-  | { kind: 'refused'; errors: FieldErrors }
+  | Refused
   /** There is no such handover, invoice, … */
   | { kind: 'unknown'; what: string }
 
-export const refuse = (path: string, sentence: string): { kind: 'refused'; errors: FieldErrors } => ({
-  kind: 'refused',
-  errors: { [path]: [sentence] },
-})
+export const refuse = (path: string, sentence: string): Refused => ({ kind: 'refused', errors: { [path]: [sentence] } })
 
-export interface ActionRoute<Body extends TObject, Data extends TSchema> {
+/** Refuses a request with errors; undefined: there are none. */
+export const refuseAny = (errors: FieldErrors): Refused | undefined =>
+  Object.keys(errors).length > 0 ? { kind: 'refused', errors } : undefined
+
+/** Lists the errors of a body's waybills: `check` says what is wrong with one, if anything is. */
+export const checkEach = (
+  waybills: readonly string[] = [],
+  check: (waybill: string) => string | false | undefined,
+): FieldErrors =>
+  Object.fromEntries(
+    waybills.flatMap((waybill, index) => {
+      const sentence = check(waybill)
+      return sentence ? [[`waybill_numbers.${index}`, [sentence]]] : []
+    }),
+  )
+
+interface ActionRoute<Body extends TObject, Data extends TSchema> {
   readonly path: string
   readonly operationId: string
   readonly summary: string
@@ -63,17 +84,18 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
   route: ActionRoute<Body, Data>,
 ): void => {
   const { path, action, message, data, act, onDone, ...about } = route
-  const { operationId, body } = about
+  const { operationId, body: schemaOfBody } = about
   const done = Type.Object({ message: Type.String({ examples: [message] }), data })
   const schema = { ...about, headers: IdempotentHeaders, response: { 200: done, ...errorResponses(404) } }
-  const hasList = Object.values(body.properties).some(({ type }) => type === 'array')
+  const hasList = Object.values(schemaOfBody.properties).some(({ type }) => type === 'array')
   app.post(path, { ...(hasList && { bodyLimit: maxBytes }), schema }, async (request, reply) => {
     const { tenant, actor: by } = request.merchant ?? request.staff
     const { merchantId = null, person = null } = request.merchant ?? {}
-    refuseFractions(request.body as object)
-    const wanted = request.params as Record<string, string>
-    const key = readIdempotencyKey(request, [merchantId ?? 'staff', operationId, ...Object.values(wanted)].join(' '))
-    const call = { tenant, merchantId, person, by, params: wanted, body: request.body as Static<Body> }
+    const given = request.body as Static<Body>
+    refuseValues(schemaOfBody.properties, given)
+    const [id = ''] = Object.values(request.params as Record<string, string>)
+    const key = readIdempotencyKey(request, [merchantId ?? 'staff', operationId, ...(id ? [id] : [])].join(' '))
+    const call = { tenant, merchantId, person, by, id, body: tidy(given) }
     const result = await inTenant<
       Tables,
       Acted<unknown> | { kind: 'running' | 'other_body' | 'replayed'; data?: unknown }
@@ -92,8 +114,7 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
       },
       { keeps: ({ kind }) => kind === 'done' },
     )
-    if (result.kind === 'refused')
-      throw invalid(nameGiven(result.errors, request.body as { waybill_numbers?: string[] }))
+    if (result.kind === 'refused') throw invalid(nameGiven(result.errors, given))
     if (result.kind === 'unknown') throw notFound(result.what)
     if (result.kind === 'running' || result.kind === 'other_body') throw keyRefused(result.kind, 'request')
     markReplayed(reply, result.kind === 'replayed')
@@ -105,24 +126,31 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
   })
 }
 
-/** Actions read a waybill once; the paths of errors name its first index in the body. */
-const nameGiven = (
-  errors: FieldErrors,
-  { waybill_numbers: given = [] }: { waybill_numbers?: string[] },
-): FieldErrors => {
-  const once = [...new Set(given)]
-  if (once.length === given.length) return errors
-  const name = (path: string) =>
-    path.replace(/^waybill_numbers\.(\d+)$/, (_, index) => `waybill_numbers.${given.indexOf(once[index] as string)}`)
+const tidy = <Body extends object>(body: Body): Body =>
+  Object.fromEntries(
+    Object.entries(body).map(([path, value]) => [
+      path,
+      typeof value === 'string' ? value.trim() : Array.isArray(value) ? [...new Set(value)] : value,
+    ]),
+  ) as Body
+
+/** Actions read each entry of a list once; the paths of errors name its first index in the body. */
+const nameGiven = (errors: FieldErrors, body: object): FieldErrors => {
+  const name = (path: string): string => {
+    const [field = '', index] = path.split('.')
+    const list = (body as Readonly<Record<string, unknown>>)[field]
+    return index && Array.isArray(list) ? `${field}.${list.indexOf([...new Set(list)][Number(index)])}` : path
+  }
   return Object.fromEntries(Object.entries(errors).map(([path, sentences]) => [name(path), sentences]))
 }
 
-/** Amounts are in hundredths; no other number of a body has a fraction. */
-const refuseFractions = (body: object): void => {
-  const errors = Object.entries(body).flatMap(([path, value]) =>
-    typeof value === 'number' && !isInHundredths(value)
-      ? [[path, [`The ${path} ${value} has more than two decimals.`]]]
-      : [],
-  )
+/** Refuses amounts that are not in hundredths, and days such as the 30th of February; schemas let both pass. */
+export const refuseValues = (fields: TProperties, values: object): void => {
+  const errors = Object.entries(values).flatMap(([path, value]) => {
+    if (typeof value === 'number' && !isInHundredths(value))
+      return [[path, [`The ${path} ${value} has more than two decimals.`]]]
+    const isNoDay = fields[path]?.documented?.format === 'date' && !isDate(value)
+    return isNoDay ? [[path, [`There is no day ${value}.`]]] : []
+  })
   if (errors.length > 0) throw invalid(Object.fromEntries(errors))
 }

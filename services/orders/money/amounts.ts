@@ -1,20 +1,44 @@
 import { Type } from '@sinclair/typebox'
+import { sum } from './fields.ts'
 import { netSql } from './ledger.ts'
 
 /** The sums of lines, as merchants read them. `sumsSql` selects them. */
 export const amountFields = {
-  collected: Type.Number({ description: 'The sum that recipients paid.', examples: [1000] }),
-  delivery: Type.Number({ description: 'Delivery charges.', examples: [450] }),
-  cod_fee: Type.Number({ description: 'Fees on what recipients paid.', examples: [20] }),
-  return_fee: Type.Number({ description: 'Fees of returns.', examples: [0] }),
-  tax: Type.Number({ description: 'Tax on the charges and fees.', examples: [84.6] }),
-  withholding: Type.Number({ description: 'Withheld for the tax office.', examples: [20] }),
+  collected: sum('The sum that recipients paid.', 1000),
+  delivery: sum('Delivery charges.', 450),
+  cod_fee: sum('Fees on what recipients paid.', 20),
+  return_fee: sum('Fees of returns.', 0),
+  tax: sum('Tax on the charges and fees.', 84.6),
+  withholding: sum('Withheld for the tax office.', 20),
 }
 
-const sum = (expression: string): string => `coalesce(sum(${expression}), 0)::float8`
+/** Names the column of a field. */
+const toColumn = (field: string): string => (field === 'collected' ? 'cod' : field)
+
+const selectAmounts = (fields: readonly string[], toSql: (expression: string) => string): string =>
+  fields.map(field => `${toSql(`line.${toColumn(field)}`)}::float8 as ${field}`).join(', ')
 
 /** Selects `amountFields` of lines, `line`, and what they leave for the merchant under the name `net`. */
-export const sumsSql = (net: string): string => `
-    ${sum('line.cod')} as collected, ${sum('delivery')} as delivery, ${sum('cod_fee')} as cod_fee,
-    ${sum('return_fee')} as return_fee, ${sum('tax')} as tax, ${sum('withholding')} as withholding,
-    ${sum(netSql)} as ${net}`
+export const sumsSql = (net: string): string => {
+  const toSum = (expression: string) => `coalesce(sum(${expression}), 0)`
+  return `${selectAmounts(Object.keys(amountFields), toSum)}, ${toSum(netSql)}::float8 as ${net}`
+}
+
+const lineAmounts = {
+  ...amountFields,
+  compensation: Type.Number({ examples: [0] }),
+  adjustment: Type.Number({ examples: [0] }),
+  held: sum('Disputed, and paid once that is settled.', 0),
+}
+
+export const InvoiceLine = Type.Object({
+  waybill_number: Type.String(),
+  kind: Type.String({ examples: ['delivered'] }),
+  booked_on: Type.String(),
+  ...lineAmounts,
+  net: Type.Number({ examples: [425.4] }),
+})
+
+/** Selects `InvoiceLine` of lines, `line`. */
+export const lineColumnsSql = `line.waybill_number, line.kind, line.booked_on::text,
+  ${selectAmounts(Object.keys(lineAmounts), expression => expression)}, (${netSql})::float8 as net`

@@ -2,14 +2,14 @@ import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import type pg from 'pg'
+import { readScope } from '../access/merchant.ts'
 import { isoTime } from '../database/iso-time.ts'
-import { Day } from './collection.ts'
-import { chargesSql, netSql } from './ledger.ts'
+import { Day, MerchantParams, nullable, sum } from './fields.ts'
+import { netSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
-import { isUninvoicedSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
-
-const sum = (description: string, example: number) => Type.Number({ description, examples: [example] })
+import { isUninvoicedSql, paidSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
 
 const Balance = Type.Object(
   {
@@ -23,7 +23,7 @@ const Balance = Type.Object(
       Type.Object({
         waybill_number: Type.String(),
         amount: Type.Number({ examples: [425.4] }),
-        reason: Type.Union([Type.String(), Type.Null()]),
+        reason: nullable(),
         since: Type.String(),
       }),
       { description: 'The newest 1,000.' },
@@ -33,13 +33,7 @@ const Balance = Type.Object(
       21800.5,
     ),
     next_payment: Type.Union(
-      [
-        Type.Object({
-          on: Day,
-          amount: sum('What an invoice would pay on that day.', 24100),
-        }),
-        Type.Null(),
-      ],
+      [Type.Object({ on: Day, amount: sum('What an invoice would pay on that day.', 24100) }), Type.Null()],
       { description: 'The next day on which more becomes payable; null: none is known.' },
     ),
     balance: sum('All that the courier company owes the merchant; below zero the merchant owes it.', 47377.7),
@@ -48,30 +42,31 @@ const Balance = Type.Object(
 )
 type Balance = Static<typeof Balance>
 
-const response = { 200: Type.Object({ data: Balance }), ...errorResponses(404) }
-
-const readBalance = async (pool: pg.Pool, tenant: string, merchantId: string): Promise<{ data: Balance }> => {
-  const query = { name: 'read_balance', text: balanceSql, values: [tenant, merchantId] }
-  const [data] = await readInTenant<Balance>(pool, tenant, query)
-  if (!data) throw notFound('merchant')
-  return { data }
+const addBalance = (app: FastifyInstance, pool: pg.Pool, path: string, about: FastifySchema): void => {
+  const schema = { ...about, response: { 200: Type.Object({ data: Balance }), ...errorResponses(404) } }
+  app.get<{ Params: { merchant_id?: string } }>(path, { schema }, async request => {
+    const { tenant, merchantId } = readScope(request)
+    const values = [tenant, merchantId ?? request.params.merchant_id]
+    const [data] = await readInTenant<Balance>(pool, tenant, { name: 'read_balance', text: balanceSql, values })
+    if (!data) throw notFound('merchant')
+    return { data }
+  })
 }
 
 /** Serves what a merchant is owed, and where it lies. */
-export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  const schema = { operationId: 'getBalance', summary: 'Read what you are owed, and where it lies', response }
-  app.get('/balance', { schema }, ({ merchant: { tenant, merchantId } }) => readBalance(pool, tenant, merchantId))
-}
+export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
+  addBalance(app, pool, '/balance', {
+    operationId: 'getBalance',
+    summary: 'Read what you are owed, and where it lies',
+  })
 
 /** Serves the same for staff. */
-export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  const params = Type.Object({ merchant_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
-  const summary = 'Read what a merchant is owed, and where it lies'
-  const schema = { operationId: 'getMerchantBalance', summary, params, response }
-  app.get('/merchant/:merchant_id/balance', { schema }, ({ staff, params }) =>
-    readBalance(pool, staff.tenant, params.merchant_id),
-  )
-}
+export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
+  addBalance(app, pool, '/merchant/:merchant_id/balance', {
+    operationId: 'getMerchantBalance',
+    summary: 'Read what a merchant is owed, and where it lies',
+    params: MerchantParams,
+  })
 
 const held = `disputed as (
     select waybill_number, held, reason, uuid_extract_timestamp(journal_id) as at from money_lines line
@@ -87,7 +82,7 @@ const balanceSql = `
   ), day as (
     select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1
   ), line as materialized (
-    select line.*, case when charges_apart then ${netSql} + ${chargesSql} else ${netSql} end as amount, ${netSql} as net,
+    select line.*, ${paidSql} as amount, ${netSql} as net,
       ${payableOnSql} as payable_on, ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered' and not ${isReversed} as is_live, ${isHanded} as is_handed
     from money_lines line cross join terms cross join lateral (select array(
       select kind from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number

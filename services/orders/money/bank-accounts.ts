@@ -2,13 +2,14 @@ import { type Keyring, openAs, sealAs } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, refuse } from './action.ts'
+import { type Acted, bodyOf, type Call, refuse } from './action.ts'
+import { nullable } from './fields.ts'
 import { lockName, readClock } from './parcels.ts'
 
 // Keeps the accounts to which merchants are paid (docs/money.md#the-pay-run), sealed; shows their last four digits.
 
 /** A new account is paid this long after the change, so that whoever was deceived can object. */
-export const waitHours = 48
+const waitHours = 48
 
 const name = (example: string) =>
   Type.String({
@@ -34,15 +35,14 @@ export const AccountDetails = Type.Object(
 )
 export type AccountDetails = Static<typeof AccountDetails>
 
-const nullable = Type.Union([Type.String(), Type.Null()])
 export const BankAccount = Type.Object(
   {
     version: Type.Integer(),
     last_four: Type.String({ examples: ['4567'] }),
     changed_by: Type.String({ examples: ['Chamari'] }),
     changed_at: Type.String(),
-    confirmed_by: nullable,
-    confirmed_at: nullable,
+    confirmed_by: nullable(),
+    confirmed_at: nullable(),
     usable_at: Type.String({
       description: `${waitHours} hours after the change; a second person must confirm it too.`,
     }),
@@ -91,30 +91,21 @@ export const sealAccount = (
 export const findAccount = async (tx: Tx, tenant: string, merchantId: string): Promise<BankAccount | undefined> =>
   (await tx.client.query<BankAccount>(newestSql, [tenant, merchantId])).rows[0]
 
-interface Change {
-  readonly merchantId: string
-  readonly by: string
-  readonly details: AccountDetails
-}
-
 /** Stores a new version of a merchant's account. Nothing is paid until it is confirmed and its time has come. */
 export const changeAccount = async (
   tx: Tx,
-  tenant: string,
   keyring: Keyring,
-  { merchantId, by, details }: Change,
+  { tenant, id: merchantId, by, body: details }: Call<AccountDetails>,
 ): Promise<Acted<BankAccount>> => {
   await lockName(tx, tenant, `bank account ${merchantId}`)
-  const { rows } = await tx.client.query('select 1 from merchants where tenant_id = $1 and merchant_id = $2', [
-    tenant,
-    merchantId,
-  ])
+  const text = 'select 1 from merchants where tenant_id = $1 and merchant_id = $2'
+  const { rows } = await tx.client.query(text, [tenant, merchantId])
   if (!rows[0]) return { kind: 'unknown', what: 'merchant' }
   const version = 1 + ((await findAccount(tx, tenant, merchantId))?.version ?? 0)
   const { keyId, sealed } = sealAccount(keyring, tenant, merchantId, version, details)
   const { now } = await readClock(tx, tenant)
   const digits = details.number.replaceAll(/[^A-Z0-9]/g, '')
-  await tx.client.query(insertSql, [tenant, merchantId, version, keyId, sealed, digits.slice(-4), by, now])
+  await tx.client.query(insertSql, [tenant, merchantId, version, keyId, sealed, digits.slice(-4), by.name, now])
   const data = (await findAccount(tx, tenant, merchantId)) as BankAccount
   return { kind: 'done', data, objects: [`merchant ${merchantId}`] }
 }
@@ -123,29 +114,33 @@ const insertSql = `
   insert into bank_accounts (tenant_id, merchant_id, version, key_id, sealed, last_four, changed_by, changed_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-/** Confirms the newest account, by somebody other than who changed it. `lastFour` says which one was checked. */
+export const AccountConfirmation = bodyOf('AccountConfirmation', {
+  last_four: Type.String({
+    maxLength: 4,
+    pattern: '^[A-Z0-9]{1,4}$',
+    must: 'be the last four digits',
+    examples: ['4567'],
+  }),
+})
+
+/** Confirms the newest account, by somebody other than who changed it. `last_four` says which one was checked. */
 export const confirmAccount = async (
   tx: Tx,
-  tenant: string,
-  merchantId: string,
-  by: string,
-  lastFour: string,
+  { tenant, id: merchantId, by, body: { last_four } }: Call<Static<typeof AccountConfirmation>>,
 ): Promise<Acted<BankAccount>> => {
   await lockName(tx, tenant, `bank account ${merchantId}`)
   const account = await findAccount(tx, tenant, merchantId)
   if (!account) return { kind: 'unknown', what: 'bank account' }
-  if (account.last_four !== lastFour)
+  if (account.last_four !== last_four)
     return refuse('last_four', `The newest account ends in ${account.last_four}: check that one.`)
-  if (account.changed_by === by) return refuse('last_four', `${by} changed it: a second person must confirm it.`)
+  if (account.changed_by === by.name)
+    return refuse('last_four', `${by.name} changed it: a second person must confirm it.`)
   if (account.confirmed_by !== null) return { kind: 'done', data: account, objects: [] }
   const { now } = await readClock(tx, tenant)
-  await tx.client.query(
-    'update bank_accounts set confirmed_by = $4, confirmed_at = $5 where tenant_id = $1 and merchant_id = $2 and version = $3',
-    [tenant, merchantId, account.version, by, now],
-  )
-  return {
-    kind: 'done',
-    data: (await findAccount(tx, tenant, merchantId)) as BankAccount,
-    objects: [`merchant ${merchantId}`],
-  }
+  await tx.client.query(confirmSql, [tenant, merchantId, account.version, by.name, now])
+  const data = (await findAccount(tx, tenant, merchantId)) as BankAccount
+  return { kind: 'done', data, objects: [`merchant ${merchantId}`] }
 }
+
+const confirmSql = `
+  update bank_accounts set confirmed_by = $4, confirmed_at = $5 where tenant_id = $1 and merchant_id = $2 and version = $3`

@@ -5,18 +5,18 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { isoTime } from '../database/iso-time.ts'
-import { addAction, bodyOf } from './action.ts'
-import { Handover, handOver, handoverColumns, settleHandover } from './cash.ts'
-import { Amount, BankReference, CollectedBy, Reason, Waybills } from './collection.ts'
-import { Deposit, deposit, isUnbankedSql } from './deposits.ts'
+import { addAction } from './action.ts'
+import { Handover, handOver, handoverColumns, handoverStates, NewHandover, Settlement, settleHandover } from './cash.ts'
+import { Deposit, deposit, isUnbankedSql, NewDeposit } from './deposits.ts'
+import { nullable, sum } from './fields.ts'
 import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
 import { hasLaterSql } from './parcels.ts'
 
-const Lying = Type.Object({
+const lying = {
   parcels: Type.Integer({ examples: [12] }),
   amount: Type.Number({ examples: [31000] }),
-  since: Type.Union([Type.String(), Type.Null()]),
-})
+  since: nullable(),
+}
 const Cash = Type.Object(
   {
     currency: Type.String(),
@@ -24,64 +24,43 @@ const Cash = Type.Object(
     people: Type.Array(
       Type.Object({
         name: Type.String({ examples: ['Nimal'] }),
-        ...Lying.properties,
-        debt: Type.Number({ description: 'Owed from earlier handovers.', examples: [500] }),
+        ...lying,
+        debt: sum('Owed from earlier handovers.', 500),
         above_ceiling: Type.Boolean({ examples: [false] }),
       }),
     ),
-    office: Type.Object(
-      { ...Lying.properties },
-      { description: 'The cash with debts that were paid, less what was missing.' },
-    ),
-    clearing: Type.Object(
-      { ...Lying.properties },
-      { description: 'Paid by card, QR or transfer, and not yet in the bank.' },
-    ),
+    office: Type.Object(lying, { description: 'The cash with debts that were paid, less what was missing.' }),
+    clearing: Type.Object(lying, { description: 'Paid by card, QR or transfer, and not yet in the bank.' }),
   },
   { title: 'Cash' },
 )
-const HandoverQuery = listQuery({}, { state: oneOf(['open', 'cleared', 'owed', 'written_off'], 'Without it all.') })
-const HandoverParams = Type.Object({ handover_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
+type Cash = Static<typeof Cash>
+const HandoverQuery = listQuery({}, { state: oneOf(handoverStates, 'Without it all.') })
 
 /** Takes cash of riders and brings it to the bank, for staff. */
 export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
-  app.get(
-    '/cash',
-    {
-      schema: {
-        operationId: 'getCash',
-        summary: 'List who holds how much cash since when',
-        response: { 200: Type.Object({ data: Cash }) },
-      },
-    },
-    async ({ staff: { tenant } }) => {
-      const [data] = await readInTenant<Static<typeof Cash>>(pool, tenant, {
-        name: 'read_cash',
-        text: cashSql,
-        values: [tenant],
-      })
-      return { data: data as Static<typeof Cash> }
-    },
-  )
-
-  app.get(
-    '/cash/handover',
-    {
-      schema: {
-        operationId: 'listHandovers',
-        summary: 'The newest 100 handovers, newest first',
-        querystring: HandoverQuery.schema,
-        response: { 200: Type.Object({ data: Type.Array(Handover) }) },
-      },
-    },
-    async ({ staff: { tenant }, query }) => {
-      const { state = null } = HandoverQuery.read(query)
-      const wanted = { name: 'list_handovers', text: handoversSql, values: [tenant, state] }
-      return { data: await readInTenant<Static<typeof Handover>>(pool, tenant, wanted) }
-    },
-  )
-
+  const reading = {
+    operationId: 'getCash',
+    summary: 'List who holds how much cash since when',
+    response: { 200: Type.Object({ data: Cash }) },
+  }
+  app.get('/cash', { schema: reading }, async ({ staff: { tenant } }) => {
+    const query = { name: 'read_cash', text: cashSql, values: [tenant] }
+    const [data] = await readInTenant<Cash>(pool, tenant, query)
+    return { data: data as Cash }
+  })
+  const listing = {
+    operationId: 'listHandovers',
+    summary: 'The newest 100 handovers, newest first',
+    querystring: HandoverQuery.schema,
+    response: { 200: Type.Object({ data: Type.Array(Handover) }) },
+  }
+  app.get('/cash/handover', { schema: listing }, async ({ staff: { tenant }, query }) => {
+    const { state = null } = HandoverQuery.read(query)
+    const wanted = { name: 'list_handovers', text: handoversSql, values: [tenant, state] }
+    return { data: await readInTenant<Handover>(pool, tenant, wanted) }
+  })
   addAction(app, pool, {
     path: '/cash/handover',
     operationId: 'handOverCash',
@@ -89,41 +68,22 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     summary: 'Take the cash that a person collected',
     description: 'The handover stays open, and clears nothing, while expected, declared and counted sums differ.',
     message: 'Cash Handed Over Successfully',
-    body: bodyOf('NewHandover', {
-      collected_by: CollectedBy,
-      waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all that the person holds and owes.' }),
-      declared: { ...Amount, description: 'The sum that the person declares.' },
-      counted: { ...Amount, description: 'The sum that you counted.' },
-      note: Type.Optional(Reason),
-    }),
+    body: NewHandover,
     data: Handover,
-    act: (tx, { tenant, by, body: { collected_by, waybill_numbers, declared, counted, note } }) =>
-      handOver(tx, tenant, by.name, {
-        collectedBy: collected_by.trim(),
-        waybills: waybill_numbers ? [...new Set(waybill_numbers)] : null,
-        declared,
-        counted,
-        note: note?.trim() ?? null,
-      }),
+    act: handOver,
   })
-
   addAction(app, pool, {
     path: '/cash/handover/:handover_id/settle',
-    params: HandoverParams,
+    params: Type.Object({ handover_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) }),
     operationId: 'settleHandover',
     action: 'cash.settled',
     summary: 'Decide about a handover whose sums differ',
     description: 'Somebody other than who took it decides: the person owes the difference, or it is written off.',
     message: 'Handover Settled Successfully',
-    body: bodyOf('Settlement', {
-      settle_as: Type.Union([Type.Literal('owed'), Type.Literal('written_off')], { must: 'be owed or written_off' }),
-      reason: Reason,
-    }),
+    body: Settlement,
     data: Handover,
-    act: (tx, { tenant, by, params: { handover_id: id = '' }, body: { settle_as: settleAs, reason } }) =>
-      settleHandover(tx, tenant, by.name, { id, settleAs, reason: reason.trim() }),
+    act: settleHandover,
   })
-
   addAction(app, pool, {
     path: '/cash/deposit',
     operationId: 'depositCash',
@@ -131,18 +91,9 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     summary: 'Book what was brought to the bank',
     description: 'The same bank_reference and amount again is the same deposit.',
     message: 'Cash Deposited Successfully',
-    body: bodyOf('NewDeposit', {
-      amount: Amount,
-      bank_reference: BankReference,
-      waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
-    }),
+    body: NewDeposit,
     data: Deposit,
-    act: (tx, { tenant, by, body: { amount, bank_reference, waybill_numbers } }) =>
-      deposit(tx, tenant, by.name, {
-        amount,
-        reference: bank_reference.trim(),
-        waybills: waybill_numbers ? [...new Set(waybill_numbers)] : null,
-      }),
+    act: deposit,
   })
 }
 

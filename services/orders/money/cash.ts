@@ -1,14 +1,14 @@
-import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, refuse } from './action.ts'
+import { type Acted, bodyOf, type Call, checkEach, refuse, refuseAny } from './action.ts'
+import { Amount, CollectedBy, nullable, Reason, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { type Clock, hasLaterSql, lockName, lockParcels, nextLineSql, readClock } from './parcels.ts'
 
 // Cash of riders: handed over to the office, and settled where sums differ (docs/money.md#cash).
 
-const nullable = Type.Union([Type.String(), Type.Null()])
+export const handoverStates = ['cleared', 'open', 'owed', 'written_off'] as const
 export const Handover = Type.Object(
   {
     handover_id: Type.Integer(),
@@ -19,15 +19,15 @@ export const Handover = Type.Object(
     declared: Type.Number(),
     counted: Type.Number(),
     state: Type.Union(
-      ['cleared', 'open', 'owed', 'written_off'].map(state => Type.Literal(state)),
+      handoverStates.map(state => Type.Literal(state)),
       { description: 'open: the three sums differ, and a second person must settle it.' },
     ),
-    note: nullable,
+    note: nullable(),
     taken_by: Type.String(),
     taken_at: Type.String(),
-    settled_by: nullable,
-    settled_at: nullable,
-    settle_reason: nullable,
+    settled_by: nullable(),
+    settled_at: nullable(),
+    settle_reason: nullable(),
   },
   { title: 'Handover' },
 )
@@ -48,40 +48,44 @@ const heldSql = `
 const debtSql = `coalesce(sum(case state when 'owed' then expected - counted else 0 end
     - case when journal_id is null then 0 else debt end), 0)::float8`
 
-interface HandOver {
-  readonly collectedBy: string
-  /** null: all that the person holds and owes. */
-  readonly waybills: readonly string[] | null
-  readonly declared: number
-  readonly counted: number
-  readonly note: string | null
-}
+export const NewHandover = bodyOf('NewHandover', {
+  collected_by: CollectedBy,
+  waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all that the person holds and owes.' }),
+  declared: { ...Amount, description: 'The sum that the person declares.' },
+  counted: { ...Amount, description: 'The sum that you counted.' },
+  note: Type.Optional(Reason),
+})
 
 /** Takes the cash of a person. One whose sums differ clears nothing and stays open. */
-export const handOver = async (tx: Tx, tenant: string, by: string, wanted: HandOver): Promise<Acted<Handover>> => {
-  const { collectedBy, declared, counted } = wanted
-  await lockName(tx, tenant, `cash ${collectedBy}`)
-  const { rows: open } = await tx.client.query(openSql, [tenant, collectedBy])
+export const handOver = async (
+  tx: Tx,
+  { tenant, by, body }: Call<Static<typeof NewHandover>>,
+): Promise<Acted<Handover>> => {
+  const { collected_by: name, declared, counted } = body
+  await lockName(tx, tenant, `cash ${name}`)
+  const { rows: open } = await tx.client.query(openSql, [tenant, name])
   if (open[0])
-    return refuse('collected_by', `Settle handover ${open[0].handover_id} of ${collectedBy} first: its sums differ.`)
-  const held = await findHeld(tx, tenant, collectedBy)
+    return refuse('collected_by', `Settle handover ${open[0].handover_id} of ${name} first: its sums differ.`)
+  const held = await findHeld(tx, tenant, name)
   await lockParcels(tx, tenant, [...held.keys()])
   // Parcels delivered since then are not locked: the next handover takes them.
-  const own = new Map([...(await findHeld(tx, tenant, collectedBy))].filter(([waybill]) => held.has(waybill)))
-  const errors = findForeign(wanted, own)
-  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  const waybills = wanted.waybills ?? [...own.keys()]
-  const debt = wanted.waybills ? 0 : await findDebt(tx, tenant, collectedBy)
-  if (waybills.length === 0 && debt === 0) return refuse('collected_by', `${collectedBy} holds no cash.`)
+  const own = new Map([...(await findHeld(tx, tenant, name))].filter(([waybill]) => held.has(waybill)))
+  const foreign = (waybill: string) =>
+    !own.has(waybill) && `${name} holds no cash of ${waybill}: leave it out, or name who does.`
+  const refused = refuseAny(checkEach(body.waybill_numbers, foreign))
+  if (refused) return refused
+  const waybills = body.waybill_numbers ?? [...own.keys()]
+  const debt = body.waybill_numbers ? 0 : await findDebt(tx, tenant, name)
+  if (waybills.length === 0 && debt === 0) return refuse('collected_by', `${name} holds no cash.`)
   const expected = toCents(waybills.reduce((sum, waybill) => sum + (own.get(waybill) ?? 0), debt))
   const clock = await readClock(tx, tenant)
   const isCleared = expected === declared && expected === counted
   const { rows } = await tx.client.query<{ handover_id: string }>(insertSql, [
-    ...[tenant, collectedBy, waybills, expected, debt, declared, counted, wanted.note, by, clock.now],
+    ...[tenant, name, waybills, expected, debt, declared, counted, body.note, by.name, clock.now],
     ...(isCleared ? ['cleared', clock.journalId, clock.today] : ['open', null, null]),
   ])
-  if (isCleared) await clear(tx, tenant, by, { waybills, collectedBy }, clock)
   const data = (await findHandover(tx, tenant, rows[0]?.handover_id ?? '')) as Handover
+  if (isCleared) await clear(tx, tenant, data, clock)
   return { kind: 'done', data, objects: [`handover ${data.handover_id}`] }
 }
 
@@ -104,37 +108,18 @@ const findHeld = async (tx: Tx, tenant: string, name: string): Promise<Map<strin
   return new Map(rows.map(({ waybill_number, cod }) => [waybill_number, cod]))
 }
 
-const findForeign = ({ waybills, collectedBy }: HandOver, own: ReadonlyMap<string, number>): FieldErrors =>
-  Object.fromEntries(
-    (waybills ?? []).flatMap((waybill, index) =>
-      own.has(waybill)
-        ? []
-        : [
-            [
-              `waybill_numbers.${index}`,
-              [`${collectedBy} holds no cash of ${waybill}: leave it out, or name who does.`],
-            ],
-          ],
-    ),
-  )
-
 const findDebt = async (tx: Tx, tenant: string, name: string): Promise<number> => {
   const text = `select ${debtSql} as debt from cash_handovers where tenant_id = $1 and collected_by = $2`
   const { rows } = await tx.client.query({ name: 'find_debt', text, values: [tenant, name] })
   return rows[0].debt
 }
 
-/** Books that the cash of parcels, whose orders are locked, lies at the office. */
-const clear = async (
-  tx: Tx,
-  tenant: string,
-  by: string,
-  { waybills, collectedBy }: Pick<HandOver, 'collectedBy'> & { waybills: readonly string[] },
-  { journalId, today }: Clock,
-): Promise<void> => {
-  const values = [tenant, collectedBy, waybills, journalId, today, by]
+/** Books that the cash of a handover's parcels, whose orders are locked, lies at the office. */
+const clear = async (tx: Tx, tenant: string, handover: Handover, { journalId, today }: Clock): Promise<void> => {
+  const { collected_by, waybill_numbers, taken_by } = handover
+  const values = [tenant, collected_by, waybill_numbers, journalId, today, taken_by]
   await tx.client.query({ name: 'hand_over', text: clearSql, values })
-  await bookJournal(tx, tenant, journalId, waybills)
+  await bookJournal(tx, tenant, journalId, waybill_numbers)
 }
 
 const clearSql = `
@@ -152,18 +137,15 @@ export const findOpenHandover = async (tx: Tx, tenant: string, waybill: string):
   return rows[0]?.handover_id
 }
 
-interface Settlement {
-  readonly id: string
-  readonly settleAs: 'owed' | 'written_off'
-  readonly reason: string
-}
+export const Settlement = bodyOf('Settlement', {
+  settle_as: Type.Union([Type.Literal('owed'), Type.Literal('written_off')], { must: 'be owed or written_off' }),
+  reason: Reason,
+})
 
 /** Clears an open handover by the decision of a second person. */
 export const settleHandover = async (
   tx: Tx,
-  tenant: string,
-  by: string,
-  { id, settleAs, reason }: Settlement,
+  { tenant, by, id, body: { settle_as, reason } }: Call<Static<typeof Settlement>>,
 ): Promise<Acted<Handover>> => {
   const found = await findHandover(tx, tenant, id)
   if (!found) return { kind: 'unknown', what: 'handover' }
@@ -172,11 +154,10 @@ export const settleHandover = async (
   const handover = (await findHandover(tx, tenant, id, 'for update')) as Handover
   if (handover.state !== 'open')
     return refuse('settle_as', `The handover is ${handover.state}: only an open one is settled.`)
-  if (handover.taken_by === by) return refuse('settle_as', 'Somebody else must settle what you took.')
+  if (handover.taken_by === by.name) return refuse('settle_as', 'Somebody else must settle what you took.')
   const clock = await readClock(tx, tenant)
-  await tx.client.query(settleSql, [...[tenant, id, settleAs, reason, by, clock.now, clock.journalId, clock.today]])
-  const { collected_by: collectedBy, waybill_numbers: waybills } = handover
-  await clear(tx, tenant, handover.taken_by, { waybills, collectedBy }, clock)
+  await tx.client.query(settleSql, [tenant, id, settle_as, reason, by.name, clock.now, clock.journalId, clock.today])
+  await clear(tx, tenant, handover, clock)
   return { kind: 'done', data: (await findHandover(tx, tenant, id)) as Handover, objects: [`handover ${id}`] }
 }
 

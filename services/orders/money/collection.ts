@@ -1,47 +1,14 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { textPattern } from '@courier/shared/lists/filters.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Booking } from '../statuses/statuses.ts'
+import { mostCollected, Reason } from './fields.ts'
 import { isInHundredths } from './ledger.ts'
 
 /** Lists the ways to pay. Only cash stays with the person who collected it. */
 const methods = ['cash', 'card', 'qr', 'transfer'] as const
 
-const someText = (maxLength: number, must: string, example: string) =>
-  Type.String({ maxLength, pattern: `^(?=\\s*\\S)${textPattern.slice(1)}`, must, examples: [example] })
-
 /** A response names at most so many waybills that the move does not have. */
 const maxForeign = 100
-const mostCollected = 9_999_999_999.99
-
-export const CollectedBy = someText(200, 'be the name of a person', 'Nimal')
-export const Reason = someText(500, 'be text of at most 500 characters', 'The weight is wrong')
-export const BankReference = { ...Reason, examples: ['BOC 4712'] }
-
-export const Day = Type.String({
-  documented: { type: 'string', format: 'date' },
-  maxLength: 10,
-  pattern: '^20\\d\\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
-  must: 'be a day such as 2026-02-19',
-  examples: ['2026-02-19'],
-})
-
-/** An amount that a request states, in the tenant's currency. */
-export const Amount = Type.Number({
-  minimum: 0,
-  maximum: mostCollected,
-  must: `be an amount from 0 to ${mostCollected} with at most two decimals`,
-  examples: [2500],
-})
-
-export const Waybills = Type.Array(
-  Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$', must: 'be a waybill number' }),
-  {
-    minItems: 1,
-    maxItems: 1000,
-    examples: [['DM00000001']],
-  },
-)
 
 export const Collected = Type.Record(
   Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$' }),

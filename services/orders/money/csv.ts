@@ -1,9 +1,42 @@
+import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
+
+/** The query field of a route that responds in JSON or in other formats. */
+export const formatField = (...formats: readonly string[]) =>
+  Type.Optional(
+    Type.Union(
+      formats.map(format => Type.Literal(format)),
+      { must: `be ${formats.join(', ').replace(/, (\w+)$/, ' or $1')}` },
+    ),
+  )
+
+/** The response of a route that writes `data` as JSON, or rows as CSV. */
+export const jsonOrCsv = (description: string, data: TSchema, row: TObject, more: object = {}) => ({
+  description,
+  content: {
+    'application/json': { schema: Type.Object({ data }) },
+    'text/csv': { schema: Type.String({ examples: [toCsv([], row)] }) },
+    ...more,
+  },
+})
+
+type Rows = readonly Readonly<Record<string, unknown>>[]
+
+export const sendCsv = (reply: FastifyReply, file: string, rows: Rows, row: TObject) =>
+  reply
+    .header('content-disposition', `attachment; filename="${file}"`)
+    .type('text/csv; charset=utf-8')
+    .send(toCsv(rows, row))
+
 /**
- * Writes rows as CSV (RFC 4180) with a head of their names. A text that a spreadsheet would run as a formula gets an apostrophe
- * before it.
+ * Writes rows as CSV (RFC 4180) with a head of the names of `row`. A text that a spreadsheet would run as a formula gets an
+ * apostrophe before it.
  */
-export const toCsv = (rows: readonly Readonly<Record<string, unknown>>[], names: readonly string[]): string =>
-  [names, ...rows.map(row => names.map(name => row[name]))].map(cells => `${cells.map(toCell).join(',')}\r\n`).join('')
+const toCsv = (rows: Rows, row: TObject): string => {
+  const names = Object.keys(row.properties)
+  const cells = [names, ...rows.map(each => names.map(name => each[name]))]
+  return cells.map(line => `${line.map(toCell).join(',')}\r\n`).join('')
+}
 
 const toCell = (value: unknown): string => {
   if (value === null || value === undefined) return ''

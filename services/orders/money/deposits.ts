@@ -1,7 +1,7 @@
-import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, refuse } from './action.ts'
+import { type Acted, bodyOf, type Call, checkEach, refuse, refuseAny } from './action.ts'
+import { Amount, BankReference, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockName, lockParcels, readClock } from './parcels.ts'
 
@@ -11,14 +11,12 @@ export const Deposit = Type.Object(
   { deposit_id: Type.String(), amount: Type.Number(), parcels: Type.Integer(), bank_reference: Type.String() },
   { title: 'Deposit' },
 )
-export type Deposit = Static<typeof Deposit>
 
-interface NewDeposit {
-  readonly amount: number
-  readonly reference: string
-  /** null: all that lies at the office. */
-  readonly waybills: readonly string[] | null
-}
+export const NewDeposit = bodyOf('NewDeposit', {
+  amount: Amount,
+  bank_reference: BankReference,
+  waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
+})
 
 /** Lines, `line`, whose money waits to go to the bank: cash at the office, or what was paid in other ways. */
 export const isUnbankedSql = `line.kind = 'delivered' and line.cod > 0 and line.banked_by is null
@@ -35,35 +33,37 @@ const otherAtOfficeSql = `(
   ) - (select coalesce(sum(other), 0) from cash_deposits where tenant_id = $1)`
 
 /** Books what was brought to the bank. The same reference and amount again is the same deposit. */
-export const deposit = async (tx: Tx, tenant: string, by: string, wanted: NewDeposit): Promise<Acted<Deposit>> => {
-  const { amount, reference } = wanted
+export const deposit = async (
+  tx: Tx,
+  { tenant, by, body }: Call<Static<typeof NewDeposit>>,
+): Promise<Acted<Static<typeof Deposit>>> => {
+  const { amount, bank_reference, waybill_numbers: wanted } = body
   await lockName(tx, tenant, 'office')
-  const { rows: earlier } = await tx.client.query<Deposit>(sameSql, [tenant, reference])
+  const { rows: earlier } = await tx.client.query(sameSql, [tenant, bank_reference])
   if (earlier[0]?.amount === amount) return { kind: 'done', data: earlier[0], objects: [] }
-  if (earlier[0])
-    return refuse(
-      'bank_reference',
-      `The reference ${reference} has a deposit of ${earlier[0].amount}. Give another one.`,
-    )
-  const before = await findUnbanked(tx, tenant, wanted.waybills)
+  if (earlier[0]) {
+    const sentence = `The reference ${bank_reference} has a deposit of ${earlier[0].amount}. Give another one.`
+    return refuse('bank_reference', sentence)
+  }
+  const before = await findUnbanked(tx, tenant, wanted)
   await lockParcels(tx, tenant, [...before.keys()])
-  const parcels = new Map(
-    [...(await findUnbanked(tx, tenant, wanted.waybills))].filter(([waybill]) => before.has(waybill)),
-  )
-  const errors = findForeign(wanted.waybills, parcels)
-  const other = wanted.waybills ? 0 : await findOther(tx, tenant)
+  const parcels = new Map([...(await findUnbanked(tx, tenant, wanted))].filter(([waybill]) => before.has(waybill)))
+  const other = wanted ? 0 : await findOther(tx, tenant)
   const sum = Number([...parcels.values()].reduce((sum, cod) => sum + cod, other).toFixed(2))
-  const isFound = Object.keys(errors).length === 0
-  if (isFound && sum <= 0) errors.amount = ['Nothing lies there to deposit.']
-  else if (isFound && sum !== amount)
-    errors.amount = [`The amount ${amount} is not ${sum}, which lies there. Name the waybill_numbers of a part.`]
-  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  const foreign = (waybill: string) =>
+    !parcels.has(waybill) && `No money of ${waybill} lies at the office or in clearing.`
+  const refused = refuseAny(checkEach(wanted, foreign))
+  if (refused) return refused
+  if (sum <= 0) return refuse('amount', 'Nothing lies there to deposit.')
+  if (sum !== amount)
+    return refuse('amount', `The amount ${amount} is not ${sum}, which lies there. Name the waybill_numbers of a part.`)
   const { journalId, now, today } = await readClock(tx, tenant)
   const waybills = [...parcels.keys()]
-  await tx.client.query(insertSql, [tenant, journalId, amount, other, reference, waybills.length, by, now, today])
+  const values = [tenant, journalId, amount, other, bank_reference, waybills.length, by.name, now, today]
+  await tx.client.query(insertSql, values)
   await tx.client.query(bankSql, [tenant, journalId, waybills])
   await bookJournal(tx, tenant, journalId, waybills)
-  const data = { deposit_id: journalId, amount, parcels: waybills.length, bank_reference: reference }
+  const data = { deposit_id: journalId, amount, parcels: waybills.length, bank_reference }
   return { kind: 'done', data, objects: [`deposit ${journalId}`] }
 }
 
@@ -77,11 +77,8 @@ const insertSql = `
 const bankSql = `
   update money_lines line set banked_by = $2 where tenant_id = $1 and waybill_number = any($3::text[]) and ${isUnbankedSql}`
 
-const findUnbanked = async (
-  tx: Tx,
-  tenant: string,
-  waybills: readonly string[] | null,
-): Promise<Map<string, number>> => {
+/** Finds the money of named parcels; without them, all cash of the office. */
+const findUnbanked = async (tx: Tx, tenant: string, waybills?: readonly string[]): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query({ name: 'find_unbanked', text: unbankedSql, values: [tenant, waybills] })
   return new Map(rows.map(({ waybill_number, cod }) => [waybill_number, cod]))
 }
@@ -91,12 +88,3 @@ const findOther = async (tx: Tx, tenant: string): Promise<number> => {
   const { rows } = await tx.client.query({ name: 'find_other_cash', text, values: [tenant] })
   return rows[0].other
 }
-
-const findForeign = (waybills: readonly string[] | null, found: ReadonlyMap<string, number>): FieldErrors =>
-  Object.fromEntries(
-    (waybills ?? []).flatMap((waybill, index) =>
-      found.has(waybill)
-        ? []
-        : [[`waybill_numbers.${index}`, [`No money of ${waybill} lies at the office or in clearing.`]]],
-    ),
-  )

@@ -1,56 +1,53 @@
-import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, refuse } from './action.ts'
+import { type Acted, bodyOf, type Call, checkEach, refuse, refuseAny } from './action.ts'
+import { Amount, mostCollected, Reason, Waybill, Waybills } from './fields.ts'
 import { findInvoice, unknownInvoice } from './invoices.ts'
-import { bookJournal, chargesSql, netSql } from './ledger.ts'
+import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
+import { paidSql } from './payable.ts'
 
 // Parcels of an invoice that a merchant disputes: what they add to its total is held until staff settle it.
 
-interface Dispute {
-  readonly number: string
-  readonly merchantId: string
-  readonly waybills: readonly string[]
-  readonly reason: string
-}
+export const Dispute = bodyOf('Dispute', { waybill_numbers: Waybills, reason: Reason })
 
 /** Holds what parcels of a submitted invoice add to its total; the rest goes on. */
-export const disputeParcels = async (tx: Tx, tenant: string, dispute: Dispute): Promise<Acted<string[]>> => {
-  const { number, merchantId, reason } = dispute
-  const waybills = [...new Set(dispute.waybills)]
+export const disputeParcels = async (
+  tx: Tx,
+  { tenant, merchantId, id: number, body }: Call<Static<typeof Dispute>>,
+): Promise<Acted<string[]>> => {
+  const { waybill_numbers: waybills, reason } = body
   const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
   if (!invoice) return unknownInvoice
-  if (invoice.state !== 'submitted')
-    return refuse('invoice_no', `The invoice is ${invoice.state}: only a submitted one is disputed.`)
+  const { invoice_id, invoice_no, state, total } = invoice
+  if (state !== 'submitted') return refuse('invoice_no', `The invoice is ${state}: only a submitted one is disputed.`)
   await lockParcels(tx, tenant, waybills)
-  const { rows } = await tx.client.query(disputableSql, [tenant, invoice.invoice_id, waybills])
+  const { rows } = await tx.client.query(disputableSql, [tenant, invoice_id, waybills])
   const found = new Map(rows.map(row => [row.waybill_number, row]))
-  const errors: FieldErrors = {}
-  for (const [index, waybill] of waybills.entries()) {
-    const { is_disputed, amount } = found.get(waybill) ?? {}
-    if (amount === undefined)
-      errors[`waybill_numbers.${index}`] = [`${waybill} is not on the invoice ${invoice.invoice_no}.`]
-    else if (is_disputed) errors[`waybill_numbers.${index}`] = [`${waybill} is disputed already.`]
-    else if (amount === 0) errors[`waybill_numbers.${index}`] = [`Nothing of ${waybill} is in the total.`]
-  }
+  const refused = refuseAny(
+    checkEach(waybills, waybill => {
+      const { is_disputed, amount } = found.get(waybill) ?? {}
+      if (amount === undefined) return `${waybill} is not on the invoice ${invoice_no}.`
+      if (is_disputed) return `${waybill} is disputed already.`
+      return amount === 0 && `Nothing of ${waybill} is in the total.`
+    }),
+  )
+  if (refused) return refused
   const held = rows.reduce((sum, { amount }) => sum + amount, 0)
-  if (Object.keys(errors).length === 0 && Math.round((invoice.total - held) * 100) <= 0)
-    errors.waybill_numbers = [
-      'Nothing would be left to pay: ask the courier company to reject or cancel the invoice instead.',
-    ]
-  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  if (Math.round((total - held) * 100) <= 0) return refuse('waybill_numbers', nothingLeft)
   const { journalId, today } = await readClock(tx, tenant)
-  await tx.client.query(disputeSql, [tenant, invoice.invoice_id, waybills, journalId, today, reason])
-  await tx.client.query('update invoices set total = total - $3 where tenant_id = $1 and invoice_id = $2', [
-    ...[tenant, invoice.invoice_id, held.toFixed(2)],
-  ])
+  await tx.client.query(disputeSql, [tenant, invoice_id, waybills, journalId, today, reason])
+  const text = 'update invoices set total = total - $3 where tenant_id = $1 and invoice_id = $2'
+  await tx.client.query(text, [tenant, invoice_id, held.toFixed(2)])
   await bookJournal(tx, tenant, journalId, waybills)
   return { kind: 'done', data: waybills, objects: waybills }
 }
 
+const nothingLeft = 'Nothing would be left to pay: ask the courier company to reject or cancel the invoice instead.'
+
 /** Selects what each parcel adds to the total of the invoice $2. */
 const disputableSql = `
-  select waybill_number, sum(${netSql} + case when charges_apart then ${chargesSql} else 0 end)::float8 as amount,
+  select waybill_number, sum(${paidSql})::float8 as amount,
     max(line_no) filter (where kind <> 'disputed') as refers_to, bool_or(kind = 'disputed') as is_disputed, min(line.merchant_id) as merchant_id
   from money_lines line join merchants on merchants.tenant_id = $1 and merchants.merchant_id = line.merchant_id
   where line.tenant_id = $1 and invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
@@ -64,36 +61,37 @@ const disputeSql = `
   ) next
   returning tenant_id`
 
-interface DisputeSettlement {
-  readonly number: string
-  readonly waybills: readonly string[]
-  /** Added for each parcel; below zero it is taken. */
-  readonly adjustment: number
-  readonly by: string
-  readonly reason: string
-}
+export const DisputeSettlement = bodyOf('DisputeSettlement', {
+  waybill_numbers: Waybills,
+  adjustment: Type.Optional({
+    ...Amount,
+    minimum: -mostCollected,
+    must: 'be an amount',
+    description: 'The merchant gets this more; below zero, less.',
+    examples: [100],
+  }),
+  reason: Reason,
+})
 
 /** Releases what is held for disputed parcels, with an adjustment: the merchant's next invoice takes it. */
 export const settleDispute = async (
   tx: Tx,
-  tenant: string,
-  settlement: DisputeSettlement,
+  { tenant, by, id: number, body }: Call<Static<typeof DisputeSettlement>>,
 ): Promise<Acted<string[]>> => {
-  const { number, adjustment, by, reason } = settlement
-  const waybills = [...new Set(settlement.waybills)]
+  const { waybill_numbers: waybills, adjustment = 0, reason } = body
   const invoice = await findInvoice(tx, tenant, number)
   if (!invoice) return unknownInvoice
   await lockParcels(tx, tenant, waybills)
-  const { rows } = await tx.client.query(heldSql, [tenant, invoice.merchant_id, waybills])
-  const held = new Map(rows.map(row => [row.waybill_number, row.held]))
-  const errors: FieldErrors = {}
-  for (const [index, waybill] of waybills.entries())
-    if (!held.has(waybill)) errors[`waybill_numbers.${index}`] = [`No dispute of ${waybill} is open.`]
-    else if (adjustment < -Math.abs(held.get(waybill)))
-      errors.adjustment = [`Take at most what is held for ${waybill}, ${held.get(waybill)}.`]
-  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  const values = [tenant, invoice.merchant_id, waybills]
+  const { rows } = await tx.client.query(heldSql, values)
+  const open = new Map(rows.map(row => [row.waybill_number, row.held]))
+  const errors = checkEach(waybills, waybill => !open.has(waybill) && `No dispute of ${waybill} is open.`)
+  const [tooSmall] = rows.filter(({ held }) => adjustment < -Math.abs(held))
+  if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall.waybill_number}, ${tooSmall.held}.`]
+  const refused = refuseAny(errors)
+  if (refused) return refused
   const { journalId, today } = await readClock(tx, tenant)
-  await tx.client.query(releaseSql, [tenant, invoice.merchant_id, waybills, journalId, today, by, reason, adjustment])
+  await tx.client.query(releaseSql, [...values, journalId, today, by.name, reason, adjustment])
   await bookJournal(tx, tenant, journalId, waybills)
   return { kind: 'done', data: waybills, objects: waybills }
 }
@@ -108,12 +106,12 @@ const releaseSql = `
   select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7
   from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
 
+export const Compensation = bodyOf('Compensation', { waybill_number: Waybill, amount: Amount, reason: Reason })
+
 /** Owes a merchant an amount for a lost parcel, once. */
 export const compensate = async (
   tx: Tx,
-  tenant: string,
-  by: string,
-  { waybill, amount, reason }: { waybill: string; amount: number; reason: string },
+  { tenant, by, body: { waybill_number: waybill, amount, reason } }: Call<Static<typeof Compensation>>,
 ): Promise<Acted<{ waybill_number: string; amount: number }>> => {
   if (amount <= 0) return refuse('amount', 'Give an amount above zero.')
   const [order] = await lockParcels(tx, tenant, [waybill])
@@ -123,7 +121,7 @@ export const compensate = async (
   if (earlier)
     return refuse('waybill_number', `${waybill} was compensated with ${earlier.compensation} on ${earlier.booked_on}.`)
   const { journalId, today } = await readClock(tx, tenant)
-  const values = [tenant, waybill, rows.length + 1, journalId, order.merchant_id, amount, today, by, reason]
+  const values = [tenant, waybill, rows.length + 1, journalId, order.merchant_id, amount, today, by.name, reason]
   await tx.client.query(compensateSql, values)
   await bookJournal(tx, tenant, journalId, [waybill])
   return { kind: 'done', data: { waybill_number: waybill, amount }, objects: [waybill] }

@@ -1,3 +1,4 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -5,15 +6,16 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { type FindOrder, isWaybill } from '../tracking/read-orders.ts'
 import { addWaybillReads } from '../tracking/waybill-routes.ts'
-import { amountFields, sumsSql } from './amounts.ts'
-import { InvoiceLine, lineColumnsSql } from './invoice-lines.ts'
+import { addAction } from './action.ts'
+import { amountFields, InvoiceLine, lineColumnsSql, sumsSql } from './amounts.ts'
+import { Compensation, compensate } from './disputes.ts'
+import { Amount, nullable } from './fields.ts'
 import { stateSql } from './invoices.ts'
 import { hasLaterSql } from './parcels.ts'
 
 const maxNumbers = 500
 /** A waybill has at most 50 characters, and a comma after it. */
 const maxLength = maxNumbers * 51
-const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
 /** The place of a parcel's money. */
 const places = ['none', 'with_rider', 'at_office', 'clearing', 'banked', 'invoiced', 'held', 'paid'] as const
@@ -69,9 +71,7 @@ export const parcelMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = a
     async request => {
       const { tenant, merchantId } = request.merchant
       const wanted = readNumbers(request.query.waybill_numbers)
-      const values = [tenant, merchantId, wanted.filter(number => isWaybill.test(number))]
-      const query = { name: 'read_parcel_money', text: parcelMoneySql, values }
-      const rows = await readInTenant<ParcelMoney>(pool, tenant, query)
+      const rows = await readInTenant<ParcelMoney>(pool, tenant, toQuery(tenant, merchantId, wanted))
       const found = new Map(rows.map(row => [row.waybill_number, row]))
       return {
         data: wanted.flatMap(number => found.get(number) ?? []),
@@ -88,36 +88,25 @@ const readNumbers = (text: string): string[] => {
   return [...new Set(numbers)]
 }
 
-/** The family's three words for the newest invoice of a parcel that the merchant sees, `seen`. */
-const statusColumnsSql = `case when seen.is_held then 'Pending' when seen.state = 'deposited' then 'Deposited' when seen.state = 'approved' then 'Approved' else 'Pending' end as finance_status,
-    seen.invoice_ref_no, seen.invoice_no`
-
-/** An open dispute of the parcel of `line`: its money is held, whatever becomes of the invoice. */
-const isHeldSql = `exists (
-    select from money_lines dispute where dispute.tenant_id = $1 and dispute.waybill_number = line.waybill_number and dispute.kind = 'disputed'
-      and not exists (
-        select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
-          and later.refers_to = dispute.line_no and later.kind = 'released'))`
-
-/** The lines that say of which invoice a parcel is, the later ones first: what was settled later does not. */
-const decidingSql = `line.kind in ('delivered', 'returned', 'compensated')`
-const newestFirstSql = `line.kind = 'compensated', line.line_no desc`
-
 const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterSql('delivery_reversed')} then null
     when banked_by is not null then 'banked' when method <> 'cash' then 'clearing'
     when ${hasLaterSql('handed_over')} then 'at_office' else 'with_rider' end`
 
+/**
+ * Selects `ParcelMoney` of parcels of the tenant $1 and, unless null, the merchant $2. The lines of moves and compensations say of which
+ * invoice a parcel is: what was settled later does not. Money in dispute is held, whatever becomes of the invoice.
+ */
 const parcelMoneySql = `
   with line as (
     select line.*, ${placeSql} as place, line.kind = 'disputed' and not ${hasLaterSql('released')} as is_held from money_lines line where tenant_id = $1 and waybill_number = any($3::text[])
   ), parcel as (
     select orders.waybill_number, max(method) as method, max(booked_on)::text as booked_on, max(place) as place, ${sumsSql('owed')},
-      (array_agg(to_json(seen) order by ${newestFirstSql}) filter (where seen.invoice_no is not null))[1] as seen, bool_or(is_held) as is_held
+      (array_agg(to_json(seen) order by line.kind = 'compensated', line.line_no desc) filter (where seen.invoice_no is not null))[1] as seen, bool_or(is_held) as is_held
     from orders left join line on line.tenant_id = orders.tenant_id and line.waybill_number = orders.waybill_number
       left join (
         select invoices.tenant_id, invoice_id, invoice_no, invoice_ref_no, paid_on, ${stateSql} as state
         from invoices join tenants on tenants.tenant_id = invoices.tenant_id where invoices.tenant_id = $1 and invoices.state <> 'draft'
-      ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id and ${decidingSql}
+      ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id and line.kind in ('delivered', 'returned', 'compensated')
     where orders.tenant_id = $1 and ($2::bigint is null or orders.merchant_id = $2) and orders.waybill_number = any($3::text[])
     group by orders.waybill_number
   )
@@ -127,6 +116,12 @@ const parcelMoneySql = `
     seen ->> 'invoice_no' as invoice_no, seen ->> 'invoice_ref_no' as invoice_ref_no, seen ->> 'paid_on' as paid_on,
     case when is_held then 'held' when seen ->> 'state' = 'deposited' then 'paid' when seen is not null then 'invoiced' else coalesce(place, 'none') end as state
   from parcel`
+
+const toQuery = (tenant: string, merchantId: string | null, waybills: readonly string[]) => ({
+  name: 'read_parcel_money',
+  text: parcelMoneySql,
+  values: [tenant, merchantId, waybills.filter(waybill => isWaybill.test(waybill))],
+})
 
 /** What lists of orders say about the money of each. */
 export const financeFields = { ...FinanceStatus.properties, finance_state: ParcelMoney.properties.state }
@@ -146,8 +141,7 @@ export const addFinance = async <Order extends { readonly waybill_number: string
   orders: readonly Order[],
   withMoney: readonly string[],
 ): Promise<(Order & FinanceFields)[]> => {
-  const query = { name: 'read_parcel_money', text: parcelMoneySql, values: [tenant, null, withMoney] }
-  const rows = withMoney.length > 0 ? await read(query) : []
+  const rows = withMoney.length > 0 ? await read(toQuery(tenant, null, withMoney)) : []
   const found = new Map(rows.map(row => [row.waybill_number, row]))
   return orders.map(order => {
     const money = found.get(order.waybill_number)
@@ -163,16 +157,6 @@ export const listWithMoney = (rows: readonly { waybill_number: string; has_money
 
 const noFinance: FinanceFields = { ...pending, finance_state: 'none' }
 
-const statusSql = `
-  select ${statusColumnsSql}
-  from (
-    select invoice_no, invoice_ref_no, ${stateSql} as state, ${isHeldSql} as is_held
-    from money_lines line join invoices on invoices.tenant_id = $1 and invoices.invoice_id = line.invoice_id
-      join tenants on tenants.tenant_id = $1
-    where line.tenant_id = $1 and line.waybill_number = $2 and ${decidingSql} and invoices.state <> 'draft'
-    order by ${newestFirstSql} limit 1
-  ) seen`
-
 /** Says whether an order of the merchant was invoiced and paid, in the words that existing programs read. */
 export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findOrder: FindOrder }> = async (
   app,
@@ -185,9 +169,10 @@ export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; fin
   const view = Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] })
   const route = { path: '/order/waybill-finance-status', operationId: 'getFinanceStatus', about, view }
   addWaybillReads(app, options.findOrder, route, async ({ row: { waybill_number } }, tenant) => {
-    const query = { name: 'read_finance_status', text: statusSql, values: [tenant, waybill_number] }
-    const [status = pending] = await readInTenant<FinanceStatus>(options.pool, tenant, query)
-    return status
+    const query = toQuery(tenant, null, [waybill_number])
+    const [money] = await readInTenant<ParcelMoney>(options.pool, tenant, query)
+    const { finance_status, invoice_ref_no, invoice_no } = money ?? pending
+    return { finance_status, invoice_ref_no, invoice_no }
   })
 }
 
@@ -195,8 +180,8 @@ const MoneyLine = Type.Object(
   {
     ...InvoiceLine.properties,
     invoice_no: nullable('The invoice that has the line.'),
-    reason: nullable(''),
-    staff_name: nullable(''),
+    reason: nullable(),
+    staff_name: nullable(),
   },
   { title: 'MoneyLine' },
 )
@@ -205,7 +190,7 @@ const AnyParcelMoney = Type.Object(
   { title: 'AnyParcelMoney' },
 )
 
-/** Shows staff every line that was booked for a parcel. */
+/** Shows staff every line that was booked for a parcel, and compensates for lost ones. */
 export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/order/:waybill/money',
@@ -219,9 +204,8 @@ export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
     },
     async ({ staff: { tenant }, params: { waybill } }) => {
       if (!isWaybill.test(waybill)) throw notFound('waybill')
-      const values = [tenant, null, [waybill]]
       const [[parcel], lines] = await Promise.all([
-        readInTenant<ParcelMoney>(pool, tenant, { name: 'read_parcel_money', text: parcelMoneySql, values }),
+        readInTenant<ParcelMoney>(pool, tenant, toQuery(tenant, null, [waybill])),
         readInTenant<Static<typeof MoneyLine>>(pool, tenant, {
           name: 'read_lines',
           text: moneyLinesSql,
@@ -232,6 +216,18 @@ export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
       return { data: { ...parcel, lines } }
     },
   )
+  acceptJson(app)
+  addAction(app, pool, {
+    path: '/compensation',
+    operationId: 'compensateParcel',
+    action: 'parcel.compensated',
+    summary: 'Owe a merchant an amount for a lost parcel',
+    message: 'Parcel Compensated Successfully',
+    description: 'Works once for a parcel. The next invoice of the merchant takes it.',
+    body: Compensation,
+    data: Type.Object({ waybill_number: Type.String(), amount: Amount }, { title: 'Compensated' }),
+    act: compensate,
+  })
 }
 
 const moneyLinesSql = `

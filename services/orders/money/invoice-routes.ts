@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
-import { isDate } from '@courier/shared/lists/dates.ts'
 import { id, listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -11,11 +10,13 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import type { Tx } from '../database/tables.ts'
-import { addAction, bodyOf, refuse } from './action.ts'
-import { BankReference, Day, Reason } from './collection.ts'
-import { toCsv } from './csv.ts'
-import { InvoiceLine, lineColumnsSql } from './invoice-lines.ts'
+import { addAction, bodyOf } from './action.ts'
+import { InvoiceLine, lineColumnsSql } from './amounts.ts'
+import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
+import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
+import { InvoiceParams, Reason } from './fields.ts'
 import {
+  ChargesPayment,
   decideInvoice,
   depositInvoice,
   findInvoice,
@@ -25,9 +26,10 @@ import {
   invoiceColumns,
   invoiceStates,
   payCharges,
+  payment,
   stateSql,
 } from './invoices.ts'
-import { Made, makeInvoices } from './make-invoices.ts'
+import { Made, makeInvoices, NewInvoices } from './make-invoices.ts'
 
 /** Holds what is printed of an invoice. */
 export interface PrintedInvoice {
@@ -44,9 +46,6 @@ export interface InvoiceOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-const InvoiceParams = Type.Object({
-  invoice_no: Type.String({ maxLength: 100, description: 'One of its two numbers.' }),
-})
 const InvoiceQuery = listQuery(cursorFields, {
   state: oneOf(invoiceStates, 'Without it all.'),
   merchant_id: id('The id of the merchant.'),
@@ -56,72 +55,46 @@ const cursors = listCursor(/^[0-9a-f-]{36}$/)
 const InvoiceWithLines = Type.Composite([Invoice, Type.Object({ lines: Type.Array(InvoiceLine) })], {
   title: 'InvoiceWithLines',
 })
-/** Refuses the 30th of February; the pattern of `Day` lets it pass. */
-export const refuseNoDay = (path: string, day: string) =>
-  isDate(day) ? undefined : refuse(path, `There is no day ${day}.`)
+const pdf = { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) }
 
 /** The list of invoices, and one with its lines: of a merchant its own, from submitted on. */
-const addReads = (
-  app: FastifyInstance,
-  { pool, printer }: InvoiceOptions,
-  operations: readonly [string, string],
-): void => {
-  app.get<{ Querystring: Static<typeof InvoiceQuery.schema> }>(
-    '/invoice',
-    {
-      schema: {
-        operationId: operations[0],
-        summary: 'List invoices, newest first',
-        querystring: InvoiceQuery.schema,
-        response: { 200: PageOf(Invoice, 'Invoices') },
-      },
+const addReads = (app: FastifyInstance, { pool, printer }: InvoiceOptions, listId: string, oneId: string): void => {
+  const listing = {
+    operationId: listId,
+    summary: 'List invoices, newest first',
+    querystring: InvoiceQuery.schema,
+    response: { 200: PageOf(Invoice, 'Invoices') },
+  }
+  app.get<{ Querystring: Static<typeof InvoiceQuery.schema> }>('/invoice', { schema: listing }, async request => {
+    const { tenant, merchantId } = readScope(request)
+    const { state = null, merchant_id = null } = InvoiceQuery.read(request.query)
+    const { after, limit } = cursors.read(request.query)
+    const values = [tenant, merchantId, state, merchantId ?? merchant_id, after[0] ?? null, limit + 1]
+    const rows = await readInTenant<InvoiceRow>(pool, tenant, { name: 'list_invoices', text: listSql, values })
+    return cursors.toPage(rows, limit, row => [row.invoice_id])
+  })
+  const reading = {
+    operationId: oneId,
+    summary: 'An invoice with its lines',
+    params: InvoiceParams,
+    querystring: Type.Object({ format: formatField('json', 'csv', 'pdf') }),
+    response: {
+      200: jsonOrCsv('The invoice; as CSV its lines.', InvoiceWithLines, InvoiceLine, { 'application/pdf': pdf }),
+      ...errorResponses(404),
     },
-    async request => {
-      const { tenant, merchantId } = readScope(request)
-      const { state = null, merchant_id = null } = InvoiceQuery.read(request.query)
-      const { after, limit } = cursors.read(request.query)
-      const values = [tenant, merchantId, state, merchantId ?? merchant_id, after[0] ?? null, limit + 1]
-      const rows = await readInTenant<InvoiceRow>(pool, tenant, { name: 'list_invoices', text: listSql, values })
-      return cursors.toPage(rows, limit, row => [row.invoice_id])
-    },
-  )
-  app.get<{ Params: Static<typeof InvoiceParams>; Querystring: { format?: 'json' | 'csv' | 'pdf' } }>(
+  }
+  app.get<{ Params: Static<typeof InvoiceParams>; Querystring: { format?: string } }>(
     '/invoice/:invoice_no',
-    {
-      schema: {
-        operationId: operations[1],
-        summary: 'An invoice with its lines',
-        params: InvoiceParams,
-        querystring: Type.Object({
-          format: Type.Optional(
-            Type.Union(
-              ['json', 'csv', 'pdf'].map(format => Type.Literal(format as 'json')),
-              { must: 'be json, csv or pdf' },
-            ),
-          ),
-        }),
-        response: {
-          200: {
-            description: 'The invoice; as CSV its lines.',
-            content: {
-              'application/json': { schema: Type.Object({ data: InvoiceWithLines }) },
-              'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) },
-              'text/csv': { schema: Type.String({ examples: ['waybill_number,kind\r\n'] }) },
-            },
-          },
-          ...errorResponses(404),
-        },
-      },
-    },
+    { schema: reading },
     async (request, reply) => {
       const { tenant, merchantId } = readScope(request)
-      const found = await readInvoice(pool, tenant, merchantId, request.params.invoice_no)
-      const { format = 'json' } = request.query
-      if (format === 'json') return { data: found }
-      const name = `${found.invoice_no.replace(/[^\w.-]/g, '_')}.${format}`
-      reply.header('content-disposition', `${format === 'pdf' ? 'inline' : 'attachment'}; filename="${name}"`)
-      if (format === 'pdf') return reply.type('application/pdf').send(await print(pool, printer, tenant, found))
-      return reply.type('text/csv; charset=utf-8').send(toCsv(found.lines, Object.keys(InvoiceLine.properties)))
+      const { format } = request.query
+      const data = await readInvoice(pool, tenant, merchantId, request.params.invoice_no)
+      const name = data.invoice_no.replace(/[^\w.-]/g, '_')
+      if (format === 'csv') return sendCsv(reply, `${name}.csv`, data.lines, InvoiceLine)
+      if (format !== 'pdf') return { data }
+      reply.header('content-disposition', `inline; filename="${name}.pdf"`).type('application/pdf')
+      return reply.send(await print(pool, printer, tenant, data))
     },
   )
 }
@@ -142,7 +115,7 @@ const print = async (
 }
 
 /** Reads an invoice with its lines. Throws a 404 for one that the caller may not see. */
-export const readInvoice = (
+const readInvoice = (
   pool: pg.Pool,
   tenant: string,
   merchantId: string | null,
@@ -151,9 +124,8 @@ export const readInvoice = (
   inTenant(pool, tenant, async (tx: Tx) => {
     const found = await findInvoice(tx, tenant, number, { merchantId })
     if (!found) throw notFound('invoice')
-    const { invoice_id, submitted_by, four_eyes, charges_journal_id, ...invoice } = found
-    const { rows: lines } = await tx.client.query(linesSql, [tenant, invoice_id])
-    return { ...invoice, lines }
+    const { rows: lines } = await tx.client.query(linesSql, [tenant, found.invoice_id])
+    return { ...found, lines }
   })
 
 const linesSql = `
@@ -163,12 +135,11 @@ const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
   and ($2::bigint is null or invoices.state <> 'draft') and ($3::text is null or ${stateSql} = $3) and ($4::bigint is null or invoices.merchant_id = $4)
   and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
 
-/** Makes, decides and pays invoices, for staff. */
+/** Makes, decides and pays invoices, and settles disputes, for staff. */
 export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool, onChanged: onDone } = options
-  addReads(app, options, ['listAllInvoices', 'getAnyInvoice'])
+  addReads(app, options, 'listAllInvoices', 'getAnyInvoice')
   acceptJson(app)
-  const common = { params: InvoiceParams, data: Invoice }
   addAction(app, pool, {
     path: '/invoice',
     operationId: 'makeInvoices',
@@ -176,36 +147,26 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     message: 'Invoices Made Successfully',
     summary: 'Invoice what is payable, of one merchant or all',
     description: 'A merchant whose charges are above its COD gets none: the next invoice brings them forward.',
-    body: bodyOf('NewInvoices', {
-      merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-      all: Type.Optional(Type.Literal(true, { must: 'be true', examples: [true] })),
-      until: { ...Day, description: 'Takes lines of this day and before.' },
-    }),
+    body: NewInvoices,
     data: Type.Array(Made),
-    act: async (tx, { tenant, by, body: { merchant_id, all, until } }) =>
-      (merchant_id === undefined) === (all === undefined)
-        ? refuse('merchant_id', 'Give either merchant_id or all.')
-        : (refuseNoDay('until', until) ??
-          makeInvoices(tx, tenant, { merchantId: merchant_id ?? null, until, by: by.name })),
+    act: makeInvoices,
   })
-  for (const [step, operationId, summary, action] of decisions) {
-    const needsReason = step === 'reject' || step === 'cancel'
+  for (const [step, operationId, summary, action] of decisions)
     addAction(app, pool, {
-      ...common,
+      ...one,
       path: `/invoice/:invoice_no/${step}`,
       operationId,
       summary,
       action,
       message: 'Invoice Updated Successfully',
-      body: needsReason
-        ? bodyOf('InvoiceRefusal', { reason: Reason })
-        : bodyOf('InvoiceDecision', { reason: Type.Optional(Reason) }),
-      act: (tx, { tenant, by, params: { invoice_no: number = '' }, body: { reason } }) =>
-        decideInvoice(tx, tenant, { step, number, by: by.name, merchantId: null, reason: reason?.trim() ?? null }),
+      body:
+        step === 'reject' || step === 'cancel'
+          ? bodyOf('InvoiceRefusal', { reason: Reason })
+          : bodyOf('InvoiceDecision', { reason: Type.Optional(Reason) }),
+      act: (tx, call) => decideInvoice(tx, step, call),
     })
-  }
   addAction(app, pool, {
-    ...common,
+    ...one,
     path: '/invoice/:invoice_no/deposit',
     operationId: 'depositInvoice',
     action: 'invoice.deposited',
@@ -213,23 +174,35 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     message: 'Invoice Deposited Successfully',
     onDone,
     description: 'The same request again changes nothing.',
-    body: bodyOf('InvoicePayment', { bank_reference: BankReference, paid_on: Day }),
-    act: async (tx, { tenant, by, params: { invoice_no = '' }, body: { bank_reference, paid_on } }) =>
-      refuseNoDay('paid_on', paid_on) ??
-      depositInvoice(tx, tenant, by.name, invoice_no, { reference: bank_reference.trim(), paidOn: paid_on }),
+    body: bodyOf('InvoicePayment', payment),
+    act: depositInvoice,
   })
   addAction(app, pool, {
-    ...common,
+    ...one,
     path: '/invoice/:invoice_no/charges',
     operationId: 'payCharges',
     action: 'invoice.charges_paid',
     summary: 'Book that a merchant paid the charges it keeps apart',
     message: 'Charges Paid Successfully',
-    body: bodyOf('ChargesPayment', { bank_reference: BankReference }),
-    act: (tx, { tenant, params: { invoice_no = '' }, body: { bank_reference } }) =>
-      payCharges(tx, tenant, invoice_no, bank_reference.trim()),
+    body: ChargesPayment,
+    act: payCharges,
+  })
+  addAction(app, pool, {
+    ...parcels,
+    path: '/invoice/:invoice_no/dispute/settle',
+    operationId: 'settleDispute',
+    action: 'invoice.dispute_settled',
+    summary: 'Settle the dispute of parcels',
+    message: 'Dispute Settled Successfully',
+    description:
+      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes it.',
+    body: DisputeSettlement,
+    act: settleDispute,
   })
 }
+
+const one = { params: InvoiceParams, data: Invoice }
+const parcels = { params: InvoiceParams, data: Type.Array(Type.String({ examples: ['DM00000001'] })) }
 
 const decisions = [
   ['submit', 'submitInvoice', 'Submit a draft to the merchant', 'invoice.submitted'],
@@ -238,21 +211,30 @@ const decisions = [
   ['cancel', 'cancelInvoice', 'Cancel an unpaid invoice: its parcels are free for the next', 'invoice.cancelled'],
 ] as const
 
-/** Shows a merchant its invoices, and takes its approval. */
+/** Shows a merchant its invoices, and takes its approval and its disputes. */
 export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool } = options
-  addReads(app, options, ['listInvoices', 'getInvoice'])
+  addReads(app, options, 'listInvoices', 'getInvoice')
   acceptJson(app)
   addAction(app, pool, {
+    ...one,
     path: '/invoice/:invoice_no/approve',
-    params: InvoiceParams,
     operationId: 'approveOwnInvoice',
     action: 'invoice.approved',
     summary: 'Approve a submitted invoice',
     message: 'Invoice Approved Successfully',
-    data: Invoice,
     body: bodyOf('InvoiceApproval', {}),
-    act: (tx, { tenant, by, merchantId, params: { invoice_no: number = '' } }) =>
-      decideInvoice(tx, tenant, { step: 'approve', number, by: `merchant ${by.name}`, merchantId, reason: null }),
+    act: (tx, call) => decideInvoice(tx, 'approve', call),
+  })
+  addAction(app, pool, {
+    ...parcels,
+    path: '/invoice/:invoice_no/dispute',
+    operationId: 'disputeInvoice',
+    action: 'invoice.disputed',
+    summary: 'Dispute parcels of a submitted invoice',
+    message: 'Parcels Disputed Successfully',
+    description: 'Holds what they add to the total until the courier company settles it; the rest goes on.',
+    body: Dispute,
+    act: disputeParcels,
   })
 }

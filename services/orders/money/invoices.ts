@@ -1,14 +1,15 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, refuse } from './action.ts'
-import { bookJournal, chargesSql, netSql } from './ledger.ts'
+import { type Acted, bodyOf, type Call, refuse } from './action.ts'
+import { BankReference, Day, nullable, sum } from './fields.ts'
+import { bookJournal } from './ledger.ts'
 import { type LockedParcel, lockParcels, readClock } from './parcels.ts'
+import { paidSql } from './payable.ts'
 
 // An invoice from draft to payment (docs/money.md#invoices).
 
 export const invoiceStates = ['draft', 'submitted', 'approved', 'rejected', 'deposited', 'cancelled'] as const
-const nullable = (description?: string) => Type.Union([Type.String(), Type.Null()], description ? { description } : {})
 
 export const Invoice = Type.Object(
   {
@@ -16,22 +17,15 @@ export const Invoice = Type.Object(
     invoice_ref_no: Type.String(),
     merchant_id: Type.Integer(),
     merchant_name: Type.String(),
-    until: Type.String({
-      description: 'Lines of this day and before.',
-      documented: { type: 'string', format: 'date' },
-      examples: ['2026-02-19'],
-    }),
+    until: { ...Day, description: 'Lines of this day and before.' },
     state: Type.Union(
       invoiceStates.map(state => Type.Literal(state)),
       { examples: ['submitted'] },
     ),
     parcels: Type.Integer({ examples: [50] }),
-    brought_forward: Type.Number({
-      description: 'Part of `total`: lines that an earlier invoice left.',
-      examples: [0],
-    }),
-    total: Type.Number({ description: 'The amount that the courier company pays.', examples: [15877.2] }),
-    charges_due: Type.Number({ description: 'The amount that the merchant pays apart.', examples: [0] }),
+    brought_forward: sum('Part of `total`: lines that an earlier invoice left.', 0),
+    total: sum('The amount that the courier company pays.', 15877.2),
+    charges_due: sum('The amount that the merchant pays apart.', 0),
     made_by: Type.String({ examples: ['Chamari'] }),
     made_at: Type.String(),
     submitted_at: nullable(),
@@ -67,13 +61,13 @@ export interface InvoiceRow extends Invoice {
   readonly invoice_id: string
   readonly submitted_by: string | null
   readonly four_eyes: boolean
-  readonly charges_journal_id: string | null
+  readonly charges_reference: string | null
   readonly currency: string
   /** Nobody gets a message when it is paid. */
   readonly is_silent: boolean
 }
 
-const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_journal_id, currency,
+const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_reference, currency,
   not (messaging and phone is not null) as is_silent ${fromInvoicesSql}
   and (invoice_no = $2 or invoice_ref_no = $2) and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
   limit 1`
@@ -96,84 +90,86 @@ export const findInvoice = async (
 
 export const unknownInvoice = { kind: 'unknown', what: 'invoice' } as const
 
-type Step = 'submit' | 'approve' | 'reject' | 'cancel'
-
 /** The states that each step leads from, and to. */
-const steps: Readonly<Record<Step, readonly [from: readonly Invoice['state'][], to: Invoice['state']]>> = {
-  submit: [['draft'], 'submitted'],
-  approve: [['submitted'], 'approved'],
-  reject: [['submitted'], 'rejected'],
-  cancel: [['draft', 'submitted', 'rejected', 'approved'], 'cancelled'],
-}
-
-interface Decision {
-  readonly step: Step
-  readonly number: string
-  readonly by: string
-  readonly merchantId: string | null
-  readonly reason: string | null
-}
+const steps = {
+  submit: { from: ['draft'], to: 'submitted' },
+  approve: { from: ['submitted'], to: 'approved' },
+  reject: { from: ['submitted'], to: 'rejected' },
+  cancel: { from: ['draft', 'submitted', 'rejected', 'approved'], to: 'cancelled' },
+} as const
+export type Step = keyof typeof steps
 
 /** Takes an invoice one step further. A cancelled one keeps its numbers and frees its lines. */
-export const decideInvoice = async (tx: Tx, tenant: string, decision: Decision): Promise<Acted<Invoice>> => {
-  const { step, number, by, merchantId, reason } = decision
+export const decideInvoice = async (
+  tx: Tx,
+  step: Step,
+  { tenant, merchantId, id: number, by: { name }, body: { reason } }: Call<{ reason?: string }>,
+): Promise<Acted<Invoice>> => {
   const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
   if (!invoice) return unknownInvoice
   const { invoice_id: id, state, four_eyes, submitted_by } = invoice
-  const [from, to] = steps[step]
+  const from: readonly string[] = steps[step].from
+  const { to } = steps[step]
   if (!from.includes(state))
     return refuse('invoice_no', `The invoice is ${state}: only one that is ${from.join(' or ')} can be ${to}.`)
-  if (step === 'approve' && merchantId === null && four_eyes && submitted_by === by)
-    return refuse('invoice_no', `${by} submitted it: a second person must approve it.`)
-  if (step === 'cancel' && invoice.charges_journal_id) return refuse('invoice_no', 'Its charges were paid.')
+  if (step === 'approve' && merchantId === null && four_eyes && submitted_by === name)
+    return refuse('invoice_no', `${name} submitted it: a second person must approve it.`)
+  if (step === 'cancel' && invoice.charges_reference) return refuse('invoice_no', 'Its charges were paid.')
   const { now } = await readClock(tx, tenant)
   const columns = step === 'submit' ? ['submitted_by', 'submitted_at'] : ['decided_by', 'decided_at']
+  const by = merchantId === null ? name : `merchant ${name}`
   await tx.client.query(
     `update invoices set state = $3, ${columns[0]} = $4, ${columns[1]} = $5, reason = coalesce($6, reason) where tenant_id = $1 and invoice_id = $2`,
     [tenant, id, to, by, now, reason],
   )
   if (step === 'cancel') await tx.client.query(freeSql, [tenant, id])
-  return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice.invoice_no] }
+  return readAgain(tx, tenant, number, [invoice.invoice_no])
 }
 
 const freeSql = 'update money_lines set invoice_id = null where tenant_id = $1 and invoice_id = $2'
 
-/** The invoice as the transaction wrote it, without what is not shown. */
-const readAgain = async (tx: Tx, tenant: string, number: string): Promise<Invoice> => {
-  const { invoice_id, submitted_by, four_eyes, charges_journal_id, currency, is_silent, ...invoice } =
-    (await findInvoice(tx, tenant, number)) as InvoiceRow
-  return invoice
-}
+/** Responds with the invoice as the transaction wrote it. */
+const readAgain = async (
+  tx: Tx,
+  tenant: string,
+  number: string,
+  objects: readonly string[],
+): Promise<Acted<Invoice>> => ({
+  kind: 'done',
+  data: (await findInvoice(tx, tenant, number)) as Invoice,
+  objects,
+})
 
-export interface Payment {
-  readonly reference: string
-  readonly paidOn: string
-}
+export const payment = { bank_reference: BankReference, paid_on: Day }
+type PaidCall = Pick<Call<Static<TObject<typeof payment>>>, 'tenant' | 'by' | 'id' | 'body'>
 
 /** Books that an approved invoice was paid. The same payment again changes nothing. */
 export const depositInvoice = async (
   tx: Tx,
-  tenant: string,
-  by: string,
-  number: string,
-  { reference, paidOn }: Payment,
+  { tenant, by, id: number, body: { bank_reference, paid_on } }: PaidCall,
 ): Promise<Acted<Invoice>> => {
   const invoice = await findInvoice(tx, tenant, number, { lock: true })
   if (!invoice) return unknownInvoice
-  const { state, invoice_no, bank_reference, paid_on } = invoice
-  if (state === 'deposited' && bank_reference === reference && paid_on === paidOn)
-    return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [] }
+  const { invoice_id, invoice_no, invoice_ref_no, merchant_id, state, currency } = invoice
+  if (state === 'deposited' && invoice.bank_reference === bank_reference && invoice.paid_on === paid_on)
+    return readAgain(tx, tenant, number, [])
   if (state !== 'approved')
     return refuse('invoice_no', `The invoice ${invoice_no} is ${state}: only an approved one is paid.`)
-  const parcels = await lockPaid(tx, tenant, invoice.invoice_id)
+  const parcels = await lockPaid(tx, tenant, invoice_id)
   const { journalId, now, today } = await readClock(tx, tenant)
-  await tx.client.query(depositSql, [tenant, invoice.invoice_id, by, now, journalId, today, reference, paidOn])
+  await tx.client.query(depositSql, [tenant, invoice_id, by.name, now, journalId, today, bank_reference, paid_on])
   await bookJournal(tx, tenant, journalId, [])
-  const details = { invoice_no, invoice_ref_no: invoice.invoice_ref_no, paid_on: paidOn }
-  await tellPaid(tx, tenant, { merchantId: invoice.merchant_id, parcels, now, details })
-  const paid = { ...details, total: invoice.total.toFixed(2), currency: invoice.currency }
-  await tx.client.query(tellDepositedSql, [tenant, invoice.merchant_id, now, invoice.is_silent, JSON.stringify(paid)])
-  return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice_no] }
+  const details = { invoice_no, invoice_ref_no, paid_on }
+  for (let start = 0; start < parcels.length; start += maxPerEntry) {
+    const slice = parcels.slice(start, start + maxPerEntry)
+    const values = [slice.map(each => each.waybill_number), slice.map(each => each.status_key)]
+    await tx.client.query(logSql, [tenant, merchant_id, 'money.paid', ...values, now, true, JSON.stringify(details)])
+  }
+  const paid = JSON.stringify({ ...details, total: invoice.total.toFixed(2), currency })
+  // The entry has no parcel: an empty waybill number takes its position.
+  const values = [tenant, merchant_id, 'invoice.deposited', [''], [''], now, invoice.is_silent, paid]
+  await tx.client.query(logSql, values)
+  return readAgain(tx, tenant, number, [invoice_no])
 }
 
 const depositSql = `
@@ -182,7 +178,7 @@ const depositSql = `
 
 /** Locks the parcels that add to the total of an invoice: a disputed one does not, nor one that came back. */
 const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<LockedParcel[]> => {
-  const { rows } = await tx.client.query<{ waybill_number: string }>(paidSql, [tenant, invoiceId])
+  const { rows } = await tx.client.query<{ waybill_number: string }>(paidParcelsSql, [tenant, invoiceId])
   return lockParcels(
     tx,
     tenant,
@@ -190,64 +186,39 @@ const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<Lock
   )
 }
 
-const paidSql = `
+const paidParcelsSql = `
   select waybill_number from money_lines line join merchants on merchants.tenant_id = $1 and merchants.merchant_id = line.merchant_id
   where line.tenant_id = $1 and invoice_id = $2
-  group by waybill_number having sum(${netSql} + case when charges_apart then ${chargesSql} else 0 end) > 0`
-
-interface Paid {
-  readonly merchantId: number
-  readonly parcels: readonly LockedParcel[]
-  readonly now: Date
-  readonly details: object
-}
-
-/** Writes `money.paid` of locked parcels to the merchant's log: entries of one waybill keep their order. */
-const tellPaid = async (tx: Tx, tenant: string, { merchantId, parcels, now, details }: Paid): Promise<void> => {
-  for (let start = 0; start < parcels.length; start += maxPerEntry) {
-    const slice = parcels.slice(start, start + maxPerEntry)
-    const values = [slice.map(each => each.waybill_number), slice.map(each => each.status_key)]
-    await tx.client.query(tellSql, [tenant, merchantId, ...values, now, JSON.stringify(details)])
-  }
-}
+  group by waybill_number having sum(${paidSql}) > 0`
 
 const maxPerEntry = 1000
 
-const tellSql = `
+/** Parcels are locked: entries of one waybill keep their order. */
+const logSql = `
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed, details)
-  values ($1, $2, 'money.paid', $3, $4, 'staff', $5, true, $6)`
+  values ($1, $2, $3, $4, $5, 'staff', $6, $7, $8)`
 
-/** The entry has no parcel: an empty waybill number takes its position. */
-const tellDepositedSql = `
-  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed, details)
-  values ($1, $2, 'invoice.deposited', '{""}', '{""}', 'staff', $3, $4, $5)`
+export const ChargesPayment = bodyOf('ChargesPayment', { bank_reference: BankReference })
 
 /** Books that a merchant paid the charges that it keeps apart. The same reference again changes nothing. */
 export const payCharges = async (
   tx: Tx,
-  tenant: string,
-  number: string,
-  reference: string,
+  { tenant, id: number, body: { bank_reference } }: Call<Static<typeof ChargesPayment>>,
 ): Promise<Acted<Invoice>> => {
   const invoice = await findInvoice(tx, tenant, number, { lock: true })
   if (!invoice) return unknownInvoice
-  const { invoice_id: id, state, charges_due, charges_journal_id } = invoice
+  const { invoice_id, invoice_no, state, charges_due, charges_reference } = invoice
   if (charges_due === 0) return refuse('invoice_no', 'The invoice has no charges apart.')
   if (!['approved', 'deposited'].includes(state))
     return refuse('invoice_no', `The invoice is ${state}: approve it first.`)
-  const { rows } = await tx.client.query(
-    'select charges_reference from invoices where tenant_id = $1 and invoice_id = $2',
-    [tenant, id],
-  )
-  const earlier: string | null = rows[0].charges_reference
-  if (earlier !== null && earlier !== reference)
-    return refuse('bank_reference', `The charges were paid with ${earlier}.`)
-  if (charges_journal_id) return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [] }
+  if (charges_reference === bank_reference) return readAgain(tx, tenant, number, [])
+  if (charges_reference) return refuse('bank_reference', `The charges were paid with ${charges_reference}.`)
   const { journalId, today } = await readClock(tx, tenant)
-  await tx.client.query(
-    `update invoices set charges_journal_id = $3, charges_booked_on = $4, charges_reference = $5 where tenant_id = $1 and invoice_id = $2`,
-    [tenant, id, journalId, today, reference],
-  )
+  await tx.client.query(chargesPaidSql, [tenant, invoice_id, journalId, today, bank_reference])
   await bookJournal(tx, tenant, journalId, [])
-  return { kind: 'done', data: await readAgain(tx, tenant, number), objects: [invoice.invoice_no] }
+  return readAgain(tx, tenant, number, [invoice_no])
 }
+
+const chargesPaidSql = `
+  update invoices set charges_journal_id = $3, charges_booked_on = $4, charges_reference = $5
+  where tenant_id = $1 and invoice_id = $2`

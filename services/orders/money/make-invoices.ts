@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import type { Acted } from './action.ts'
+import { type Acted, bodyOf, type Call, refuse } from './action.ts'
+import { Day } from './fields.ts'
 import { chargesSql, netSql } from './ledger.ts'
 import { type Clock, hasLaterSql, lockTakeBacks, readClock } from './parcels.ts'
-import { isUninvoicedSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
+import { isUninvoicedSql, paidSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
 
 export const Made = Type.Object(
   {
@@ -11,28 +12,27 @@ export const Made = Type.Object(
     kind: Type.Union([Type.Literal('made'), Type.Literal('nothing_payable')]),
     invoice_no: Type.Optional(Type.String()),
     invoice_ref_no: Type.Optional(Type.String()),
-    total: Type.Number({
-      description:
-        'The merchant is owed this; below zero the merchant owes it, and the next invoice brings it forward.',
-    }),
+    total: Type.Number({ description: 'Owed to the merchant; below zero the next invoice brings it forward.' }),
   },
   { title: 'MadeInvoice' },
 )
 export type Made = Static<typeof Made>
 
-interface Wanted {
-  /** null: every merchant with lines that no invoice has. */
-  readonly merchantId: number | null
-  readonly until: string
-  readonly by: string
-}
+export const NewInvoices = bodyOf('NewInvoices', {
+  merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  all: Type.Optional(Type.Literal(true, { must: 'be true', examples: [true] })),
+  until: { ...Day, description: 'Takes lines of this day and before.' },
+})
+type Wanted = Call<Static<typeof NewInvoices>>
 
 /** Invoices what is payable of one merchant or all, a draft for each. A merchant with nothing to pay keeps its lines. */
-export const makeInvoices = async (tx: Tx, tenant: string, wanted: Wanted): Promise<Acted<Made[]>> => {
-  const { rows: merchants } = await tx.client.query(merchantsSql, [tenant, wanted.merchantId])
-  if (wanted.merchantId !== null && merchants.length === 0) return { kind: 'unknown', what: 'merchant' }
+export const makeInvoices = async (tx: Tx, wanted: Wanted): Promise<Acted<Made[]>> => {
+  const { merchant_id: wantedId, all } = wanted.body
+  if ((wantedId === undefined) === (all === undefined)) return refuse('merchant_id', 'Give either merchant_id or all.')
+  const { rows: merchants } = await tx.client.query(merchantsSql, [wanted.tenant, wantedId])
+  if (!all && merchants.length === 0) return { kind: 'unknown', what: 'merchant' }
   const data: Made[] = []
-  for (const { merchant_id } of merchants) data.push(await makeInvoice(tx, tenant, merchant_id, wanted))
+  for (const { merchant_id } of merchants) data.push(await makeInvoice(tx, merchant_id, wanted))
   return { kind: 'done', data, objects: data.flatMap(({ invoice_no }) => invoice_no ?? []) }
 }
 
@@ -42,7 +42,7 @@ const merchantsSql = `
     else merchant_id in (select merchant_id from money_lines line where line.tenant_id = $1 and ${isUninvoicedSql}) end
   order by merchants.merchant_id`
 
-const makeInvoice = async (tx: Tx, tenant: string, merchant_id: number, { until, by }: Wanted): Promise<Made> => {
+const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { until } }: Wanted): Promise<Made> => {
   await lockTakeBacks(tx, tenant, merchant_id, 'shared')
   const clock = await readClock(tx, tenant)
   // Frees the lines again where nothing is to be paid.
@@ -55,7 +55,7 @@ const makeInvoice = async (tx: Tx, tenant: string, merchant_id: number, { until,
   }
   const [invoice_no, invoice_ref_no] = await takeNumbers(tx, tenant, clock)
   const values = [tenant, clock.journalId, merchant_id, invoice_no, invoice_ref_no, until, sums.parcels]
-  await tx.client.query(insertSql, [...values, sums.brought_forward, total, charges_due, by, clock.now])
+  await tx.client.query(insertSql, [...values, sums.brought_forward, total, charges_due, by.name, clock.now])
   return { merchant_id, kind: 'made', invoice_no, invoice_ref_no, total }
 }
 
@@ -70,7 +70,7 @@ const takeSql = `
     returning line.*
   )
   select count(distinct line.waybill_number)::int as parcels,
-    (coalesce(sum(${netSql}), 0) + coalesce(sum(case when charges_apart then ${chargesSql} end), 0))::float8 as total,
+    coalesce(sum(${paidSql}), 0)::float8 as total,
     coalesce(sum(case when charges_apart then ${chargesSql} end), 0)::float8 as charges_due,
     coalesce(sum(case when booked_on <= earlier.until then ${netSql} end), 0)::float8 as brought_forward
   from line cross join terms cross join earlier`

@@ -1,3 +1,5 @@
+import { chargesSql, netSql } from './ledger.ts'
+
 /** When the COD of a parcel may be paid out: at delivery, once the rider handed it over, or once it is in the bank. */
 export const payableWhen = ['delivered', 'handed_over', 'banked'] as const
 
@@ -24,3 +26,6 @@ export const payableOnSql = `(line.booked_on + case when kind = 'delivered' then
 
 /** Lines, `line`, that no invoice has; those of handovers are of no invoice. */
 export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed_over'`
+
+/** Selects what an invoice pays for a line, `line`: a merchant with `charges_apart` pays what it costs by itself. */
+export const paidSql = `(${netSql} + case when charges_apart then ${chargesSql} else 0 end)`

@@ -1,6 +1,5 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { httpError, invalid } from '@courier/shared/errors/errors.ts'
-import { isDate } from '@courier/shared/lists/dates.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
@@ -8,8 +7,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, addAction, bodyOf } from './action.ts'
+import { type Acted, addAction, bodyOf, type Call, refuseAny, refuseValues } from './action.ts'
 import {
+  AccountConfirmation,
   AccountDetails,
   BankAccount,
   changeAccount,
@@ -19,10 +19,9 @@ import {
   openAccount,
   usableAtSql,
 } from './bank-accounts.ts'
-import { BankReference, Day } from './collection.ts'
-import { toCsv } from './csv.ts'
-import { refuseNoDay } from './invoice-routes.ts'
-import { depositInvoice, Invoice, stateSql } from './invoices.ts'
+import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
+import { Day, MerchantParams } from './fields.ts'
+import { depositInvoice, Invoice, payment, stateSql } from './invoices.ts'
 import { lockParcels } from './parcels.ts'
 
 interface PayoutOptions {
@@ -52,7 +51,18 @@ const LeftOut = Type.Object({
 })
 const PayRun = Type.Object({ payouts: Type.Array(Payout), left_out: Type.Array(LeftOut) }, { title: 'PayRun' })
 type PayRun = Static<typeof PayRun>
-const MerchantParams = Type.Object({ merchant_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
+const PayRunQuery = Type.Object({
+  format: formatField('json', 'csv'),
+  date: Type.Optional({ ...Day, description: 'Leaves out what was approved after this day. Default today.' }),
+})
+const PaidRun = bodyOf('PaidRun', {
+  invoice_nos: Type.Array(Type.String({ maxLength: 100 }), {
+    minItems: 1,
+    maxItems: 1000,
+    examples: [['CFX-26-02-00001']],
+  }),
+  ...payment,
+})
 const path = '/merchant/:merchant_id/bank-account'
 
 const requireKeys = (keyring: Keyring | undefined): Keyring => {
@@ -90,8 +100,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     summary: 'Change the bank account of a merchant',
     description: 'A second person must confirm it. Nothing is paid to the merchant for 48 hours.',
     body: AccountDetails,
-    act: (tx, { tenant, by, params: { merchant_id: merchantId = '' }, body: details }) =>
-      changeAccount(tx, tenant, requireKeys(keyring), { merchantId, by: by.name, details }),
+    act: (tx, call) => changeAccount(tx, requireKeys(keyring), call),
   })
   addAction(app, pool, {
     ...account,
@@ -100,61 +109,27 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     action: 'bank_account.confirmed',
     summary: 'Confirm a changed bank account',
     message: 'Bank Account Confirmed Successfully',
-    body: bodyOf('AccountConfirmation', {
-      last_four: Type.String({
-        maxLength: 4,
-        pattern: '^[A-Z0-9]{1,4}$',
-        must: 'be the last four digits',
-        examples: ['4567'],
-      }),
-    }),
-    act: (tx, { tenant, by, params: { merchant_id = '' }, body: { last_four } }) =>
-      confirmAccount(tx, tenant, merchant_id, by.name, last_four),
+    body: AccountConfirmation,
+    act: confirmAccount,
   })
-  app.get(
-    '/payout',
-    {
-      schema: {
-        operationId: 'getPayRun',
-        summary: 'List the approved invoices that a bank is to pay',
-        description: 'Shows the numbers of accounts: each reading is audited.',
-        querystring: Type.Object({
-          format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
-          date: Type.Optional({ ...Day, description: 'Leaves out what was approved after this day. Default today.' }),
-        }),
-        response: {
-          200: {
-            description: 'The pay run; as CSV what a bank takes.',
-            content: {
-              'application/json': { schema: Type.Object({ data: PayRun }) },
-              'text/csv': { schema: Type.String({ examples: ['invoice_no,merchant_name\r\n'] }) },
-            },
-          },
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant, actor } = request.staff
-      const { date, format } = request.query
-      if (date !== undefined && !isDate(date)) throw invalid({ date: [`There is no day ${date}.`] })
-      const keys = requireKeys(keyring)
-      const data = await inTenant(pool, tenant, async (tx: Tx) => {
-        const run = await readPayRun(tx, tenant, keys, date)
-        if (run.payouts.length > 0)
-          await audit(
-            tx,
-            tenant,
-            actor,
-            'payout.read',
-            run.payouts.map(({ invoice_no }) => invoice_no),
-          )
-        return run
-      })
-      if (format !== 'csv') return { data }
-      reply.header('content-disposition', 'attachment; filename="payouts.csv"')
-      return reply.type('text/csv; charset=utf-8').send(toCsv(data.payouts, Object.keys(Payout.properties)))
-    },
-  )
+  const schema = {
+    operationId: 'getPayRun',
+    summary: 'List the approved invoices that a bank is to pay',
+    description: 'Shows the numbers of accounts: each reading is audited.',
+    querystring: PayRunQuery,
+    response: { 200: jsonOrCsv('The pay run; as CSV what a bank takes.', PayRun, Payout) },
+  }
+  app.get('/payout', { schema }, async ({ staff: { tenant, actor }, query }, reply) => {
+    refuseValues(PayRunQuery.properties, query)
+    const keys = requireKeys(keyring)
+    const data = await inTenant(pool, tenant, async (tx: Tx) => {
+      const run = await readPayRun(tx, tenant, keys, query.date)
+      const numbers = run.payouts.map(({ invoice_no }) => invoice_no)
+      if (numbers.length > 0) await audit(tx, tenant, actor, 'payout.read', numbers)
+      return run
+    })
+    return query.format === 'csv' ? sendCsv(reply, 'payouts.csv', data.payouts, Payout) : { data }
+  })
   addAction(app, pool, {
     path: '/payout',
     operationId: 'markPayRun',
@@ -162,45 +137,29 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     message: 'Invoices Deposited Successfully',
     summary: 'Book that a bank paid invoices',
     description: 'All of them, or none and every error. The same request again changes nothing.',
-    body: bodyOf('PaidRun', {
-      invoice_nos: Type.Array(Type.String({ maxLength: 100 }), {
-        minItems: 1,
-        maxItems: 1000,
-        examples: [['CFX-26-02-00001']],
-      }),
-      bank_reference: BankReference,
-      paid_on: Day,
-    }),
+    body: PaidRun,
     data: Type.Array(Invoice),
     onDone: onChanged,
-    act: async (tx, { tenant, by, body: { invoice_nos, bank_reference, paid_on } }) =>
-      refuseNoDay('paid_on', paid_on) ??
-      markPaid(tx, tenant, by.name, [...new Set(invoice_nos)], bank_reference.trim(), paid_on),
+    act: markPaid,
   })
 }
 
-const markPaid = async (
-  tx: Tx,
-  tenant: string,
-  by: string,
-  numbers: readonly string[],
-  reference: string,
-  paidOn: string,
-): Promise<Acted<Invoice[]>> => {
+const markPaid = async (tx: Tx, call: Call<Static<typeof PaidRun>>): Promise<Acted<Invoice[]>> => {
+  const { invoice_nos } = call.body
   const data: Invoice[] = []
   const objects: string[] = []
   const errors: Record<string, string[]> = {}
-  await lockRun(tx, tenant, numbers)
-  for (const [index, number] of numbers.entries()) {
-    const paid = await depositInvoice(tx, tenant, by, number, { reference, paidOn })
-    if (paid.kind === 'unknown') errors[`invoice_nos.${index}`] = [`There is no invoice ${number}.`]
+  await lockRun(tx, call.tenant, invoice_nos)
+  for (const [index, id] of invoice_nos.entries()) {
+    const paid = await depositInvoice(tx, { ...call, id })
+    if (paid.kind === 'unknown') errors[`invoice_nos.${index}`] = [`There is no invoice ${id}.`]
     else if (paid.kind === 'refused') errors[`invoice_nos.${index}`] = Object.values(paid.errors).flat()
     else {
       data.push(paid.data)
       objects.push(...paid.objects)
     }
   }
-  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'done', data, objects }
+  return refuseAny(errors) ?? { kind: 'done', data, objects }
 }
 
 /** Locks the invoices, then the parcels of all of them, each in one order: neither another pay run nor a move can deadlock with it. */

@@ -5,7 +5,6 @@ import { balanceRoutes, merchantBalanceRoutes } from './balance-routes.ts'
 import { cashRoutes } from './cash-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
 import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoice-routes.ts'
-import { disputeRoutes, lineRoutes } from './line-routes.ts'
 import { payoutRoutes } from './payout-routes.ts'
 import { statementRoutes } from './statement-routes.ts'
 
@@ -19,7 +18,6 @@ export const merchantMoneyRoutes: FastifyPluginAsync<MerchantMoneyOptions> = asy
   await app.register(balanceRoutes, options)
   await app.register(parcelMoneyRoutes, options)
   await app.register(merchantInvoiceRoutes, options)
-  await app.register(disputeRoutes, options)
 }
 
 interface CompanyMoneyOptions extends InvoiceOptions {
@@ -35,5 +33,4 @@ export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async
   await app.register(staffMoneyRoutes, options)
   await app.register(merchantBalanceRoutes, options)
   await app.register(invoiceRoutes, options)
-  await app.register(lineRoutes, options)
 }

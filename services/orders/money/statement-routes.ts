@@ -1,23 +1,21 @@
 import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
-import { isDate } from '@courier/shared/lists/dates.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { toCsv } from './csv.ts'
+import { refuseValues } from './action.ts'
+import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
+import { Day, nullable, sum } from './fields.ts'
 import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
 
 const maxDays = 366
-const day = { documented: { type: 'string', format: 'date' } } as const
-const Day = Type.String({ maxLength: 10, must: 'be a date such as 2026-02-19', ...day })
-
 const Entry = Type.Object({
-  booked_on: Type.String(day),
+  booked_on: Day,
   counter_account: Type.String({ examples: ['office'] }),
   debit: Type.Number({ examples: [41300] }),
   credit: Type.Number({ examples: [0] }),
-  balance: Type.Number({ description: 'The balance after the entry: debits less credits.', examples: [41300] }),
-  seal: Type.Union([Type.String(), Type.Null()], { description: 'The seal of the day; null until it is folded.' }),
+  balance: sum('The balance after the entry: debits less credits.', 41300),
+  seal: nullable('The seal of the day; null until it is folded.'),
 })
 const Statement = Type.Object(
   {
@@ -38,57 +36,30 @@ const StatementQuery = Type.Object({
   }),
   from: Day,
   to: { ...Day, description: `At most ${maxDays} days after \`from\`.` },
-  format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')], { must: 'be json or csv' })),
+  format: formatField('json', 'csv'),
 })
 
 /** Serves the statement of an account, for staff. */
 export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  app.get(
-    '/ledger',
-    {
-      schema: {
-        operationId: 'getStatement',
-        summary: 'The statement of an account, by day',
-        description:
-          'One entry for each day and other account. Balances are debits less credits: below zero the company owes it.',
-        querystring: StatementQuery,
-        response: {
-          200: {
-            description: 'The statement; as CSV its entries.',
-            content: {
-              'application/json': { schema: Type.Object({ data: Statement }) },
-              'text/csv': {
-                schema: Type.String({ examples: ['booked_on,counter_account,debit,credit,balance,seal\r\n'] }),
-              },
-            },
-          },
-          ...errorResponses(404),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { account, from, to, format } = request.query
-      refuseDays(from, to)
-      const query = { name: 'read_statement', text: statementSql, values: [request.staff.tenant, account, from, to] }
-      const rows = await readInTenant<Entry & { amount: number }>(pool, request.staff.tenant, query)
-      if (rows.length === 0) throw notFound('account')
-      const data = addUp(account, rows)
-      if (format !== 'csv') return { data }
-      reply.header('content-disposition', 'attachment; filename="statement.csv"')
-      return reply.type('text/csv; charset=utf-8').send(toCsv(data.days, Object.keys(Entry.properties)))
-    },
-  )
-}
-
-const refuseDays = (from: string, to: string): void => {
-  const errors = Object.fromEntries(
-    Object.entries({ from, to }).flatMap(([path, text]) =>
-      isDate(text) ? [] : [[path, [`There is no day ${text}.`]]],
-    ),
-  )
-  if (Object.keys(errors).length > 0) throw invalid(errors)
-  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000
-  if (days < 0 || days >= maxDays) throw invalid({ to: [`Give a day from ${from} on, at most ${maxDays} days.`] })
+  const schema = {
+    operationId: 'getStatement',
+    summary: 'The statement of an account, by day',
+    description:
+      'One entry for each day and other account. Balances are debits less credits: below zero the company owes it.',
+    querystring: StatementQuery,
+    response: { 200: jsonOrCsv('The statement; as CSV its entries.', Statement, Entry), ...errorResponses(404) },
+  }
+  app.get('/ledger', { schema }, async ({ staff: { tenant }, query }, reply) => {
+    const { account, from, to, format } = query
+    refuseValues(StatementQuery.properties, query)
+    const days = (Date.parse(to) - Date.parse(from)) / 86_400_000
+    if (days < 0 || days >= maxDays) throw invalid({ to: [`Give a day from ${from} on, at most ${maxDays} days.`] })
+    const wanted = { name: 'read_statement', text: statementSql, values: [tenant, account, from, to] }
+    const rows = await readInTenant<Entry & { amount: number }>(pool, tenant, wanted)
+    if (rows.length === 0) throw notFound('account')
+    const data = addUp(account, rows)
+    return format === 'csv' ? sendCsv(reply, 'statement.csv', data.days, Entry) : { data }
+  })
 }
 
 /** The first row is the opening balance. Amounts are added in hundredths. */

@@ -1,6 +1,7 @@
 import { textPattern } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
-import { Collected, CollectedBy } from '../money/collection.ts'
+import { Collected } from '../money/collection.ts'
+import { CollectedBy } from '../money/fields.ts'
 
 /**
  * Returns the most bytes of a body with so many waybills. One with every character escaped takes 300; the rest is for white space and a

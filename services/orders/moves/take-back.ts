@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { followTakeBack } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Acted, addAction, bodyOf, refuse } from '../money/action.ts'
-import { Reason } from '../money/collection.ts'
+import { Reason } from '../money/fields.ts'
 import { lockParcels } from '../money/parcels.ts'
 import { reverseBooking } from '../money/reverse.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
@@ -36,8 +36,7 @@ export const takeBackRoutes: FastifyPluginAsyncTypebox<TakeBackOptions> = async 
     body: bodyOf('TakeBack', { reason: Reason }),
     data: TakenBack,
     onDone: onChanged,
-    act: (tx, { tenant, by, params: { waybill = '' }, body: { reason } }) =>
-      takeBack(tx, tenant, { waybill, by: by.name, reason: reason.trim() }),
+    act: (tx, { tenant, by, id: waybill, body: { reason } }) => takeBack(tx, tenant, { waybill, by: by.name, reason }),
   })
 }
 
