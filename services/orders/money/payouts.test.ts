@@ -122,6 +122,8 @@ t.test('the pay run', async t => {
   t.test('marks the invoices that the bank paid, all or none, and once', async t => {
     const body = { invoice_nos: [...numbers, 'MI-9999'], bank_reference: 'BOC 1', paid_on: today }
     t.match((await post('/payout', body)).body.errors, { 'invoice_nos.2': ['There is no invoice MI-9999.'] })
+    const twice = { ...body, invoice_nos: [numbers[0], ...body.invoice_nos] }
+    t.match((await post('/payout', twice)).body.errors, { 'invoice_nos.3': ['There is no invoice MI-9999.'] })
     t.strictSame((await staffGet('/invoice?state=deposited')).body.data, [])
     const paid = { ...body, invoice_nos: numbers }
     const responses = await Promise.all([post('/payout', paid), post('/payout', paid)])
