@@ -25,7 +25,9 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
       : html`<${Entered} autocomplete="off" maxlength="80" ...${common} onChange=${onValue} />`
   }
   const count = Object.keys(query).length
-  return html`${first && control(first)}<details class="filters" open=${innerWidth > 640}>
+  // Decided once: a list that is read again in a turned phone would close them.
+  const [isOpen] = useState(innerWidth > 640)
+  return html`${first && control(first)}<details class="filters" open=${isOpen}>
     <summary>${t('filter.title')}${count > 0 && ` (${count})`}</summary>
     <div class="fields">${fields.map(control)}</div>
     ${count > 0 && html`<p><a href=${`#/${screen}`}>${t('filter.clear')}</a></p>`}
