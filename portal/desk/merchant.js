@@ -1,7 +1,8 @@
 // Requests of several screens, and what the browser remembers for them.
+
+import { saveFile } from '../kit/actions.js'
 import { ApiError, own } from '../kit/api.js'
 import { getSession } from '../kit/session.js'
-import { saveFile } from '../kit/ui.js'
 
 const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
 const maxTries = 6

@@ -1,9 +1,11 @@
 // Failed deliveries, for staff and merchants: what waits, what was said, and the form to say it.
+
+import { Button } from './actions.js'
 import { Form } from './form.js'
 import { number, day as showDay, t } from './i18n.js'
 import { Rows, usePages } from './lists.js'
 import { html, useState } from './preact.js'
-import { Badge, Button, column, Panel, ParcelLink, Time } from './ui.js'
+import { Badge, column, Panel, ParcelLink, Time } from './ui.js'
 
 const actions = ['reattempt', 'reschedule', 'change_address', 'return']
 const options = () => actions.map(id => ({ id, label: t(`failures.${id}`) }))

@@ -1,8 +1,10 @@
 // Forms: fields with their errors under them.
+
+import { announced, Button, ErrorText, instead, useAction } from './actions.js'
 import { newKeys, own, withQuery } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
-import { announced, Button, ErrorText, Field, instead, useAction, useLive } from './ui.js'
+import { Field, useLive } from './ui.js'
 
 /** @typedef {{ id: string, label: string }} Option */
 
@@ -122,18 +124,8 @@ export const usePost = () => {
  * others. `onEnter` gets the entered values at each change, `send` at the end. Without `send` the form posts what
  * `toBody` makes of them to `path`, and gives the response to `onDone`.
  */
-export const Form = ({
-  id,
-  fields,
-  start = {},
-  submit,
-  path = '',
-  toBody = (/** @type {any} */ entered) => entered,
-  onDone = (/** @type {any} */ _response) => {},
-  send = /** @type {any} */ (undefined),
-  onEnter = /** @type {any} */ (undefined),
-  children = undefined,
-}) => {
+export const Form = (/** @type {any} */ { id, fields, start = {}, submit, children, onEnter, ...end }) => {
+  const { send, path, toBody = entered => entered, onDone } = end
   const [entered, setEntered] = useState({})
   const post = usePost()
   const action = useAction(async () => {

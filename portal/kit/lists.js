@@ -1,9 +1,11 @@
 // Parts of lists: filters in the address, so that a link to a list can be shared, and pages.
+
+import { Button } from './actions.js'
 import { own, withQuery } from './api.js'
 import { Control } from './form.js'
 import { t } from './i18n.js'
 import { html, useEffect, useState } from './preact.js'
-import { Button, Field, Live, Table, useLive } from './ui.js'
+import { Field, Live, Table, useLive } from './ui.js'
 
 /** A text field whose value applies once it is entered: on Enter or when it loses the focus. */
 const Entered = ({ value, onChange, ...more }) => {

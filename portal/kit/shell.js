@@ -1,10 +1,11 @@
 // The frame of a face: the form to sign in, the menu, the open screen.
+
+import { instead } from './actions.js'
 import { own } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
 import { changeSession, may, useSession } from './session.js'
 import { SignIn } from './sign-in.js'
-import { instead } from './ui.js'
 
 /**
  * Screens by the first part of the address after `#/`, the first one at no address. `needs` names the operation without

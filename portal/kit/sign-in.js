@@ -1,8 +1,9 @@
+import { Button, ErrorText, instead, useAction } from './actions.js'
 import { ApiError, own } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { changeSession, getSession } from './session.js'
-import { Button, ErrorText, Field, instead, Loading, useAction } from './ui.js'
+import { Field, Loading } from './ui.js'
 
 /**
  * Signs in, then reads who the token is of.

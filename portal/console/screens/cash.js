@@ -1,9 +1,10 @@
+import { Button } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
 import { number, sum, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Badge, Button, column, Live, Panel, Table, Time, useLive } from '../../kit/ui.js'
+import { Badge, column, Live, Panel, Table, Time, useLive } from '../../kit/ui.js'
 import { reasonField } from './money.js'
 
 const amountField = { type: 'number', min: '0', step: '0.01', required: true }

@@ -1,9 +1,10 @@
+import { Act, announce, announced } from '../../kit/actions.js'
 import { ApiError, notifier } from '../../kit/api.js'
 import { FoldedForm } from '../../kit/form.js'
 import { t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Act, announce, announced, Badge, Facts, Live, Time, useLive } from '../../kit/ui.js'
+import { Badge, Facts, Live, Time, useLive } from '../../kit/ui.js'
 
 /** A field for a secret, which is sent and never shown again. */
 const secret = (/** @type {string} */ name, /** @type {object} */ more = {}) => ({

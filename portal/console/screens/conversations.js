@@ -1,23 +1,10 @@
+import { announced, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
 import { newKeys, notifier, withQuery } from '../../kit/api.js'
 import { dateTime, named, number, t } from '../../kit/i18n.js'
 import { Filters, Pages, Rows, usePages } from '../../kit/lists.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import {
-  announced,
-  Badge,
-  Button,
-  column,
-  ErrorText,
-  instead,
-  Live,
-  MessageStatus,
-  Panel,
-  ParcelLink,
-  Time,
-  useAction,
-  useLive,
-} from '../../kit/ui.js'
+import { Badge, column, Live, MessageStatus, Panel, ParcelLink, Time, useLive } from '../../kit/ui.js'
 
 /** @param {{ phone: string, channel: string }} of */
 export const conversationLink = ({ phone, channel }) =>

@@ -1,8 +1,8 @@
+import { announced, Button } from '../../kit/actions.js'
 import { ApiError, own } from '../../kit/api.js'
 import { Form, orderFields } from '../../kit/form.js'
 import { t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
-import { announced, Button } from '../../kit/ui.js'
 
 /**
  * A form for the fields of an order that staff may change. `order` is the response that contains it; `onDone` gets the warnings

@@ -1,10 +1,10 @@
+import { Act, saveFile } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { Failures as List } from '../../kit/failures.js'
 import { t } from '../../kit/i18n.js'
 import { Filters } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Act, saveFile } from '../../kit/ui.js'
 
 /** Prints the sheet of the parcels that are to be delivered again today. */
 const printRunSheet = async () => {

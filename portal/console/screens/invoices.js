@@ -1,9 +1,10 @@
+import { Act, saveFile } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { FoldedForm, Form, findMerchants, usePost } from '../../kit/form.js'
 import { named, number, sum, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
-import { Act, Badge, column, Facts, Live, Panel, ParcelLink, saveFile, Table, Two, useLive } from '../../kit/ui.js'
+import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Two, useLive } from '../../kit/ui.js'
 import { lineColumns, reasonField } from './money.js'
 
 const kinds = { approved: 'good', deposited: 'good', rejected: 'bad', submitted: 'warn' }

@@ -1,8 +1,9 @@
+import { announced, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
 import { newKeys, notifier } from '../../kit/api.js'
 import { pause } from '../../kit/form.js'
 import { dateTime, money, named, t } from '../../kit/i18n.js'
 import { html, useMemo, useRef, useState } from '../../kit/preact.js'
-import { announced, Button, ErrorText, Field, instead, Live, Panel, useAction, useLive } from '../../kit/ui.js'
+import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { componentsOf, orderFields, parametersOf } from '../template-parameters.js'
 
 /** The message as the customer's phone shows it. */

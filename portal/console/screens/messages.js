@@ -1,9 +1,10 @@
+import { Act, announce } from '../../kit/actions.js'
 import { notifier } from '../../kit/api.js'
 import { t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Act, announce, column, MessageStatus, Panel, ParcelLink, Time } from '../../kit/ui.js'
+import { column, MessageStatus, Panel, ParcelLink, Time } from '../../kit/ui.js'
 
 /** The actions that a message still allows. */
 export const MessageActions = ({ id, status, onDone }) => {

@@ -1,7 +1,8 @@
+import { announced, Button, ErrorText, useAction } from '../../kit/actions.js'
 import { newKeys, own } from '../../kit/api.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
-import { announced, Button, ErrorText, Field, Panel, useAction, useLive } from '../../kit/ui.js'
+import { Field, Panel, useLive } from '../../kit/ui.js'
 import { movesOf, refusalOf } from '../scan-list.js'
 import { play } from '../sound.js'
 

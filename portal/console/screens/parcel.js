@@ -1,23 +1,10 @@
+import { announced, Button, ErrorText, Label, useAction } from '../../kit/actions.js'
 import { newKeys, notifier, own } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { money, named, number, statusName, t, time } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import {
-  announced,
-  Badge,
-  Button,
-  ErrorText,
-  Facts,
-  Field,
-  Label,
-  Live,
-  MessageStatus,
-  Panel,
-  Time,
-  useAction,
-  useLive,
-} from '../../kit/ui.js'
+import { Badge, Facts, Field, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
 import { conversationLink, Written } from './conversations.js'
 import { Edit } from './edit.js'
 import { Status } from './find.js'

@@ -1,9 +1,10 @@
+import { Act, announced } from '../../kit/actions.js'
 import { notifier } from '../../kit/api.js'
 import { number, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Act, announced, Badge, column, Field, Panel } from '../../kit/ui.js'
+import { Badge, column, Field, Panel } from '../../kit/ui.js'
 
 const kinds = { APPROVED: 'good', REJECTED: 'bad', DISABLED: 'bad', PAUSED: 'warn' }
 

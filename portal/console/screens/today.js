@@ -1,9 +1,10 @@
+import { announced, Button, ErrorText, useAction } from '../../kit/actions.js'
 import { notifier, own, withQuery } from '../../kit/api.js'
 import { named, number, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { announced, Button, column, ErrorText, Panel, ParcelLink, Time, useAction, useLive } from '../../kit/ui.js'
+import { column, Panel, ParcelLink, Time, useLive } from '../../kit/ui.js'
 import { DaysChart, MinutesChart } from '../charts.js'
 import { Unread } from './conversations.js'
 

@@ -1,9 +1,10 @@
+import { Act, announced, Button } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
 import { t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
-import { Act, announced, Badge, Button, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
+import { Badge, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
 
 /** The tokens of the merchant's programs. */
 const Tokens = () => {

@@ -1,10 +1,11 @@
+import { Act, saveFile } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { usePost } from '../../kit/form.js'
 import { money, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Act, Badge, column, Facts, Live, Panel, saveFile, useLive } from '../../kit/ui.js'
+import { Badge, column, Facts, Live, Panel, useLive } from '../../kit/ui.js'
 
 const places = ['with_riders', 'at_office', 'banked', 'waiting', 'held', 'payable_now', 'balance']
 

@@ -1,24 +1,10 @@
+import { Act, announce, Button, ErrorText, saveFile, useAction } from '../../kit/actions.js'
 import { own, withQuery } from '../../kit/api.js'
 import { findCities } from '../../kit/form.js'
 import { dateTime, money, number, statusName, t } from '../../kit/i18n.js'
 import { Filters, Pages, usePages } from '../../kit/lists.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
-import {
-  Act,
-  announce,
-  Badge,
-  Button,
-  column,
-  ErrorText,
-  Live,
-  ParcelLink,
-  saveFile,
-  Table,
-  Time,
-  Two,
-  useAction,
-  useLive,
-} from '../../kit/ui.js'
+import { Badge, column, Live, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 import { retry, saveLabels } from '../merchant.js'
 import { writeCsv } from '../read-sheet.js'
 

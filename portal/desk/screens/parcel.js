@@ -1,9 +1,10 @@
+import { Act, announced, Button, Label } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { Form, orderFields, usePost } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
-import { Act, announced, Badge, Button, Facts, Label, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
+import { Badge, Facts, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
 
 const Details = ({ order }) => {
   const facts = {

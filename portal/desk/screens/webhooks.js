@@ -1,22 +1,10 @@
+import { Act, announced } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
 import { number, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
-import {
-  Act,
-  announced,
-  Badge,
-  column,
-  Live,
-  Panel,
-  ParcelLink,
-  Secret,
-  Table,
-  Time,
-  Two,
-  useLive,
-} from '../../kit/ui.js'
+import { Badge, column, Live, Panel, ParcelLink, Secret, Table, Time, Two, useLive } from '../../kit/ui.js'
 
 const events = [
   'order.created',

@@ -1,0 +1,92 @@
+// Actions of a person: buttons that run them once at a time, and what is said about their outcome.
+import { own } from './api.js'
+import { t } from './i18n.js'
+import { html, useRef, useState } from './preact.js'
+
+/** Runs an action once at a time: `run` ignores further presses until it ends. */
+export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ act) => {
+  const [state, setState] = useState({ isBusy: false, error: /** @type {any} */ (undefined) })
+  const isRunning = useRef(false)
+  const run = async (/** @type {any[]} */ ...values) => {
+    if (isRunning.current) return
+    isRunning.current = true
+    setState({ isBusy: true, error: undefined })
+    const error = await act(...values).then(
+      () => undefined,
+      caught => caught,
+    )
+    isRunning.current = false
+    setState({ isBusy: false, error })
+  }
+  return { ...state, run }
+}
+
+/** Returns a handler that acts in place of the browser. @param {(event: any) => unknown} act */
+export const instead = act => event => {
+  event.preventDefault()
+  act(event)
+}
+
+/** Announces a sentence to screen readers. @param {string} sentence */
+export const announce = sentence => {
+  const live = document.getElementById('live')
+  if (!live) return
+  // Makes screen readers repeat an identical sentence.
+  live.textContent = ''
+  setTimeout(() => {
+    live.textContent = sentence
+  }, 50)
+}
+
+/** Announces what a service says that it did. @template {{ message: string }} Response @param {Promise<Response>} response */
+export const announced = async response => {
+  const content = await response
+  announce(content.message)
+  return content
+}
+
+/** Saves a PDF: a viewer inside the page would need a wider content policy. @param {Blob} blob @param {string} name */
+export const saveFile = (blob, name) => {
+  const url = URL.createObjectURL(blob)
+  Object.assign(document.createElement('a'), { href: url, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
+
+export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
+  html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>${children}</button>`
+
+/** A refusal by a service, with its errors of each field `except` those that show their own. */
+export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
+  if (!error) return null
+  const lines = Object.entries(error.errors ?? {}).filter(([path]) => !except.includes(path))
+  return html`<div class="error" role="alert">
+    <p>${error.message}</p>
+    ${lines.length > 0 && html`<ul>${lines.map(([path, sentences]) => html`<li key=${path}><code>${path}</code> ${sentences.join(' ')}</li>`)}</ul>`}
+    ${error.retryAfter > 0 && html`<p>${t('error.retry', { seconds: error.retryAfter })}</p>`}
+  </div>`
+}
+
+/**
+ * A button that runs an action, with the error of its last run. For what cannot be undone it has a `question`, which the
+ * first press asks.
+ */
+export const Act = ({ run, question = '', children, ...more }) => {
+  const action = useAction(run)
+  const [isAsked, setIsAsked] = useState(false)
+  const press = () => {
+    const asks = question !== '' && !isAsked
+    setIsAsked(asks)
+    if (asks) announce(question)
+    else action.run()
+  }
+  return html`<${Button} isBusy=${action.isBusy} onClick=${press} onBlur=${() => setIsAsked(false)} ...${more}>
+      ${isAsked ? question : children}<//>
+    <${ErrorText} error=${action.error} />`
+}
+
+/** A button that saves the label of a parcel. */
+export const Label = ({ waybill }) => {
+  const path = `/order/${encodeURIComponent(waybill)}/label`
+  const save = async () => saveFile(await own(path, { as: 'blob' }), `${waybill}.pdf`)
+  return html`<${Act} run=${save}>${t('label')}<//>`
+}
