@@ -154,7 +154,7 @@ create table messages (
   -- Grows with every claim: a worker whose fence is no longer the row's has lost the message.
   fence bigint not null default 0,
   status_at timestamptz not null default now(),
-  -- What the API called earlier sends of a message that was sent again: what is told of them late does not end the new one.
+  -- The API's ids of earlier sends of a message that was sent again: a late report about one does not end the new send.
   former_ids text[] not null default '{}',
   -- When it was sent again by itself, after its first sending stayed in doubt: that happens once.
   resent_at timestamptz,
@@ -170,7 +170,7 @@ create table messages (
   superseded_by text,
   -- The merchant of the order that a rule made it for.
   merchant text collate "C",
-  -- What it is filled from with the values of its order; null: nothing of it comes from an order, or an earlier version made it.
+  -- The source that the values of its order fill in; null: nothing of it comes from an order, or an earlier version made it.
   source jsonb,
   constraint messages_pkey primary key (tenant_id, message_id),
   constraint messages_channel_fkey foreign key (tenant_id, phone_number_id)
@@ -236,7 +236,7 @@ create table opt_outs (
   scope text collate "C" not null,
   change text collate "C" not null,
   at timestamptz not null,
-  -- What the audit names in place of the person.
+  -- The audit names this id in place of the person.
   opt_out_id bigint generated always as identity,
   actor_kind text collate "C" not null,
   actor text not null,
@@ -304,7 +304,7 @@ create table rules (
   constraint rules_tenant_fkey foreign key (tenant_id) references tenants (tenant_id)
 );
 
--- What orders told, each id once; kept for 30 days, so that a repetition is known.
+-- Events from orders, each id once, kept for 30 days: a repetition is known.
 create table events (
   tenant_id text collate "C" not null,
   event_id text collate "C" not null,
@@ -320,10 +320,10 @@ create table events (
 create index events_age on events (tenant_id, taken_at);
 create index events_with_faults on events (tenant_id, waybill_number) where faults is not null;
 
--- What customers ask for by the buttons of messages, and what orders makes of it.
+-- Requests that customers make by the buttons of messages, with their outcomes by orders.
 create table customer_actions (
   tenant_id text collate "C" not null,
-  -- Of the message and its button, so that each button acts once; with ` address` behind it for the address that follows.
+  -- Names the message and its button, so that each button acts once; ` address` follows for the address that comes later.
   action_id text collate "C" not null,
   -- Gives the order in which those of a waybill are delivered.
   position bigint generated always as identity,
@@ -333,7 +333,7 @@ create table customer_actions (
   recipient text collate "C" not null,
   waybill_number text collate "C" not null,
   action text collate "C" not null,
-  -- Of the customer's message: one that comes again is no further address.
+  -- The customer's message: one that comes again is no further address.
   inbound_id text collate "C" not null,
   -- Until orders has responded.
   address text,
@@ -354,7 +354,7 @@ create index customer_actions_due on customer_actions (due_at) where outcome is 
 create index customer_actions_waybill on customer_actions (tenant_id, waybill_number);
 create index customer_actions_person on customer_actions (tenant_id, phone_number_id, recipient) where action = 'change_address';
 
--- What a message costs from that day on, by the clocks of the tenant. '*' is any country without a tariff of its own.
+-- The price of a message from that day on, by the clocks of the tenant. '*' is any country without a tariff of its own.
 create table tariffs (
   tenant_id text collate "C" not null,
   category text collate "C" not null,
@@ -374,7 +374,7 @@ create table message_prices (
   priced_at timestamptz not null,
   -- The platform's, in lower case: not always that of the template.
   category text collate "C" not null,
-  -- Of the recipient's number; null: it has none.
+  -- The country of the recipient's number; null: it has none.
   country text collate "C",
   is_free boolean not null,
   -- regular, free_customer_service, free_entry_point
@@ -388,13 +388,13 @@ create table message_prices (
 create index message_prices_at on message_prices (tenant_id, priced_at)
   include (category, country, is_free, template, merchant);
 
--- What a tenant wants to spend in a month at most, and how far it got, as last summed.
+-- The most that a tenant wants to spend in a month, and the sum as last counted.
 create table budgets (
   tenant_id text collate "C" not null,
   monthly numeric not null,
   warn_at_percent integer not null,
   checked_at timestamptz,
-  -- Of what follows: its first day.
+  -- The first day of the month that the columns below are about.
   month date,
   spent numeric,
   warned_at timestamptz,
@@ -404,7 +404,7 @@ create table budgets (
   constraint budgets_tenant_fkey foreign key (tenant_id) references tenants (tenant_id)
 );
 
--- What people wrote to our numbers, each message once, for 90 days.
+-- Messages that people wrote to our numbers, each once, kept for 90 days.
 create table inbound_messages (
   tenant_id text collate "C" not null,
   phone_number_id text collate "C" not null,

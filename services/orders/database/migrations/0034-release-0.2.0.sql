@@ -18,7 +18,7 @@ create table tenants (
   secondary_phone boolean not null,
   -- Grows with every change that an operator makes to the tenant: tells a process that what it keeps in memory is old.
   version bigint not null default 1,
-  -- What becomes of what looks wrong but is legal: null is a warning.
+  -- Says how to treat what looks wrong but is legal: null is a warning.
   phone_check text,
   duplicate_check text,
   unusual_check text,
@@ -271,7 +271,7 @@ create index order_events_outcomes on order_events (tenant_id, happened_at)
   include (status_key, waybill_number, event_id)
   where status_key in ('key_7', 'key_13', 'key_14', 'key_15', 'key_16', 'key_17');
 
--- What merchants and staff changed of an order, apart from its statuses: nobody takes these for a place on its way.
+-- Changes of an order by merchants and staff, apart from its statuses: nobody takes these for a place on its way.
 create table order_edits (
   tenant_id text collate "C" not null,
   waybill_number text collate "C" not null,
@@ -313,18 +313,18 @@ create table idempotency_keys (
 );
 create index idempotency_keys_age on idempotency_keys (tenant_id, created_at);
 
--- What customers asked for by a button of a message, and what came of it: each id once.
+-- Requests of customers by a button of a message, with their outcomes: each id once.
 create table customer_actions (
   tenant_id text collate "C" not null,
   action_id text collate "C" not null,
-  -- What staff decide by.
+  -- Staff decide by this id.
   request_id bigint generated always as identity,
   waybill_number text collate "C" not null,
   action text collate "C" not null,
   outcome text collate "C" not null,
   -- Why it was refused.
   detail text,
-  -- Of a request that staff decide; null also for one that was open already.
+  -- The state of a request that staff decide; null also for one that was open already.
   status text collate "C",
   happened_at timestamptz not null,
   stored_at timestamptz not null default now(),
@@ -341,7 +341,7 @@ create index customer_actions_of_order on customer_actions (tenant_id, waybill_n
 create index customer_requests on customer_actions (tenant_id, request_id) where status is not null;
 create index customer_actions_by_age on customer_actions (tenant_id, stored_at);
 
--- What the notifier is to be told, written in the transaction that made it true: one row for all orders of one batch.
+-- Events for the notifier, written in the transaction that made them true: one row for all orders of one batch.
 create table outbox (
   tenant_id text collate "C" not null,
   -- Events of one waybill are told in this order: whoever moves an order holds its row while this number is given.
@@ -373,7 +373,7 @@ create table outbox_leases (
   constraint outbox_leases_pkey primary key (tenant_id)
 );
 
--- What happened to a merchant's orders, written in the transaction that made it true: one row for its part of a batch.
+-- Changes of a merchant's orders, written in the transaction that made them true: one row for its part of a batch.
 -- Nothing reads these in their order, since transactions commit in another one: they become rows of `changes`.
 create table new_changes (
   tenant_id text collate "C" not null,
@@ -415,7 +415,7 @@ create table feeds (
   -- Positions of another epoch are of a database that was replaced by its backup.
   epoch uuid not null default gen_random_uuid(),
   last_position bigint not null default 0,
-  -- Those up to here are no longer kept.
+  -- Changes up to here are no longer kept.
   deleted_position bigint not null default 0,
   constraint feeds_pkey primary key (tenant_id, merchant_id)
 );
@@ -431,7 +431,7 @@ create table webhook_endpoints (
   state text collate "C" not null default 'enabled',
   disabled_reason text collate "C",
   disabled_at timestamptz,
-  -- Of the merchant's feed: the changes up to here are in webhook_deliveries or were not wanted.
+  -- The position in the merchant's feed: changes up to here are in webhook_deliveries or were not wanted.
   position bigint not null,
   -- Positions that are to be sent again: behind the first, up to the last.
   replay_after bigint,
@@ -471,7 +471,7 @@ create table webhook_deliveries (
   -- null while pending: an earlier event of the waybill comes first.
   next_attempt_at timestamptz,
   last_attempt_at timestamptz,
-  -- Of the last attempt.
+  -- The status of the last attempt's response.
   code integer,
   milliseconds integer,
   error text,
@@ -508,7 +508,7 @@ create table audit (
   -- operator: a user of the machine; staff: by name; merchant: by id.
   actor_kind text collate "C" not null,
   actor text not null,
-  -- What they called with, or the token that a login made.
+  -- The token that they called with, or that a login made.
   token_id text collate "C",
   -- Such as token.created.
   action text collate "C" not null,

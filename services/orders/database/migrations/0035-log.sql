@@ -15,7 +15,7 @@ alter table log add column actor text collate "C";
 alter table log add column position bigint;
 -- The notifier acknowledged it, or is not to get it.
 alter table log add column is_relayed boolean not null default false;
--- What feeds and webhooks say beyond the type: the reason of a failure, an instruction, an invoice.
+-- Details that feeds and webhooks add to the type: the reason of a failure, an instruction, an invoice.
 alter table log add column details jsonb;
 alter table log add constraint log_actor_check check (merchant_id is null or actor in ('merchant', 'staff', 'customer')) not valid;
 -- money.paid: an invoice of the parcel was paid. invoice.deposited: a merchant was paid. That entry has no parcel: one waybill number,
@@ -50,7 +50,7 @@ create index log_waiting on log (tenant_id, entry_id) where not is_relayed;
 create index log_unnumbered on log (tenant_id, merchant_id, entry_id) where position is null and merchant_id is not null;
 create unique index log_feed on log (tenant_id, merchant_id, position) where position is not null;
 
--- What waits for the notifier. What processes of 0.2.0 delete was acknowledged. They would drop an entry without a parcel.
+-- Entries that wait for the notifier. A process of 0.2.0 deletes those it delivered; it would drop an entry without a parcel.
 create view outbox with (security_invoker = true) as
   select tenant_id, entry_id as outbox_id, entry_key as row_key, type, waybill_numbers, status_keys, note, happened_at, traceparents
   from log where not is_relayed and type <> 'invoice.deposited';

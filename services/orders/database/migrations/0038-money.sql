@@ -23,7 +23,7 @@ alter table rate_cards
   add column cod_fee_min numeric(12, 2) not null default 0,
   add column return_fee numeric(12, 2) not null default 0,
   add column each_return_kg numeric(12, 2) not null default 0;
--- What a move to the status books. null: what its key says.
+-- The booking of a move to the status. null: the key says it.
 alter table statuses add column books text collate "C"
   constraint statuses_books_check check (books in ('delivery', 'partial_delivery', 'return', 'nothing'));
 alter table merchants
@@ -40,7 +40,7 @@ alter table merchants
 alter table staff drop constraint staff_role_check;
 alter table staff add constraint staff_role_check check (role in ('viewer', 'dispatcher', 'messenger', 'accounts', 'admin'));
 
--- What was booked for each parcel. `cod` is owed to the merchant, the others by it.
+-- The lines of each parcel. `cod` is owed to the merchant, the others by it.
 create table money_lines (
   tenant_id text collate "C" not null,
   waybill_number text collate "C" not null,
@@ -50,7 +50,7 @@ create table money_lines (
   merchant_id bigint not null,
   kind text collate "C" not null constraint money_lines_kind_check check (kind in ('delivered', 'returned', 'delivery_reversed',
     'return_reversed', 'handed_over', 'disputed', 'released', 'compensated')),
-  -- What the recipient paid.
+  -- The amount that the recipient paid.
   cod numeric(16, 2) not null default 0,
   delivery numeric(16, 2) not null default 0,
   cod_fee numeric(16, 2) not null default 0,
@@ -79,7 +79,7 @@ create table money_lines (
   banked_by uuid,
   constraint money_lines_pkey primary key (tenant_id, waybill_number, line_no)
 );
--- What a next invoice may take, and what lies with riders, at the office or in clearing: two indexes would cost a move twice.
+-- Lines that a next invoice may take, or whose money is not at the bank: two indexes would cost a move twice.
 create index money_lines_open on money_lines (tenant_id, merchant_id, cash_account)
   where (invoice_id is null and kind <> 'handed_over') or (banked_by is null and kind = 'delivered' and cod > 0);
 create index money_lines_by_invoice on money_lines (tenant_id, invoice_id) where invoice_id is not null;
@@ -132,7 +132,7 @@ create table cash_handovers (
   note text,
   -- open: the three sums differ, nothing is cleared. owed, written_off: what a second person decided.
   state text collate "C" not null constraint cash_handovers_state_check check (state in ('cleared', 'open', 'owed', 'written_off')),
-  -- Of the transfers; null while it is open.
+  -- The journal of its transfers; null while it is open.
   journal_id uuid,
   booked_on date,
   taken_by text not null,
@@ -174,9 +174,9 @@ create table invoices (
   parcels integer not null,
   -- Part of `total`: the lines of the time of earlier invoices.
   brought_forward numeric(16, 2) not null,
-  -- What is paid. Always above zero.
+  -- The sum to pay, always above zero.
   total numeric(16, 2) not null,
-  -- What the merchant pays apart.
+  -- The sum that the merchant pays apart.
   charges_due numeric(16, 2) not null default 0,
   made_by text not null,
   made_at timestamptz not null,
@@ -187,12 +187,12 @@ create table invoices (
   reason text,
   deposited_by text,
   deposited_at timestamptz,
-  -- Of the payment.
+  -- The journal of the payment.
   journal_id uuid,
   booked_on date,
   bank_reference text,
   paid_on date,
-  -- Of the payment of `charges_due`.
+  -- The journal of the payment of `charges_due`.
   charges_journal_id uuid,
   charges_booked_on date,
   charges_reference text,

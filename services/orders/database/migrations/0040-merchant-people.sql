@@ -22,7 +22,7 @@ alter table merchant_people enable row level security;
 alter table merchant_people force row level security;
 create policy of_tenant on merchant_people using (tenant_id = nullif(current_setting('app.tenant', true), ''));
 
--- What a program of a merchant is called. null: a login's, or one that the operator made.
+-- The name of a merchant's program. null: the token of a login, or one that the operator made.
 alter table tokens add column name text;
 -- No foreign key: Citus takes one to a new table only once that is distributed.
 alter table tokens add column person_id bigint;
