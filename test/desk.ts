@@ -83,7 +83,7 @@ export const slowDown = async (page: Page, bytesPerSecond: number, latency: numb
 interface Load {
   /** Milliseconds until the first text is there. */
   readonly paint: number
-  /** What came over the network, with headers. */
+  /** The size of all that came over the network, with headers. */
   readonly bytes: number
   readonly files: string[]
 }

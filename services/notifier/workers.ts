@@ -17,7 +17,7 @@ import type { ClaimedMessage } from './sending/message.ts'
 import { Queue } from './sending/queue.ts'
 import { createSender } from './sending/sender.ts'
 
-/** What the application and its workers share. */
+/** The parts that the application and its workers share. */
 export interface Engine {
   readonly pool: pg.Pool
   readonly logger: Logger

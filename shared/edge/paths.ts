@@ -5,8 +5,8 @@ import { notFound } from '../errors/errors.ts'
 const isOdd = /^[^/]|[%#]|\/\.|\/(\?|$)/
 
 /**
- * Whether the path of a matched request is spelt as its route is. The router decodes `%6d` to m, ends a path at #, accepts an
- * absolute URL and ignores a trailing slash: ways around the rules of a proxy in front of it.
+ * Returns true if the path of a matched request is spelt as its route is. The router decodes `%6d` to m, ends a path at
+ * #, accepts an absolute URL and ignores a trailing slash: ways around the rules of a proxy in front of it.
  */
 export const isAsWritten = (request: FastifyRequest): boolean => {
   if (!isOdd.test(request.url)) return true

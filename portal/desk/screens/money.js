@@ -17,7 +17,7 @@ const showBalance = ({ currency, next_payment: next, ...data }) => ({
 const save = async (/** @type {string} */ path, /** @type {string} */ number, /** @type {string} */ format) =>
   saveFile(await own(`${path}?format=${format}`, { as: 'blob' }), `${number.replaceAll('/', '-')}.${format}`)
 
-/** What one does with an invoice: save it, and approve it while it waits for that. */
+/** The actions on an invoice: save it, and approve it while it waits for that. */
 const Actions = ({ invoice: { invoice_no: number, state }, onDone }) => {
   const path = `/invoice/${encodeURIComponent(number)}`
   const post = usePost()

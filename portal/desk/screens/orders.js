@@ -71,7 +71,7 @@ const exportOrders = async (query, onProgress, signal) => {
   }
 }
 
-/** What is done with the orders of a list: labels of those that are chosen, the whole list as CSV. */
+/** The actions on the orders of a list: labels of those that are chosen, the whole list as CSV. */
 const Actions = ({ query, chosen, page, choose }) => {
   const [rows, setRows] = useState(0)
   const leaving = useRef(new AbortController())

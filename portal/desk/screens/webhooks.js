@@ -74,7 +74,7 @@ const deliveryColumns = () => [
   column(t('webhooks.next'), row => row.next_attempt_at && html`<${Time} at=${row.next_attempt_at} />`),
 ]
 
-/** What was sent to a webhook, and the form to send the events of a period again. */
+/** The deliveries to a webhook, and the form to send the events of a period again. */
 const Deliveries = ({ id, path, query }) => {
   const list = usePages(`${path}/deliveries`, query, 15)
   const replay = async (/** @type {Record<string, string>} */ entered) => {
@@ -96,7 +96,7 @@ const Deliveries = ({ id, path, query }) => {
     <${Panel} title=${t('webhooks.replay')}><${Form} id="replay" fields=${times} submit=${t('webhooks.replay')} send=${replay} /><//>`
 }
 
-/** What one does with a webhook beside changing it. */
+/** The actions on a webhook beside changing it. */
 const Actions = ({ webhook, path, onChanged }) => {
   const [pinged, setPinged] = useState(/** @type {any} */ (undefined))
   const [secret, setSecret] = useState('')

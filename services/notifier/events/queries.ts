@@ -8,7 +8,7 @@ export interface EventError {
   readonly detail: string
 }
 
-/** What an event is about: an order or an invoice. */
+/** The subject of an event: an order or an invoice. */
 export const readSubject = (event: CourierEvent): Partial<OrderSnapshot> & { merchant_name: string } =>
   'order' in event ? event.order : event.invoice
 

@@ -15,7 +15,7 @@ export type MerchantRole = (typeof merchantRoles)[number]
 
 /** The operations of owners who logged in (docs/merchants/merchant-calls.md#people). */
 const ofOwners = ['listTokens', 'createToken', 'revokeToken', 'listPeople', 'addPerson', 'changePerson']
-/** Those of owners and of programs, with the webhooks. */
+/** The operations of owners and programs alone, beside the webhooks. */
 const notOfClerks = ['approveOwnInvoice', 'disputeInvoice']
 
 const refusals = {

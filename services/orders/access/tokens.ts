@@ -14,7 +14,7 @@ export interface Holder {
   readonly staff_id?: string
   readonly person_id?: string | undefined
   readonly from_login?: boolean
-  /** What the merchant calls the program. */
+  /** The merchant's name for the program. */
   readonly name?: string
 }
 

@@ -7,7 +7,7 @@ import { Agent } from 'undici'
 const metadataAddresses = ['168.63.129.16']
 
 /**
- * Whether an IP address is one of the internet: not private, loopback, link-local, shared, reserved, multicast or a
+ * Returns true for an IP address of the internet: not private, loopback, link-local, shared, reserved, multicast or a
  * tunnel's.
  */
 export const isPublicAddress = (address: string): boolean => {

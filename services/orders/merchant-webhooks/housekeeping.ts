@@ -13,8 +13,8 @@ const deleteFinished = deleteWhere(
 const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now() - make_interval(days => ${keptDays})`
 
 /**
- * Of the endpoint with the oldest, locked: nothing is added to it or stored meanwhile. The next of each waybill is due
- * then.
+ * Deletes from the endpoint with the oldest one, locked: nothing is added to it or stored meanwhile. The next of each
+ * waybill is due then.
  */
 const deletePending: DeleteExpired = async (tx, tenant) => {
   const { rows: oldest } = await tx.client.query(

@@ -43,7 +43,7 @@ export interface Settled {
 }
 
 /**
- * What attempts mean for the events and their endpoint. An event is given up after its last attempt if the endpoint
+ * Says what attempts mean for the events and their endpoint. An event is given up after its last attempt if the endpoint
  * took others meanwhile; while it takes none its events wait, until it works or is disabled.
  */
 export const settle = (health: Health, outcomes: readonly Outcome[], random: () => number): Settled => {

@@ -44,7 +44,7 @@ const heldSql = `
     and not ${hasLaterSql('handed_over', 'delivery_reversed')}
   order by waybill_number`
 
-/** What a person owes: differences of handovers settled as owed, less the debts that later ones took in. */
+/** Sums what a person owes: differences of handovers settled as owed, less the debts that later ones took in. */
 const debtSql = `coalesce(sum(case state when 'owed' then expected - counted else 0 end
     - case when journal_id is null then 0 else debt end), 0)::float8`
 

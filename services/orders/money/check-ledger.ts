@@ -7,7 +7,7 @@ import { daySumsSql, digestsSql, seal } from './fold.ts'
 import { chargesSql, netSql, transfersOfAllSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
 
-/** What the check compared, and the journals and parcels that break a rule of docs/money.md. */
+/** Counts what the check compared, and names the journals and parcels that break a rule of docs/money.md. */
 export interface LedgerCheck {
   readonly lines: number
   readonly transfers: number

@@ -123,7 +123,7 @@ const toQuery = (tenant: string, merchantId: string | null, waybills: readonly s
   values: [tenant, merchantId, waybills.filter(waybill => isWaybill.test(waybill))],
 })
 
-/** What lists of orders say about the money of each. */
+/** The fields about money in lists of orders. */
 export const financeFields = { ...FinanceStatus.properties, finance_state: ParcelMoney.properties.state }
 interface FinanceFields extends FinanceStatus {
   readonly finance_state: ParcelMoney['state']

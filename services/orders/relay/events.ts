@@ -18,7 +18,7 @@ export interface Entry {
   readonly happenedAt: Date
   /** One for each waybill, or one for all. */
   readonly traceparents: readonly (string | null)[]
-  /** Of an invoice. */
+  /** The invoice that the event is about. */
   readonly invoice?: InvoiceEvent['invoice'] | null
 }
 

@@ -49,7 +49,7 @@ export const readOldest = (tx: Tx, tenant: string, events: number): Promise<Entr
     [tenant, events],
   )
 
-/** What the notifier gets of a paid invoice: what the log says, and whom to write to. */
+/** Selects what the notifier gets of a paid invoice: what the log says, and whom to write to. */
 const invoiceSql = `case when type = '${invoiceEvent}' then (
     select details || jsonb_build_object('merchant_name', merchants.name, 'merchant_phone', merchants.phone, 'time_zone', time_zone)
     from merchants join tenants using (tenant_id) where merchants.tenant_id = $1 and merchants.merchant_id = log.merchant_id

@@ -103,7 +103,8 @@ const dayMilliseconds = 86_400_000
 const marginDays = 1
 
 /**
- * Those of `events` that are not among `others`: an event is known by its order, status and time, whatever its id was.
+ * Returns the `events` that are not among `others`: an event is known by its order, status and time, whatever its id
+ * was.
  */
 const without = <Event extends KnownEvent>(events: readonly Event[], others: readonly KnownEvent[]): Event[] => {
   const toKey = ({ waybill_number, status_key, happened_at }: KnownEvent) =>
