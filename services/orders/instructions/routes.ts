@@ -1,5 +1,5 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
 import { listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -24,15 +24,15 @@ interface InstructionOptions {
 /** Lets merchants say what happens with their parcels whose delivery failed. */
 export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<InstructionOptions> = async (app, options) => {
   addInstructions(app, options, 'instructOrder')
-  addFailures(app, options, 'orders', 'listFailedDeliveries')
-  addReasons(app, options, 'orders', 'listFailureReasons')
+  addFailures(app, options, 'listFailedDeliveries')
+  addReasons(app, options, 'listFailureReasons')
 }
 
 /** Lets staff say it, and overrule others. */
 export const staffInstructionRoutes: FastifyPluginAsyncTypebox<InstructionOptions> = async (app, options) => {
   addInstructions(app, options, 'instructAnyOrder')
-  addFailures(app, options, 'staff', 'listAllFailedDeliveries')
-  addReasons(app, options, 'staff', 'listStaffFailureReasons')
+  addFailures(app, options, 'listAllFailedDeliveries')
+  addReasons(app, options, 'listStaffFailureReasons')
 }
 
 const addInstructions = (app: FastifyInstance, { pool, onChanged }: InstructionOptions, operationId: string): void => {
@@ -72,17 +72,12 @@ const refuseIncomplete = ({ action, date, address }: InstructionBody): void => {
   if (Object.keys(errors).length > 0) throw invalid(errors)
 }
 
-const addReasons = (app: FastifyInstance, { pool }: InstructionOptions, tag: string, operationId: string): void => {
+const addReasons = (app: FastifyInstance, { pool }: InstructionOptions, operationId: string): void => {
   const Reason = Type.Object({ code: Type.String(), name: Type.String() }, { title: 'FailureReason' })
   const schema = {
-    tags: [tag],
     operationId,
     summary: 'List the reasons of the company for failed deliveries',
-    security: [{ token: [] }],
-    response: {
-      200: Type.Object({ data: Type.Array(Reason) }, { examples: [{ data: [usualReasons[0]] }] }),
-      ...errorResponses(400, 401, 405, 429, 503),
-    },
+    response: { 200: Type.Object({ data: Type.Array(Reason) }, { examples: [{ data: [usualReasons[0]] }] }) },
   }
   app.get('/order/failure-reasons', { schema }, async request => {
     const { tenant } = readScope(request)
@@ -92,17 +87,12 @@ const addReasons = (app: FastifyInstance, { pool }: InstructionOptions, tag: str
 
 const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
-const addFailures = (app: FastifyInstance, { pool }: InstructionOptions, tag: string, operationId: string): void => {
+const addFailures = (app: FastifyInstance, { pool }: InstructionOptions, operationId: string): void => {
   const schema = {
-    tags: [tag],
     operationId,
     summary: 'Parcels whose delivery failed, oldest first',
-    security: [{ token: [] }],
     querystring: FailuresQuery.schema,
-    response: {
-      200: PageOf(FailedDelivery, 'FailedDeliveries', exampleFailure),
-      ...errorResponses(400, 401, 405, 422, 429, 503),
-    },
+    response: { 200: PageOf(FailedDelivery, 'FailedDeliveries', exampleFailure) },
   }
   app.get('/order/failed-deliveries', { schema }, async request => {
     const { tenant, merchantId } = readScope(request)
