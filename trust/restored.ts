@@ -139,7 +139,7 @@ const check = async (courier: Courier, load: Load, broken: Broken) => {
   const given = load.given.flat()
   const twice = given.length - new Set(given).size
   broken.require(twice === 0, `${twice} waybill numbers were given twice`)
-  const outbox = () => courier.rows('orders', 'select count(*)::int as depth from outbox')
+  const outbox = () => courier.rows('orders', 'select count(*)::int as depth from log where not is_relayed')
   await waitUntil('the outbox is empty', outbox, ([row]) => row?.depth === 0)
   const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
   const { unknown = 0 } = await waitUntil('every message left', () => countByStatus(courier), isOver, 120)

@@ -101,7 +101,7 @@ const run: TrustPromise['run'] = async t => {
     for (const name of services) samples[name].push(await sample(courier, name))
     if (passed % 300 === 0) t.report(`${passed} s`)
   }
-  const left = () => courier.rows('orders', 'select count(*)::int as depth from outbox')
+  const left = () => courier.rows('orders', 'select count(*)::int as depth from log where not is_relayed')
   await waitUntil('the outbox is empty', left, ([row]) => row?.depth === 0, 30)
   const { accepted } = await courier.control('')
   const stable = services.map(name => checkStable(name, samples[name], t.broken))

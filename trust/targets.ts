@@ -188,7 +188,7 @@ export const startTargets = async (t: TrustOptions) => {
     simulator: { WEBHOOK_URL: 'none' },
   })
   const orders = await ordersTarget(t, courier)
-  const outbox = () => courier.rows('orders', 'select 1 from outbox')
+  const outbox = () => courier.rows('orders', 'select 1 from log where not is_relayed')
   await waitUntil('the outbox is empty', outbox, ({ length }) => length === 0)
   const notifier = await notifierTarget(t, courier, orders.names.waybill ?? '')
   const isOver = ({ accepted = 0 }: Record<string, number>) => accepted > 0

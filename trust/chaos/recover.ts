@@ -8,7 +8,7 @@ type Counts = Record<string, number>
 /** The count of waiting work in orders. A failed endpoint is retried at once when its merchant enables it. */
 const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
-  (select count(*)::int from outbox) as "${inOutbox}",
+  (select count(*)::int from log where not is_relayed) as "${inOutbox}",
   (select count(*)::int from log where merchant_id is not null and position is null) as "changes without a place in their feed",
   (select count(*)::int from webhook_endpoints e join feeds f using (tenant_id, merchant_id)
     where e.position < f.last_position) as "endpoints behind their feed",
@@ -78,7 +78,7 @@ export const becomeReady = async (bed: Bed, until: Until): Promise<void> => {
 export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
   await resume(bed)
   if (!bed.hasMessages) return
-  const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from outbox')
+  const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from log where not is_relayed')
   await waitUntil('the outbox is empty', outbox, ([row]) => row?.depth === 0, secondsLeft(until))
 }
 
