@@ -1,7 +1,7 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Booking } from '../statuses/statuses.ts'
-import { mostCollected, Reason } from './fields.ts'
+import { mostCollected, Reason, Waybill } from './fields.ts'
 import { isInHundredths } from './ledger.ts'
 
 /** Lists the ways to pay. Only cash stays with the person who collected it. */
@@ -11,7 +11,7 @@ const methods = ['cash', 'card', 'qr', 'transfer'] as const
 const maxForeign = 100
 
 export const Collected = Type.Record(
-  Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$' }),
+  Waybill,
   Type.Object(
     {
       amount: Type.Optional(
