@@ -15,6 +15,7 @@ import { checkFile } from '../services/notifier/provisioning/check-file.ts'
 import * as ordersTokens from '../services/orders/access/token-commands.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
+import { waitUntil } from '../test/courier.ts'
 import { type Stack, type StackOptions, startStack } from '../test/stack.ts'
 import type { TrustOptions } from './promise.ts'
 
@@ -155,4 +156,10 @@ export const startAnother = async (
 export const countByStatus = async ({ rows }: Courier): Promise<Record<string, number>> => {
   const counted = await rows('notifier', 'select status, count(*)::int as count from messages group by 1')
   return Object.fromEntries(counted.map(({ status, count }) => [String(status), Number(count)]))
+}
+
+/** Waits until orders has delivered all its events to the notifier. */
+export const waitForOutbox = ({ rows }: Courier, seconds?: number) => {
+  const count = () => rows('orders', 'select count(*)::int as depth from log where not is_relayed')
+  return waitUntil('the outbox is empty', count, ([row]) => row?.depth === 0, seconds)
 }

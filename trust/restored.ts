@@ -4,7 +4,7 @@ import { checkSql, listFindings } from '../services/orders/money/check-ledger.ts
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { createChance } from '../test/chance.ts'
 import { request, waitUntil } from '../test/courier.ts'
-import { type Courier, countByStatus, readArrivals, startCourier } from './courier.ts'
+import { type Courier, countByStatus, readArrivals, startCourier, waitForOutbox } from './courier.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 
 const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
@@ -139,8 +139,7 @@ const check = async (courier: Courier, load: Load, broken: Broken) => {
   const given = load.given.flat()
   const twice = given.length - new Set(given).size
   broken.require(twice === 0, `${twice} waybill numbers were given twice`)
-  const outbox = () => courier.rows('orders', 'select count(*)::int as depth from log where not is_relayed')
-  await waitUntil('the outbox is empty', outbox, ([row]) => row?.depth === 0)
+  await waitForOutbox(courier)
   const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
   const { unknown = 0 } = await waitUntil('every message left', () => countByStatus(courier), isOver, 120)
   const processed = await readEvents(courier, 'notifier', 'events')

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { median, rounded } from '../bench/figures.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { request, waitUntil } from '../test/courier.ts'
-import { type Courier, measure, startCourier, withProbe } from './courier.ts'
+import { request } from '../test/courier.ts'
+import { type Courier, measure, startCourier, waitForOutbox, withProbe } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
 const roundsPerSecond = 10
@@ -101,8 +101,7 @@ const run: TrustPromise['run'] = async t => {
     for (const name of services) samples[name].push(await sample(courier, name))
     if (passed % 300 === 0) t.report(`${passed} s`)
   }
-  const left = () => courier.rows('orders', 'select count(*)::int as depth from log where not is_relayed')
-  await waitUntil('the outbox is empty', left, ([row]) => row?.depth === 0, 30)
+  await waitForOutbox(courier, 30)
   const { accepted } = await courier.control('')
   const stable = services.map(name => checkStable(name, samples[name], t.broken))
   return { s: seconds, orders: counts.orders, messages: accepted, ...stable[0], ...stable[1] }

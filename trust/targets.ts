@@ -7,7 +7,7 @@ import * as ordersTokens from '../services/orders/access/token-commands.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 import { waitUntil } from '../test/courier.ts'
-import { type Courier, countByStatus, measure, startCourier, withProbe } from './courier.ts'
+import { type Courier, countByStatus, measure, startCourier, waitForOutbox, withProbe } from './courier.ts'
 import { type OpenApi, type Operation, readOperations } from './document.ts'
 import type { TrustOptions } from './promise.ts'
 import { createSender, type Headers, type Send } from './sender.ts'
@@ -188,8 +188,7 @@ export const startTargets = async (t: TrustOptions) => {
     simulator: { WEBHOOK_URL: 'none' },
   })
   const orders = await ordersTarget(t, courier)
-  const outbox = () => courier.rows('orders', 'select 1 from log where not is_relayed')
-  await waitUntil('the outbox is empty', outbox, ({ length }) => length === 0)
+  await waitForOutbox(courier)
   const notifier = await notifierTarget(t, courier, orders.names.waybill ?? '')
   const isOver = ({ accepted = 0 }: Record<string, number>) => accepted > 0
   await waitUntil('the message about the order has left', () => countByStatus(courier), isOver)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
 import { waitUntil } from '../../test/courier.ts'
+import { waitForOutbox } from '../courier.ts'
 import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
@@ -78,8 +79,7 @@ export const becomeReady = async (bed: Bed, until: Until): Promise<void> => {
 export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
   await resume(bed)
   if (!bed.hasMessages) return
-  const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from log where not is_relayed')
-  await waitUntil('the outbox is empty', outbox, ([row]) => row?.depth === 0, secondsLeft(until))
+  await waitForOutbox(bed.courier, secondsLeft(until))
 }
 
 /** Waits until nothing is left to do, skipping waits that only take time. Returns the work that waits for ever. */
