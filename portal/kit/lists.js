@@ -27,7 +27,7 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
       : html`<${Entered} autocomplete="off" maxlength="80" ...${common} onChange=${onValue} />`
   }
   const count = Object.keys(query).length
-  // Decided once: a list that is read again in a turned phone would close them.
+  // Set once: otherwise a list that refreshes after the window became narrow closes the filters.
   const [isOpen] = useState(innerWidth > 640)
   return html`${first && control(first)}<details class="filters" open=${isOpen}>
     <summary>${t('filter.title')}${count > 0 && ` (${count})`}</summary>

@@ -44,7 +44,7 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
           and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
           and (e.created_at, e.message_id) < (m.created_at, m.message_id)
           and coalesce(e.status, '') in ('queued', 'sending', 'unknown') and (e.send_at is null or e.send_at <= now())
-          -- An unknown one that is due at no time gets no outcome any more.
+          -- An unknown message that is never due gets no later outcome: nothing waits for it.
           and (e.status <> 'unknown' or e.due_at < 'infinity')
         where greatest(m.status_at, m.send_at) > now() - make_interval(mins => $3::integer)
         group by m.tenant_id, m.message_id, m.status_at, m.send_at

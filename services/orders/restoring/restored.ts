@@ -81,7 +81,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
       const { format, ...skipped } = await skipNumbers(tx, tenant, options)
       if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)
-      // Orders may run on: it delivered events that it did not have at the first look.
+      // Orders may still run: an event that it created and delivered since the first look is not lost.
       const lost = without(events, await findEvents(tx, tenant, since))
       const isBeyond = (waybill: string) => format.matches(waybill) && waybill >= skipped.next_waybill
       return {

@@ -170,7 +170,7 @@ create table messages (
   superseded_by text,
   -- The merchant of the order that a rule made it for.
   merchant text collate "C",
-  -- The source that the values of its order fill in; null: nothing of it comes from an order, or an earlier version made it.
+  -- The content before the fields of its order are filled in; null: nothing of it comes from an order, or an earlier version made it.
   source jsonb,
   constraint messages_pkey primary key (tenant_id, message_id),
   constraint messages_channel_fkey foreign key (tenant_id, phone_number_id)
@@ -304,7 +304,7 @@ create table rules (
   constraint rules_tenant_fkey foreign key (tenant_id) references tenants (tenant_id)
 );
 
--- Events from orders, each id once, kept for 30 days: a repetition is known.
+-- Events from orders, each id once, kept for 30 days to recognize a repetition.
 create table events (
   tenant_id text collate "C" not null,
   event_id text collate "C" not null,

@@ -18,7 +18,7 @@ create table tenants (
   secondary_phone boolean not null,
   -- Grows with every change that an operator makes to the tenant: tells a process that what it keeps in memory is old.
   version bigint not null default 1,
-  -- Says how to treat what looks wrong but is legal: null is a warning.
+  -- Say how to treat orders that look wrong but are legal; null: with a warning.
   phone_check text,
   duplicate_check text,
   unusual_check text,
@@ -317,7 +317,7 @@ create index idempotency_keys_age on idempotency_keys (tenant_id, created_at);
 create table customer_actions (
   tenant_id text collate "C" not null,
   action_id text collate "C" not null,
-  -- Staff decide by this id.
+  -- Names the request when staff decide it.
   request_id bigint generated always as identity,
   waybill_number text collate "C" not null,
   action text collate "C" not null,

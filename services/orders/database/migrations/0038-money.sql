@@ -23,7 +23,7 @@ alter table rate_cards
   add column cod_fee_min numeric(12, 2) not null default 0,
   add column return_fee numeric(12, 2) not null default 0,
   add column each_return_kg numeric(12, 2) not null default 0;
--- The booking of a move to the status. null: the key says it.
+-- The booking that a move to the status makes. null: the one that its key has by default.
 alter table statuses add column books text collate "C"
   constraint statuses_books_check check (books in ('delivery', 'partial_delivery', 'return', 'nothing'));
 alter table merchants

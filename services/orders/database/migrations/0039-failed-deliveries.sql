@@ -12,7 +12,7 @@ create table attempts (
   waybill_number text collate "C" not null,
   -- 1, 2, 3 for each parcel.
   attempt_no integer not null,
-  -- Lists read by it, oldest first.
+  -- Sorts lists, oldest first.
   attempt_id bigint generated always as identity,
   merchant_id bigint not null,
   reason_code text collate "C",
