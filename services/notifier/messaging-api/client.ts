@@ -1,6 +1,6 @@
-import { type Client, Pool } from 'undici'
+import { Pool } from 'undici'
 import { collectTemplates, phoneNumberFields, readPhoneNumber, readTokenInfo } from './account-responses.ts'
-import { Exchange, TracedClient } from './exchange.ts'
+import { Exchange } from './exchange.ts'
 import { type Content, isPlain, listTexts } from './message-template.ts'
 import { type Accepted, type Failed, type Received, readAcceptance, readResponse, readSuccess } from './responses.ts'
 
@@ -169,5 +169,4 @@ const createPool = (origin: string, options: MessagingApiOptions): Pool =>
     // of several requests in a pipeline it writes all but the first again when the connection ends.
     allowH2: false,
     pipelining: 1,
-    factory: (origin, clientOptions: Client.Options) => new TracedClient(origin, clientOptions),
   })

@@ -1,7 +1,6 @@
-import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingHttpHeaders } from 'node:http'
 import { wordReason } from '@courier/shared/service-client.ts'
-import { Client, type DiagnosticsChannel, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 
 /** The outcome of a request on the wire. Reasons contain nothing of the request. */
 export type Exchanged =
@@ -21,10 +20,10 @@ export type Exchanged =
  * one that undici is about to write a second time.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  readonly result: Promise<Exchanged>
-  #settle: (result: Exchanged) => void = () => {}
+  readonly #settled = Promise.withResolvers<Exchanged>()
+  readonly result = this.#settled.promise
   #isSettled = false
-  #isWritten = false
+  /** Set once undici is about to write: from here on the request may have been sent. */
   #controller: Dispatcher.DispatchController | undefined
   #head: { status: number; headers: IncomingHttpHeaders } | undefined
   readonly #chunks: Buffer[] = []
@@ -34,18 +33,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(deadlineMilliseconds: number) {
     this.#endsAt = performance.now() + deadlineMilliseconds
-    this.result = new Promise(resolve => {
-      this.#settle = resolve
-    })
     this.#deadline = setTimeout(() => this.giveUp(), deadlineMilliseconds)
   }
 
-  /** Records that undici is about to write the first byte: from here on the request may have been sent. */
-  markWritten(): void {
-    this.#isWritten = true
-  }
-
-  /** Runs right before each writing, the last moment to stop it; in a paused process before its timers run. */
+  /** Runs right before each writing, with nothing in between: in a paused process before its timers run. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled || this.#controller || performance.now() > this.#endsAt)
       controller.abort(new Error('given up, or written before'))
@@ -70,7 +61,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Ends the exchange now, as its deadline does. */
   giveUp(): void {
-    this.#finish(this.#isWritten ? 'no response in time' : 'no connection in time')
+    this.#finish(this.#controller ? 'no response in time' : 'no connection in time')
     this.#controller?.abort(new Error('given up'))
   }
 
@@ -78,31 +69,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isSettled) return
     this.#isSettled = true
     clearTimeout(this.#deadline)
-    if (this.#head) this.#settle({ kind: 'response', ...this.#head, body: Buffer.concat(this.#chunks), brokenBy })
-    else this.#settle({ kind: this.#isWritten ? 'no_response' : 'not_written', reason: brokenBy ?? 'no response' })
-  }
-}
-
-const exchanges = new WeakMap<object, Exchange>()
-let dispatched: Exchange | undefined
-
-/** A connection that knows the exchange of a request: undici makes its request object before `dispatch` returns. */
-export class TracedClient extends Client {
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    dispatched = handler instanceof Exchange ? handler : undefined
-    try {
-      return super.dispatch(options, handler)
-    } finally {
-      dispatched = undefined
+    if (this.#head)
+      this.#settled.resolve({ kind: 'response', ...this.#head, body: Buffer.concat(this.#chunks), brokenBy })
+    else {
+      const kind = this.#controller ? 'no_response' : 'not_written'
+      this.#settled.resolve({ kind, reason: brokenBy ?? 'no response' })
     }
   }
 }
-
-// These channels report every request of every undici in the process: all but our own are ignored.
-subscribe('undici:request:create', message => {
-  if (dispatched) exchanges.set((message as DiagnosticsChannel.RequestCreateMessage).request, dispatched)
-  dispatched = undefined
-})
-subscribe('undici:client:sendHeaders', message => {
-  exchanges.get((message as DiagnosticsChannel.ClientSendHeadersMessage).request)?.markWritten()
-})
