@@ -4,7 +4,7 @@ import { operator } from '@courier/shared/postgres/audit.ts'
 import { newToken } from '@courier/shared/postgres/tokens.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 
 export interface TokenRequest extends commands.TokenRequest {
   staff?: string
@@ -26,8 +26,8 @@ export const createTokenFor = async (pool: pg.Pool, request: TokenRequest, by = 
 /** Lists the tokens of one tenant, or of all tenants, without their hashes. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
   commands.listHolders(pool, tenant, async (tx: Tx, id) => {
-    const { rows } = await sql<{ token_id: string; staff_name: string; revoked_at: Date | null }>`
+    const rows = await query<{ token_id: string; staff_name: string; revoked_at: Date | null }>(tx)`
       select token_id, tenant_id, staff_name, created_at, expires_at, revoked_at, last_used_at from tokens
-      where tenant_id = ${id} order by created_at`.execute(tx)
+      where tenant_id = ${id} order by created_at`
     return rows
   })

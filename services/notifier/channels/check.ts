@@ -10,7 +10,7 @@ import { judge } from './health.ts'
 import { own } from './prove.ts'
 import { findChannel, resumeChannel, updateChannel } from './queries.ts'
 import { type ChannelDependencies, newestToken, promoteToken } from './secrets.ts'
-import { keptByAnother, noWebhooks, readChannel, unproven } from './view.ts'
+import { keptByAnother, noToken, noWebhooks, readChannel, unproven } from './view.ts'
 
 export const Checked = Type.Object(
   {
@@ -62,13 +62,7 @@ export const checkChannel = async (
   return { checked, isResumed }
 }
 
-const withoutToken: Checked = {
-  ok: false,
-  problems: ['The channel has no access token: store one.'],
-  warnings: [],
-  number: null,
-  token: null,
-}
+const withoutToken: Checked = { ok: false, problems: [noToken], warnings: [], number: null, token: null }
 
 /** Returns true if the channel was paused. `worked` is the new access token of a rotation, if it was checked. */
 const markHealthy = async (

@@ -4,7 +4,7 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import type { Refused } from '../messaging-api/responses.ts'
@@ -88,8 +88,8 @@ export const proveDue = async (prover: Prover, logger: Logger): Promise<void> =>
   for (const proof of await Promise.allSettled(proofs)) if (proof.status === 'rejected') throw proof.reason
 }
 
-const claimDue = async (tx: Tx) => {
-  const { rows } = await sql<{ tenant_id: string; phone_number_id: string }>`
+const claimDue = (tx: Tx) =>
+  query<{ tenant_id: string; phone_number_id: string }>(tx)`
     update channels c set proof_tries = c.proof_tries + 1,
       proof_due_at = now() + least(${longestPauseSeconds}, 2 * 2 ^ least(c.proof_tries, 10)) * interval '1 second'
     from (
@@ -97,6 +97,4 @@ const claimDue = async (tx: Tx) => {
       order by proof_due_at limit ${channelsAtOnce} for no key update skip locked
     ) due
     where c.tenant_id = due.tenant_id and c.phone_number_id = due.phone_number_id
-    returning c.tenant_id, c.phone_number_id`.execute(tx)
-  return rows
-}
+    returning c.tenant_id, c.phone_number_id`

@@ -1,6 +1,6 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { type Selectable, sql, type UpdateObject } from 'kysely'
-import type { Tables, Tx } from '../database/tables.ts'
+import { query, type Tables, type Tx } from '../database/tables.ts'
 
 export type ChannelRow = Selectable<Tables['channels']>
 
@@ -18,26 +18,20 @@ export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string)
 
 type Changes = UpdateObject<Tables, 'channels'>
 
-/** Changes the tenant's channel with that id; the code that uses it may narrow the query further. */
-const changeOne = (tx: Tx, tenant: string, phoneNumberId: string, changes: Changes) =>
-  tx
+/** Changes the tenant's channel with that id; returns false if there is none. */
+export const updateChannel = async (tx: Tx, tenant: string, phoneNumberId: string, changes: Changes) => {
+  const updating = tx
     .updateTable('channels')
     .set(changes)
     .where(eb => eb.and({ tenant_id: tenant, phone_number_id: phoneNumberId }))
-    .returning('phone_number_id')
+  return (await updating.executeTakeFirst()).numUpdatedRows > 0n
+}
 
-export const updateChannel = async (
-  tx: Tx,
-  tenant: string,
-  phoneNumberId: string,
-  changes: Changes,
-): Promise<boolean> => (await changeOne(tx, tenant, phoneNumberId, changes).execute()).length > 0
-
-/** Stops a number's sending; its messages stay queued. An existing pause keeps its reason. */
+/** Stops a number's sending; its messages stay queued. An existing pause keeps its reason. Returns the paused number. */
 export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code: number | null, reason: string) =>
-  changeOne(tx, tenant, phoneNumberId, { state: 'paused', paused_code: code, paused_reason: reason })
-    .where('state', '=', 'active')
-    .execute()
+  query(tx)`
+    update channels set state = 'paused', paused_code = ${code}, paused_reason = ${reason}
+    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and state = 'active' returning phone_number_id`
 
 export const resumeChannel = async (tx: Tx, tenant: string, phoneNumberId: string, by: Actor): Promise<void> => {
   const resumed = { state: 'active', paused_code: null, paused_reason: null, not_before: null } as const
@@ -57,11 +51,9 @@ export const slowChannel = (
   phoneNumberId: string,
   { slowedRate, restSeconds }: { slowedRate: number; restSeconds: number },
 ) =>
-  changeOne(tx, tenant, phoneNumberId, {
-    slowed_rate: slowedRate,
-    slowed_at: sql<Date>`now()`,
-    not_before: sql<Date>`now() + make_interval(secs => ${restSeconds})`,
-  })
-    // A burst of refusals slows it once: messages sent before the pause add no information.
-    .where(({ eb, or }) => or([eb('not_before', 'is', null), eb('not_before', '<=', sql<Date>`now()`)]))
-    .execute()
+  sql`
+    update channels
+    set slowed_rate = ${slowedRate}, slowed_at = now(), not_before = now() + make_interval(secs => ${restSeconds})
+    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
+      -- A burst of refusals slows it once: messages sent before the pause add no information.
+      and (not_before is null or not_before <= now())`.execute(tx)

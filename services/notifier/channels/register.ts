@@ -2,7 +2,7 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { CommitInDoubt, inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { classify, nameScope } from '../messaging-api/classify.ts'
 import type { Registration } from '../messaging-api/client.ts'
 import type { Failed } from '../messaging-api/responses.ts'
@@ -78,11 +78,11 @@ const start = async (
 /** Counts a request, one at a time; returns when the next one is allowed if this one is not. */
 const countRequest = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Date | undefined> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`register ${phoneNumberId}`}, 0))`.execute(tx)
-  const { rows } = await sql<{ next_at: Date }>`
+  const rows = await query<{ next_at: Date }>(tx)`
     select called_at + make_interval(hours => ${windowHours}) as next_at from registrations
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
       and called_at > now() - make_interval(hours => ${windowHours})
-    order by called_at desc offset ${maxRequests - 1} limit 1`.execute(tx)
+    order by called_at desc offset ${maxRequests - 1} limit 1`
   if (!rows[0])
     await sql`insert into registrations (tenant_id, phone_number_id) values (${tenant}, ${phoneNumberId})`.execute(tx)
   return rows[0]?.next_at

@@ -3,7 +3,7 @@ import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { Slot } from './secrets.ts'
 import { open, type SecretRef, seal } from './vault.ts'
 
@@ -27,10 +27,10 @@ export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = op
 }
 
 const rotateTenant = async (tx: Tx, keyring: Keyring, tenant: string, by: Actor) => {
-  const { rows } = await sql<SecretName & { key_id: string; sealed: Buffer }>`
+  const rows = await query<SecretName & { key_id: string; sealed: Buffer }>(tx)`
     select phone_number_id, kind, slot, key_id, sealed from secrets
     where tenant_id = ${tenant} and key_id <> ${keyring.newest}
-    order by phone_number_id, kind, slot for update`.execute(tx)
+    order by phone_number_id, kind, slot for update`
   const unopened: Unopened[] = []
   for (const { phone_number_id, kind, slot, key_id, sealed: old } of rows) {
     const ref = { tenant, phoneNumberId: phone_number_id, kind }

@@ -3,7 +3,7 @@ import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import { last4, open, type SecretRef, seal } from './vault.ts'
 
@@ -64,8 +64,8 @@ const promoteNext = async (tx: Tx, ref: SecretRef): Promise<void> => {
 
 /** Returns the secrets of one kind in the clear, by slot. Use them in a request or a comparison only. */
 export const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Promise<Map<Slot, string>> => {
-  const { rows } = await sql<{ slot: Slot; key_id: string; sealed: Buffer }>`
-    select slot, key_id, sealed from secrets where ${isOf(ref)}`.execute(tx)
+  const rows = await query<{ slot: Slot; key_id: string; sealed: Buffer }>(tx)`
+    select slot, key_id, sealed from secrets where ${isOf(ref)}`
   return new Map(rows.map(({ slot, key_id, sealed }) => [slot, open(keyring, ref, key_id, sealed)]))
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Change } from '@courier/shared/cli/changes.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/errors/field-errors.ts'
@@ -6,13 +7,12 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import { releaseAllHeld } from '../conversations/queries.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { ChannelChange } from './fields.ts'
 import { type ChannelRow, findChannel, updateChannel } from './queries.ts'
 import { type ChannelDependencies, storeSecret } from './secrets.ts'
 import { type Channel, readChannel } from './view.ts'
-
-export const defaultMessagesPerSecond = 80
 
 type PutResult =
   | { kind: 'stored'; isNew: boolean; changed: string[]; channel: Channel }
@@ -57,64 +57,39 @@ export const storeChannels = async (tx: Tx, keyring: Keyring, tenant: string, wa
 
 /** Stores a channel. A new one needs an access token; it gets webhooks with app secret and verify token only. */
 const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {
-  const { phone_number_id: id } = wanted
+  const { phone_number_id: id, name, plan, waba_id, default: is_default, messages_per_second: rate } = wanted
   const current = await findChannel(tx, tenant, id)
-  const demoted = wanted.default ? await demoteOthers(tx, tenant, id) : []
-  if (!current) await insert(tx, tenant, wanted)
-  const changed = current && (await change(tx, tenant, wanted, current)) ? [toChange(id, 'changed')] : []
+  if (!current && wanted.access_token === undefined) throw new Error(`channel ${id} has no access token`)
+  const demoted = is_default ? await demoteOthers(tx, tenant, id) : []
+  const verify_token_hash = wanted.verify_token === undefined ? undefined : hash(wanted.verify_token)
+  const differing = Object.entries({ name, plan, waba_id, is_default, rate, verify_token_hash }).filter(
+    ([column, value]) => value !== undefined && !isDeepStrictEqual(value, current?.[column as keyof ChannelRow]),
+  )
+  const changes = Object.fromEntries(differing)
+  const created = { ...newChannel, name: id, ...changes, tenant_id: tenant, phone_number_id: id }
+  if (!current) await tx.insertInto('channels').values(created).execute()
+  else if (differing.length > 0) await updateChannel(tx, tenant, id, changes)
   const secrets = await storeSecrets(tx, keyring, tenant, wanted)
-  return [...demoted, ...(current ? [...changed, ...secrets] : [toChange(id, 'added')])]
+  if (!current) return [...demoted, toChange(id, 'added')]
+  return [...demoted, ...(differing.length > 0 ? [toChange(id, 'changed')] : []), ...secrets]
 }
+
+export const defaultMessagesPerSecond = 80
+
+/** The hash of no verify token is empty. */
+const noHash = Buffer.alloc(0)
+const defaults = { waba_id: null, rate: defaultMessagesPerSecond, is_default: false, verify_token_hash: noHash }
+const newChannel = { ...defaults, plan: 'paid' as const }
 
 const toChange = (id: string, change: Change['change']): Change => ({ kind: 'channel', id, change })
-
-const insert = (tx: Tx, tenant: string, wanted: ChannelChange) => {
-  const { phone_number_id, name = phone_number_id, plan = 'paid', waba_id = null, verify_token } = wanted
-  if (wanted.access_token === undefined) throw new Error(`channel ${phone_number_id} has no access token`)
-  // The hash of no token is empty.
-  const verify_token_hash = verify_token === undefined ? Buffer.alloc(0) : hash(verify_token)
-  const rate = wanted.messages_per_second ?? defaultMessagesPerSecond
-  const is_default = wanted.default ?? false
-  return tx
-    .insertInto('channels')
-    .values({ tenant_id: tenant, phone_number_id, name, plan, waba_id, verify_token_hash, rate, is_default })
-    .execute()
-}
-
-const change = async (tx: Tx, tenant: string, wanted: ChannelChange, current: ChannelRow): Promise<boolean> => {
-  const { name, plan, waba_id, default: is_default, messages_per_second: rate, verify_token } = wanted
-  const differing = Object.entries({ name, plan, is_default, waba_id, rate }).filter(
-    ([column, value]) => value !== undefined && value !== current[column as keyof ChannelRow],
-  )
-  const tokenHash = verify_token === undefined ? current.verify_token_hash : hash(verify_token)
-  if (!tokenHash.equals(current.verify_token_hash)) differing.push(['verify_token_hash', tokenHash as never])
-  if (differing.length === 0) return false
-  return updateChannel(tx, tenant, wanted.phone_number_id, Object.fromEntries(differing))
-}
-
-/** Queues messages held for a conversation, which they no longer need once a free number is paid. */
-const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[]) =>
-  sql`
-    with held as (
-      select m.message_id from messages m join channels c using (tenant_id, phone_number_id)
-      where m.tenant_id = ${tenant} and m.phone_number_id = any(${phoneNumberIds}::text[]) and m.status = 'held' and c.plan = 'free'
-      order by m.message_id
-      for update of m
-    ), released as (
-      update messages m set status = 'queued', status_at = now(), due_at = now()
-      from held where m.tenant_id = ${tenant} and m.message_id = held.message_id
-      returning m.tenant_id, m.message_id
-    )
-    insert into message_events (tenant_id, message_id, status, detail)
-    select tenant_id, message_id, 'queued', 'the channel is paid now' from released`.execute(tx)
 
 const hash = (verifyToken: string): Buffer => createHash('sha256').update(verifyToken).digest()
 
 /** Demotes the other channels: a tenant has one default channel at most. */
 const demoteOthers = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Change[]> => {
-  const { rows } = await sql<{ phone_number_id: string }>`
+  const rows = await query<{ phone_number_id: string }>(tx)`
     update channels set is_default = false where tenant_id = ${tenant} and phone_number_id <> ${phoneNumberId} and is_default
-    returning phone_number_id`.execute(tx)
+    returning phone_number_id`
   return rows.map(({ phone_number_id }) => toChange(phone_number_id, 'changed'))
 }
 

@@ -10,6 +10,7 @@ import type { MessagingApi } from '../messaging-api/client.ts'
 import { type SyncResult, syncTemplates } from '../templates/sync.ts'
 import { updateChannel } from './queries.ts'
 import type { TokenKeeper } from './secrets.ts'
+import { noToken } from './view.ts'
 
 /** Syncs the account of the tenant's channel with that id, or of its default channel without an id. */
 export const createSyncChannel =
@@ -22,7 +23,7 @@ export const createSyncChannel =
     const { phoneNumberId, wabaId } = channel
     const { next, current } = await tokens.find(tenant, phoneNumberId)
     const [first, second] = [next ?? current, next && current]
-    if (!first) return { kind: 'refused', reason: 'The channel has no access token: store one.' }
+    if (!first) return { kind: 'refused', reason: noToken }
     if (wabaId === null) return { kind: 'refused', reason: noAccount }
     const list = async () => {
       const response = await api.templates({ accessToken: first }, wabaId)

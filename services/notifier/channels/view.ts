@@ -1,7 +1,7 @@
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { isPhoneNumberId } from './queries.ts'
 import type { Slot } from './secrets.ts'
 import type { SecretRef } from './vault.ts'
@@ -36,13 +36,14 @@ export const Channel = Type.Object(
 )
 export type Channel = Static<typeof Channel>
 
+const last4 = (kind: SecretRef['kind'], slot: Slot) =>
+  sql`(select last4 from secrets s where s.tenant_id = c.tenant_id and s.phone_number_id = c.phone_number_id
+    and s.kind = ${kind} and s.slot = ${slot})`
+
 /** Reads the tenant's channels, or only the one with that id, which may be any text. */
 export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: string): Promise<Channel[]> => {
   if (phoneNumberId !== undefined && !isPhoneNumberId(phoneNumberId)) return []
-  const last4 = (kind: SecretRef['kind'], slot: Slot) =>
-    sql`(select last4 from secrets s where s.tenant_id = c.tenant_id and s.phone_number_id = c.phone_number_id
-      and s.kind = ${kind} and s.slot = ${slot})`
-  const { rows } = await sql<Channel>`
+  return query<Channel>(tx)`
     select phone_number_id, name, plan, is_default as "default", state, paused_reason,
       ${last4('access_token', 'current')} as access_token_last4, ${last4('access_token', 'next')} as next_access_token_last4,
       ${last4('app_secret', 'current')} as app_secret_last4, ${last4('app_secret', 'next')} as next_app_secret_last4,
@@ -50,13 +51,13 @@ export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: strin
       length(verify_token_hash) > 0 and ${last4('app_secret', 'current')} is not null as webhooks
     from channels c
     where tenant_id = ${tenant} and (${phoneNumberId ?? null}::text is null or phone_number_id = ${phoneNumberId ?? null})
-    order by phone_number_id`.execute(tx)
-  return rows
+    order by phone_number_id`
 }
 
 export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Channel | undefined> =>
   (await readChannels(tx, tenant, phoneNumberId))[0]
 
+export const noToken = 'The channel has no access token: store one.'
 export const unproven =
   'The number is not proven to be yours: where another company has proven it, that company gets its webhooks. The first message that the API accepts proves it, or a check with a token that holds the scope whatsapp_business_management.'
 export const keptByAnother =

@@ -1,8 +1,7 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { Person } from './conversation.ts'
 
 export const Scope = oneOf(['all', 'marketing'], {
@@ -22,14 +21,14 @@ interface OptOut extends Person {
 
 /** Stores each once, with an entry in the audit that names its id and not the person. */
 export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<void> => {
-  const { rows } = await sql<{ id: string; tenant: string; change: 'out' | 'in'; kind: Actor['kind']; name: string }>`
+  const rows = await query<{ id: string; tenant: string; change: 'out' | 'in'; kind: Actor['kind']; name: string }>(tx)`
     insert into opt_outs (tenant_id, phone_number_id, recipient, scope, change, at, actor_kind, actor, reason)
     select tenant, "phoneNumberId", recipient, scope, case when "isOut" then 'out' else 'in' end, coalesce(at, now()),
       by ->> 'kind', by ->> 'name', reason
     from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text, "phoneNumberId" text, recipient text,
       scope text, "isOut" boolean, at timestamptz, by jsonb, reason text)
     on conflict do nothing
-    returning opt_out_id as id, tenant_id as tenant, change, actor_kind as kind, actor as name`.execute(tx)
+    returning opt_out_id as id, tenant_id as tenant, change, actor_kind as kind, actor as name`
   const groups = Map.groupBy(rows, ({ tenant, change, kind, name }) => JSON.stringify([tenant, change, kind, name]))
   for (const group of groups.values()) {
     const { tenant, change, kind, name } = group[0] as (typeof rows)[number]
@@ -51,10 +50,8 @@ export const OptOutEntry = Type.Object({
   reason: orNull(Type.String()),
 })
 
-export const findOptOuts = async (tx: Tx, { tenant, phoneNumberId, recipient }: Person) => {
-  const { rows } = await sql<Static<typeof OptOutEntry>>`
+export const findOptOuts = (tx: Tx, { tenant, phoneNumberId, recipient }: Person) =>
+  query<Static<typeof OptOutEntry>>(tx)`
     select opt_out_id as id, change, scope, at, actor_kind || ': ' || actor as "by", reason from opt_outs
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and recipient = ${recipient}
-    order by at desc, opt_out_id desc limit 20`.execute(tx)
-  return rows
-}
+    order by at desc, opt_out_id desc limit 20`

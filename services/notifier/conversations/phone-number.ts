@@ -6,6 +6,7 @@ import {
   parseIncompletePhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
+import type { Person } from './conversation.ts'
 
 /** Returns E.164 digits without the plus; undefined when the text is no phone number of that country or any other. */
 export const normalisePhone = (text: string, country: string): string | undefined => {
@@ -41,6 +42,10 @@ export const listSpellings = (digits: string): string[] => {
   const twin = twins.find(({ other }) => other.test(person))
   return twin ? [person, person.replace(twin.other, twin.otherName)] : [person]
 }
+
+/** Returns the people once for every spelling of their numbers. */
+export const listSpelt = (people: readonly Person[]): Person[] =>
+  people.flatMap(person => listSpellings(person.recipient).map(recipient => ({ ...person, recipient })))
 
 const countriesOf = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 

@@ -1,10 +1,10 @@
 import type { Actor } from '@courier/shared/postgres/audit.ts'
-import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { query, type Tx, toColumns } from '../database/tables.ts'
 import type { Conversation, Person } from './conversation.ts'
 import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
-import { identifyPerson, listSpellings } from './phone-number.ts'
+import { identifyPerson, listSpelt } from './phone-number.ts'
 
 /** A message that a person wrote at that time, or another sign of which messages the person wants. */
 export interface Inbound extends Person {
@@ -36,7 +36,7 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
     const wish = keyword && `${keyword} ${scope}`
     return { tenant, phoneNumberId, recipient: identifyPerson(recipient), at, wish, isOwn: by.kind === 'customer' }
   })
-  const { rows } = await sql<Recorded>`
+  const rows = await query<Recorded>(tx)`
     insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at,
       marketing_out_at, marketing_in_at)
     select tenant_id, phone_number_id, recipient, max(at) filter (where is_own),
@@ -57,7 +57,7 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       marketing_out_at = greatest(c.marketing_out_at, excluded.marketing_out_at),
       marketing_in_at = greatest(c.marketing_in_at, excluded.marketing_in_at)
     returning tenant_id as tenant, phone_number_id as "phoneNumberId", recipient, ${state},
-      now() as now`.execute(tx)
+      now() as now`
   const optOuts = messages.flatMap(({ keyword, by = customer, scope = 'all', reason = null, ...message }) =>
     keyword
       ? [{ ...message, recipient: identifyPerson(message.recipient), isOut: keyword === 'stop', by, scope, reason }]
@@ -69,10 +69,10 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
 
 /** Finds the conversations of a number with these recipients, by each recipient as it was given. */
 export const findConversation = async (tx: Tx, tenant: string, number: string, recipients: readonly string[]) => {
-  const { rows } = await sql<Conversation & { recipient: string }>`
+  const rows = await query<Conversation & { recipient: string }>(tx)`
     select recipient, ${state} from conversations
     where tenant_id = ${tenant} and phone_number_id = ${number}
-      and recipient = any(${recipients.map(identifyPerson)}::text[])`.execute(tx)
+      and recipient = any(${recipients.map(identifyPerson)}::text[])`
   return byRecipient(rows, recipients)
 }
 
@@ -81,13 +81,13 @@ export const findConversation = async (tx: Tx, tenant: string, number: string, r
  * stored before the transaction ends, or the message could be held just after the one it waits for.
  */
 export const lockConversations = async (tx: Tx, tenant: string, number: string, recipients: readonly string[]) => {
-  const { rows } = await sql<Conversation & { recipient: string }>`
+  const rows = await query<Conversation & { recipient: string }>(tx)`
     insert into conversations as c (tenant_id, phone_number_id, recipient)
     select distinct ${tenant}::text, ${number}::text, recipient collate "C" as recipient
     from unnest(${recipients.map(identifyPerson)}::text[]) as given (recipient)
     order by recipient
     on conflict (tenant_id, phone_number_id, recipient) do update set last_inbound_at = c.last_inbound_at
-    returning recipient, ${state}`.execute(tx)
+    returning recipient, ${state}`
   return byRecipient(rows, recipients)
 }
 
@@ -98,8 +98,8 @@ const byRecipient = (rows: readonly (Conversation & { recipient: string })[], re
 }
 
 export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<Map<string, Keywords>> => {
-  const { rows } = await sql<{ tenant_id: string; stop_words: string[]; start_words: string[] }>`
-    select tenant_id, stop_words, start_words from tenants where tenant_id = any(${tenants}::text[])`.execute(tx)
+  const rows = await query<{ tenant_id: string; stop_words: string[]; start_words: string[] }>(tx)`
+    select tenant_id, stop_words, start_words from tenants where tenant_id = any(${tenants}::text[])`
   return new Map(rows.map(row => [row.tenant_id, readKeywords(row.stop_words, row.start_words)]))
 }
 
@@ -124,13 +124,11 @@ export interface SendingChannel {
   readonly notBefore: Date | null
 }
 
-export const findSendingChannels = async (tx: Tx, tenant: string): Promise<SendingChannel[]> => {
-  const { rows } = await sql<SendingChannel>`
+export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChannel[]> =>
+  query<SendingChannel>(tx)`
     select phone_number_id as "phoneNumberId", name, plan, is_default as "isDefault", waba_id as "wabaId", state,
       paused_reason as "pausedReason", not_before as "notBefore"
-    from channels where tenant_id = ${tenant} order by phone_number_id`.execute(tx)
-  return rows
-}
+    from channels where tenant_id = ${tenant} order by phone_number_id`
 
 /** Chooses the named channel; without a name the default one, or the only one. */
 export const chooseChannel = (wanted: string | null | undefined, channels: readonly SendingChannel[]) =>
@@ -148,17 +146,27 @@ export const findNumbers = async (tx: Tx, tenant: string, wanted: string | undef
 export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string | undefined> =>
   chooseChannel(wanted, await findSendingChannels(tx, tenant))?.phoneNumberId
 
-/** Queues the messages held for these people; returns how many. Locks them in their keys' order. */
+/** Queues the messages held for these people; returns how many. */
 export const releaseHeld = async (tx: Tx, people: readonly Person[]): Promise<number> => {
   if (people.length === 0) return 0
-  const spelt = people.flatMap(person => listSpellings(person.recipient).map(recipient => ({ ...person, recipient })))
-  const { rows } = await sql`
+  const [tenants, numbers, recipients] = toColumns(listSpelt(people), 'tenant', 'phoneNumberId', 'recipient')
+  const given = sql`unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[])
+    as given (tenant_id, phone_number_id, recipient) using (tenant_id, phone_number_id, recipient)`
+  return release(tx, given, sql`true`, 'the customer wrote: the conversation is open')
+}
+
+/** Queues messages held for a conversation, which they no longer need once a free number is paid. */
+export const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[]): Promise<number> => {
+  const isFree = sql`m.tenant_id = ${tenant} and m.phone_number_id = any(${phoneNumberIds}::text[]) and c.plan = 'free'`
+  return release(tx, sql`channels c using (tenant_id, phone_number_id)`, isFree, 'the channel is paid now')
+}
+
+/** Queues held messages that a join finds; returns how many. Locks them in their keys' order. */
+const release = async (tx: Tx, join: RawBuilder<unknown>, where: RawBuilder<unknown>, detail: string) => {
+  const rows = await query(tx)`
     with held as (
-      select m.tenant_id, m.message_id from messages m
-      join unnest(${spelt.map(person => person.tenant)}::text[], ${spelt.map(person => person.phoneNumberId)}::text[],
-        ${spelt.map(person => person.recipient)}::text[]) as given (tenant_id, phone_number_id, recipient)
-        using (tenant_id, phone_number_id, recipient)
-      where m.status = 'held'
+      select m.tenant_id, m.message_id from messages m join ${join}
+      where m.status = 'held' and ${where}
       order by m.tenant_id, m.message_id
       for update of m
     ), released as (
@@ -167,7 +175,7 @@ export const releaseHeld = async (tx: Tx, people: readonly Person[]): Promise<nu
       returning m.tenant_id, m.message_id
     )
     insert into message_events (tenant_id, message_id, status, detail)
-    select tenant_id, message_id, 'queued', 'the customer wrote: the conversation is open' from released
-    returning 1`.execute(tx)
+    select tenant_id, message_id, 'queued', ${detail} from released
+    returning 1`
   return rows.length
 }

@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { applyAnnounced, logCategory } from '../templates/category-changes.ts'
 import { reportCosts } from './report.ts'
 
@@ -39,24 +39,17 @@ export const setMarketingPaused = async (tx: Tx, tenant: string, isPaused: boole
 
 const intervalSeconds = 60
 
-interface Checked {
-  readonly monthly: string
-  readonly spent: string
-  readonly month: string
-  readonly is_paused: boolean
-  readonly warns: boolean
-  readonly pauses: boolean
-  readonly resumes: boolean
-}
+type Checked = Record<'monthly' | 'spent' | 'month', string> &
+  Record<'is_paused' | 'warns' | 'pauses' | 'resumes', boolean>
 
 /** Sums the month. undefined: there is no budget, or another process has checked it within the last minute. */
 const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined> => {
-  const { rows: due } = await sql<{ time_zone: string; today: string }>`
+  const due = await query<{ time_zone: string; today: string }>(tx)`
     update budgets b set checked_at = now() from tenants t
     where b.tenant_id = ${tenant} and t.tenant_id = b.tenant_id
       and (b.checked_at is null or b.checked_at <= now() - make_interval(secs => ${intervalSeconds - 5}))
     returning coalesce(t.time_zone, 'UTC') as time_zone,
-      (now() at time zone coalesce(t.time_zone, 'UTC'))::date::text as today`.execute(tx)
+      (now() at time zone coalesce(t.time_zone, 'UTC'))::date::text as today`
   if (!due[0]) return undefined
   const { time_zone: timeZone, today } = due[0]
   const month = `${today.slice(0, 7)}-01`
@@ -64,7 +57,7 @@ const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined>
   const since = (column: 'warned_at' | 'paused_at', limit: ReturnType<typeof sql>) => sql`
     ${sql.ref(column)} = case when ${total.amount}::numeric >= ${limit}
       then coalesce(case when b.month = ${month}::date then ${sql.ref(`b.${column}`)} end, now()) end`
-  const { rows } = await sql<Checked>`
+  const rows = await query<Checked>(tx)`
     update budgets b set month = ${month}::date, spent = ${total.amount}::numeric,
       ${since('warned_at', sql`b.monthly * b.warn_at_percent / 100`)}, ${since('paused_at', sql`b.monthly`)}
     where tenant_id = ${tenant}
@@ -72,7 +65,7 @@ const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined>
       to_char(new.month, 'YYYY-MM') as month, new.paused_at is not null as is_paused,
       new.warned_at is distinct from old.warned_at and new.warned_at is not null as warns,
       new.paused_at is distinct from old.paused_at and new.paused_at is not null as pauses,
-      new.paused_at is null and old.paused_at is not null as resumes`.execute(tx)
+      new.paused_at is null and old.paused_at is not null as resumes`
   await setMarketingPaused(tx, tenant, rows[0]?.is_paused === true)
   return rows[0]
 }

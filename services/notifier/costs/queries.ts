@@ -3,14 +3,14 @@ import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
 import { findTenant } from '../conversations/queries.ts'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { Tariff, TenantTariffs } from './price.ts'
 
 export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs> => {
   const settings = await findTenant(tx, tenant)
-  const { rows } = await sql<Tariff>`
+  const rows = await query<Tariff>(tx)`
     select category, country, valid_from::text as "from", price::text as price from tariffs
-    where tenant_id = ${tenant} order by category, country, valid_from`.execute(tx)
+    where tenant_id = ${tenant} order by category, country, valid_from`
   return { currency: settings?.currency ?? null, timeZone: settings?.time_zone ?? 'UTC', tariffs: rows }
 }
 
@@ -44,14 +44,14 @@ export type Cost = Static<typeof Cost>
 export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Cost>> => {
   if (ids.length === 0) return new Map()
   const day = sql`(p.priced_at at time zone coalesce(own.time_zone, 'UTC'))::date`
-  const { rows } = await sql<Cost & { message_id: string }>`
+  const rows = await query<Cost & { message_id: string }>(tx)`
     select p.message_id, own.currency, bool_and(p.is_free) as is_free,
       (array_agg(p.category order by p.priced_at desc))[1] as category,
       case when bool_and(p.is_free or tariff.price is not null)
         then trim_scale(coalesce(sum(tariff.price), 0))::text end as amount
     from message_prices p join tenants own on own.tenant_id = p.tenant_id ${tariffJoin('p', day)}
     where p.tenant_id = ${tenant} and p.message_id = any(${ids}::text[])
-    group by p.message_id, own.currency`.execute(tx)
+    group by p.message_id, own.currency`
   return new Map(rows.map(({ message_id, ...cost }) => [message_id, cost]))
 }
 

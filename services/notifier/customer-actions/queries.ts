@@ -2,7 +2,7 @@ import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts
 import { sql } from 'kysely'
 import type { Person } from '../conversations/conversation.ts'
 import { identifyPerson } from '../conversations/phone-number.ts'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { ActionButton } from './button-token.ts'
 
 export interface Press extends Person, ActionButton {
@@ -26,7 +26,7 @@ const toJson = (presses: readonly Press[]): string =>
  */
 export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
-  const { rows } = await sql`
+  const rows = await query(tx)`
     insert into customer_actions
       (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id, happened_at)
     select tenant, id, "messageId", "phoneNumberId", recipient, waybill, action, "inboundId", at
@@ -39,7 +39,7 @@ export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<
     where not exists (select from customer_actions a where a.tenant_id = given.tenant and a.action_id = given.id)
     order by at, place
     on conflict do nothing
-    returning 1`.execute(tx)
+    returning 1`
   return rows.length
 }
 
@@ -94,7 +94,7 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
     recipient: identifyPerson(each.recipient),
     isLong: each.text.length > maxLength,
   }))
-  const { rows } = await sql<Address>`
+  const rows = await query<Address>(tx)`
     with given as (
       select distinct on (given.tenant, given."phoneNumberId", given."inboundId") given.*, press.waybill_number as waybill,
         press.message_id as pressed
@@ -125,14 +125,14 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
     select given.tenant, "phoneNumberId", given.recipient, "questionId", waybill, "isLong",
       m.template -> 'language' ->> 'code' as language, coalesce(at < t.in_doubt_before, false) as "isInDoubt"
     from given join stored on action_id = "questionId" || ' 0 address' join tenants t on t.tenant_id = tenant
-      left join messages m on m.tenant_id = tenant and m.message_id = pressed`.execute(tx)
+      left join messages m on m.tenant_id = tenant and m.message_id = pressed`
   return rows
 }
 
 /** Delivers confirmed addresses unless a later one is confirmed. The people's conversations must be locked. */
 export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
-  const { rows } = await sql`
+  const rows = await query(tx)`
     update customer_actions a set outcome = null, due_at = now(), created_at = now(), happened_at = given.at, address = i.text,
       detail = case when given.at > a.created_at + make_interval(mins => ${addressMinutes}::integer) then ${confirmedLate} end
     from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, id text, at timestamptz),
@@ -144,15 +144,12 @@ export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promi
         where later.tenant_id = a.tenant_id and later.phone_number_id = a.phone_number_id and later.recipient = a.recipient
           and later.action = 'change_address' and later.action_id like '% address' and later.waybill_number = a.waybill_number
           and later.position > a.position and later.outcome is distinct from 'unconfirmed')
-    returning 1`.execute(tx)
+    returning 1`
   return rows.length
 }
 
-export interface WaitingAction {
-  readonly tenant: string
+export interface WaitingAction extends Person {
   readonly id: string
-  readonly phoneNumberId: string
-  readonly recipient: string
   readonly waybill: string
   readonly action: string
   readonly address: string | null
@@ -190,13 +187,13 @@ const longestBackoffSeconds = 120
 
 /** Puts actions off by their failures, or expires them. Returns the ids of the expired ones. */
 export const postponeActions = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<string[]> => {
-  const { rows } = await sql<{ id: string; outcome: string | null }>`
+  const rows = await query<{ id: string; outcome: string | null }>(tx)`
     update customer_actions a set
       due_at = now() + make_interval(secs => least(${longestBackoffSeconds}, power(2, least(a.attempts, 10) - 1))),
       outcome = case when a.created_at < now() - make_interval(days => ${keptDays}) then 'expired' end,
       address = case when a.created_at >= now() - make_interval(days => ${keptDays}) then a.address end
     where tenant_id = ${tenant} and action_id = any(${ids}::text[]) and outcome is null
-    returning action_id as id, outcome`.execute(tx)
+    returning action_id as id, outcome`
   return rows.flatMap(({ id, outcome }) => (outcome === null ? [] : id))
 }
 
@@ -209,12 +206,12 @@ export interface ActionResult {
 /** Stores the results of orders and deletes addresses. Returns the ids of the actions that had no outcome yet. */
 export const storeResults = async (tx: Tx, tenant: string, results: readonly ActionResult[]): Promise<Set<string>> => {
   const given = results.map(({ id, outcome, detail }) => ({ id, outcome, detail }))
-  const { rows } = await sql<{ id: string }>`
+  const rows = await query<{ id: string }>(tx)`
     update customer_actions a set outcome = given.outcome, detail = given.detail, address = null,
       asked_at = case when given.outcome = 'asked' then now() end
     from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (id text, outcome text, detail text)
     where a.tenant_id = ${tenant} and a.action_id = given.id and a.outcome is null
-    returning a.action_id as id`.execute(tx)
+    returning a.action_id as id`
   return new Set(rows.map(({ id }) => id))
 }
 
@@ -225,14 +222,14 @@ export const findPressedNumbers = async (
   wanted: readonly { readonly id: string; readonly waybill: string; readonly action: string }[],
 ): Promise<Map<string, string>> => {
   if (wanted.length === 0) return new Map()
-  const { rows } = await sql<{ id: string; number: string }>`
+  const rows = await query<{ id: string; number: string }>(tx)`
     select given.id, press.phone_number_id as number
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as given (id text, waybill text, action text)
     cross join lateral (
       select a.phone_number_id from customer_actions a
       where a.tenant_id = ${tenant} and a.waybill_number = given.waybill and a.action = given.action
       order by a.position desc limit 1
-    ) press`.execute(tx)
+    ) press`
   return new Map(rows.map(({ id, number }) => [id, number]))
 }
 
@@ -244,9 +241,7 @@ export interface ActionView {
   readonly at: Date
 }
 
-export const findActions = async (tx: Tx, tenant: string, waybill: string, limit: number): Promise<ActionView[]> => {
-  const { rows } = await sql<ActionView>`
+export const findActions = (tx: Tx, tenant: string, waybill: string, limit: number): Promise<ActionView[]> =>
+  query<ActionView>(tx)`
     select message_id, action, outcome, detail, happened_at as at from customer_actions
-    where tenant_id = ${tenant} and waybill_number = ${waybill} order by position desc limit ${limit}`.execute(tx)
-  return rows
-}
+    where tenant_id = ${tenant} and waybill_number = ${waybill} order by position desc limit ${limit}`

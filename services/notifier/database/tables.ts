@@ -1,6 +1,6 @@
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
-import type { ColumnType, Generated } from 'kysely'
+import { type ColumnType, type Generated, sql } from 'kysely'
 import type { Component, Content } from '../messaging-api/message-template.ts'
 
 /** The statuses of a message in the order of its life; each step of the queue changes the first three. */
@@ -108,3 +108,22 @@ export interface Tables {
 
 /** A transaction of a tenant, or of all tenants for the queue and the webhooks. */
 export type Tx = TenantTransaction<Tables>
+
+/** Runs the query of a template, with its values as parameters; returns the rows. */
+export const query =
+  <Row>(tx: Tx) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> =>
+    (await sql<Row>(text, ...values).execute(tx)).rows
+
+/** Returns the values of rows by column, as `unnest` takes them; undefined becomes null. */
+export const toColumns = <Row extends object>(rows: readonly Row[], ...names: (keyof Row)[]): unknown[][] =>
+  names.map(name => rows.map(row => row[name] ?? null))
+
+const deadlockDetected = '40P01'
+
+/** Runs a transaction again, twice at most, after Postgres ended it to resolve a deadlock. */
+export const retryDeadlocks = async <Result>(run: () => Promise<Result>, retries = 2): Promise<Result> =>
+  run().catch(error => {
+    if (retries === 0 || error?.code !== deadlockDetected) throw error
+    return retryDeadlocks(run, retries - 1)
+  })

@@ -11,8 +11,7 @@ import {
   storeResults,
   type WaitingAction,
 } from '../customer-actions/queries.ts'
-import { retryDeadlocks } from '../database/deadlocks.ts'
-import type { Tx } from '../database/tables.ts'
+import { retryDeadlocks, type Tx } from '../database/tables.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { processIn } from './process.ts'
 

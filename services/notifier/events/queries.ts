@@ -1,6 +1,6 @@
 import { type CourierEvent, type OrderSnapshot, orderEventTypes } from '@courier/shared/contract/order-events.ts'
 import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
 
 export interface EventError {
@@ -17,10 +17,10 @@ export const learnTimeZone = async (tx: Tx, tenant: string, known: string | null
   const last = events.at(-1)
   const stated = last && readSubject(last).time_zone
   if (stated === undefined || stated === known || !isTimeZone(stated)) return known ?? 'UTC'
-  const { rows } = await sql`
+  const rows = await query(tx)`
     update tenants set time_zone = ${stated}
     where tenant_id = ${tenant} and exists (select from pg_timezone_names where lower(name) = lower(${stated}))
-    returning 1`.execute(tx)
+    returning 1`
   return rows.length > 0 ? stated : (known ?? 'UTC')
 }
 
@@ -50,7 +50,7 @@ export type Rule = Awaited<ReturnType<typeof findRules>>[number]
 /** Stores new events in their keys' order, so that equal requests never deadlock; returns the ids of the new ones. */
 export const insertEvents = async (tx: Tx, tenant: string, events: readonly CourierEvent[]): Promise<Set<string>> => {
   const subjects = events.map(readSubject)
-  const { rows } = await sql<{ event_id: string }>`
+  const rows = await query<{ event_id: string }>(tx)`
     insert into events (tenant_id, event_id, type, waybill_number, status_key, happened_at)
     select ${tenant}::text, event_id collate "C" as event_id, type, waybill_number, status_key, happened_at
     from unnest(${events.map(({ id }) => id)}::text[], ${events.map(({ type }) => type)}::text[],
@@ -59,7 +59,7 @@ export const insertEvents = async (tx: Tx, tenant: string, events: readonly Cour
       as given (event_id, type, waybill_number, status_key, happened_at)
     order by event_id
     on conflict do nothing
-    returning event_id`.execute(tx)
+    returning event_id`
   return new Set(rows.map(row => row.event_id))
 }
 
@@ -72,47 +72,33 @@ export const storeEventErrors = async (tx: Tx, tenant: string, errors: ReadonlyM
     where e.tenant_id = ${tenant} and e.event_id = given.event_id`.execute(tx)
 }
 
-interface FailedMessage extends EventError {
-  readonly event_id: string
-  readonly type: string
-  readonly status_key: string
-  readonly at: Date
-}
+type FailedMessage = EventError & Record<'event_id' | 'type' | 'status_key', string> & { readonly at: Date }
 
 /** Finds the messages about a waybill that could not be made, oldest first. */
-export const findFailedMessages = async (tx: Tx, tenant: string, waybill: string): Promise<FailedMessage[]> => {
-  const { rows } = await sql<FailedMessage>`
+export const findFailedMessages = (tx: Tx, tenant: string, waybill: string): Promise<FailedMessage[]> =>
+  query<FailedMessage>(tx)`
     select event_id, type, status_key, fault ->> 'template' as template, fault ->> 'detail' as detail, taken_at as at
     from events cross join jsonb_array_elements(faults) with ordinality as listed (fault, place)
     where tenant_id = ${tenant} and waybill_number = ${waybill} and faults is not null
-    order by taken_at, event_id, place limit 1000`.execute(tx)
-  return rows
-}
+    order by taken_at, event_id, place limit 1000`
 
 /**
  * Finds changes of status that happened from `since` on, in the order in which they were processed: those after the
  * event `after`, `limit` at most. Processing follows the change, except for the difference of two clocks.
  */
-export const findKnownEvents = async (
+export const findKnownEvents = (
   tx: Tx,
   tenant: string,
   since: Date,
   after: string | undefined,
   limit: number,
-): Promise<KnownEvent[]> => {
-  const { rows } = await sql<KnownEvent>`
+): Promise<KnownEvent[]> =>
+  query<KnownEvent>(tx)`
     select event_id, waybill_number, status_key, happened_at from events
     where tenant_id = ${tenant} and type = any(${[...orderEventTypes]}) and happened_at >= ${since}
       and taken_at >= ${since}::timestamptz - interval '1 hour'
       and (${after ?? null}::text is null or (taken_at, event_id) > (
         select taken_at, event_id from events where tenant_id = ${tenant} and event_id = ${after ?? ''}))
-    order by taken_at, event_id limit ${limit}`.execute(tx)
-  return rows
-}
+    order by taken_at, event_id limit ${limit}`
 
-interface KnownEvent {
-  readonly event_id: string
-  readonly waybill_number: string
-  readonly status_key: string
-  readonly happened_at: Date
-}
+type KnownEvent = Record<'event_id' | 'waybill_number' | 'status_key', string> & { readonly happened_at: Date }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Person } from '../conversations/conversation.ts'
 import { identifyPerson } from '../conversations/phone-number.ts'
 import { findNumber } from '../conversations/queries.ts'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 
 export interface InboundMessage extends Person {
   readonly messageId: string
@@ -56,13 +56,11 @@ const isBefore = (place: string | undefined) => {
 const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
   and m.recipient = ${identifyPerson(recipient)} and m.phone_number_id = ${phoneNumberId}`
 
-export const findInbound = async (tx: Tx, person: Person, before: string | undefined, limit: number) => {
-  const { rows } = await sql<InboundRow>`
+export const findInbound = (tx: Tx, person: Person, before: string | undefined, limit: number) =>
+  query<InboundRow>(tx)`
     select ${columns} from inbound_messages m
     where ${isWrittenBy(person)} and ${isBefore(before)}
-    order by m.happened_at desc, m.position desc limit ${limit}`.execute(tx)
-  return rows
-}
+    order by m.happened_at desc, m.position desc limit ${limit}`
 
 /** Finds the messages of a waybill's recipients and of the people with these phones since then, newest first. */
 export const findInboundAbout = async (
@@ -73,10 +71,10 @@ export const findInboundAbout = async (
   const written = await sql<{ recipient: string }>`
     select distinct recipient from messages where tenant_id = ${tenant} and waybill_number = ${waybill}`.execute(tx)
   const people = new Set([...phones, ...written.rows.map(({ recipient }) => recipient)].map(identifyPerson))
-  const { rows } = await sql<InboundRow>`
+  const rows = await query<InboundRow>(tx)`
     select ${columns} from inbound_messages m
     where m.tenant_id = ${tenant} and m.recipient = any(${[...people]}::text[]) and m.happened_at >= ${since}
-    order by m.happened_at desc, m.position desc limit ${limit}`.execute(tx)
+    order by m.happened_at desc, m.position desc limit ${limit}`
   return rows
 }
 
@@ -97,7 +95,7 @@ export const listConversations = async (
 ): Promise<ConversationRow[]> => {
   const isSamePerson = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
     and other.phone_number_id = m.phone_number_id`
-  const { rows } = await sql<ConversationRow>`
+  const rows = await query<ConversationRow>(tx)`
     select page.*, c.last_inbound_at as "lastInboundAt", now() as now
     from (
       select ${columns}, m.position, (
@@ -114,13 +112,13 @@ export const listConversations = async (
       order by m.happened_at desc, m.position desc limit ${limit}
     ) page
     join conversations c on c.tenant_id = ${tenant} and c.phone_number_id = page.number and c.recipient = page.recipient
-    order by page.at desc, page.position desc`.execute(tx)
+    order by page.at desc, page.position desc`
   return rows
 }
 
 /** Marks a person's messages as read, up to that one. Returns how many are unread; undefined: no such message. */
 export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<number | undefined> => {
-  const { rows } = await sql<{ unread: number }>`
+  const rows = await query<{ unread: number }>(tx)`
     with last as (
       select happened_at, position from inbound_messages m where ${isWrittenBy(person)} and m.inbound_id = ${upTo}
     ), done as (
@@ -131,16 +129,16 @@ export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<nu
     )
     select (
       select count(*) from inbound_messages m where ${isWrittenBy(person)} and m.read_at is null
-    )::integer - (select count(*) from done)::integer as unread from last`.execute(tx)
+    )::integer - (select count(*) from done)::integer as unread from last`
   return rows[0]?.unread
 }
 
 /** Finds the number of these to which a person wrote last; else the one that `findNumber` chooses. */
 export const findWrittenNumber = async (tx: Tx, tenant: string, wanted: string | undefined, recipient: string) => {
   if (wanted !== undefined) return findNumber(tx, tenant, wanted)
-  const { rows } = await sql<{ number: string }>`
+  const rows = await query<{ number: string }>(tx)`
     select phone_number_id as number from conversations join channels using (tenant_id, phone_number_id)
     where tenant_id = ${tenant} and recipient = ${identifyPerson(recipient)} and last_inbound_at is not null
-    order by last_inbound_at desc limit 1`.execute(tx)
+    order by last_inbound_at desc limit 1`
   return rows[0]?.number ?? findNumber(tx, tenant, undefined)
 }

@@ -1,6 +1,5 @@
 import { deleteRows, type TakeOld } from '@courier/shared/postgres/old-rows.ts'
-import { sql } from 'kysely'
-import { outQueue } from '../database/tables.ts'
+import { outQueue, query } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
 /** The statuses after which nothing happens to a message; `unknown` is for staff to settle. */
@@ -10,11 +9,11 @@ const messagesAtOnce = 5_000
 
 export const takeMessages: TakeOld = async (tx, tenant, days, [after = '']) => {
   const before = idsFrom(new Date(Date.now() - days * 86_400_000))
-  const { rows: found } = await sql<{ id: string }>`
+  const found = await query<{ id: string }>(tx)`
     select message_id as id from messages
     where tenant_id = ${tenant} and message_id > ${after} and message_id < ${before}
       and status = any(${finished}::text[]) and status_at < now() - make_interval(days => ${days})
-    order by message_id limit ${messagesAtOnce} for update skip locked`.execute(tx)
+    order by message_id limit ${messagesAtOnce} for update skip locked`
   const ids = found.map(({ id }) => id)
   const take = (table: string) => deleteRows(tx, tenant, [table, 'message_id'], ids)
   const rows = { messages: await take('messages'), message_events: await take('message_events') }

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import { rememberPhones } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
-import type { MessageStatus, Tx } from '../database/tables.ts'
+import { type MessageStatus, query, type Tx } from '../database/tables.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
 import { type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
@@ -45,7 +45,7 @@ interface Move {
 
 const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, wanted: Move) => {
   const { from, to, detail, action, when = sql`true` } = wanted
-  const { rows } = await sql<{ status: MessageStatus }>`
+  const rows = await query<{ status: MessageStatus }>(tx)`
     with moved as (
       update messages m set ${to}
       where tenant_id = ${tenant} and message_id = ${id} and status in (${sql.join(from)}) and ${when}
@@ -54,7 +54,7 @@ const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, w
       insert into message_events (tenant_id, message_id, status, detail)
       select tenant_id, message_id, status, ${detail} from moved
     )
-    select status from moved`.execute(tx)
+    select status from moved`
   if (rows[0] && by) await audit(tx, tenant, by, action, id)
   if (rows[0]) return rows[0].status
   return (await findMessage(tx, tenant, id))?.status
@@ -83,18 +83,13 @@ export const fillAgain = async (
   return source ? fillFrom(source, order).template : undefined
 }
 
-interface AboutOrder {
-  readonly waybill_number: string
-  readonly recipient: string
-  readonly source: Source | null
-  readonly rule_event: string | null
-}
+type AboutOrder = Record<'waybill_number' | 'recipient', string> & { source: Source | null; rule_event: string | null }
 
 const findAboutOrder = async (tx: Tx, tenant: string, id: string): Promise<AboutOrder | undefined> => {
-  const { rows } = await sql<AboutOrder>`
+  const rows = await query<AboutOrder>(tx)`
     select waybill_number, recipient, source, rule_event from messages
     where tenant_id = ${tenant} and message_id = ${id} and status in ('failed', 'unknown')
-      and waybill_number is not null`.execute(tx)
+      and waybill_number is not null`
   return rows[0]
 }
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
 import type { AcceptedMessage } from './schema.ts'
 
@@ -61,14 +60,12 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
 }
 
 /** Finds the accepted messages in the order of `ids`, each with its current status. */
-export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<AcceptedMessage[]> => {
-  const { rows } = await sql<AcceptedMessage>`
+export const findStatuses = (tx: Tx, tenant: string, ids: readonly string[]): Promise<AcceptedMessage[]> =>
+  query<AcceptedMessage>(tx)`
     select id, case status when 'held' then status else 'queued' end as status
     from unnest(${ids}::text[]) with ordinality as given (id, place)
     left join messages on tenant_id = ${tenant} and message_id = id
-    order by place`.execute(tx)
-  return rows
-}
+    order by place`
 
 export const messageIdPattern = '^msg_[0-9a-z]{25}$'
 

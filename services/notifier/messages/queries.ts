@@ -5,7 +5,15 @@ import { findSpan } from '@courier/shared/lists/dates.ts'
 import { dateOrTime, listQuery, matching, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { listSpellings } from '../conversations/phone-number.ts'
-import { inQueue, type MessageStatus, messageStatuses, outQueue, type Tables, type Tx } from '../database/tables.ts'
+import {
+  inQueue,
+  type MessageStatus,
+  messageStatuses,
+  outQueue,
+  query,
+  type Tables,
+  type Tx,
+} from '../database/tables.ts'
 import { idsFrom, messageIdPattern } from './insert.ts'
 
 export const messageId = { maxLength: 29, pattern: messageIdPattern }
@@ -123,9 +131,9 @@ export const findMessage = (tx: Tx, tenant: string, id: string) =>
 export type MessageRow = NonNullable<Awaited<ReturnType<typeof findMessage>>>
 
 export const findTimelines = async (tx: Tx, tenant: string, ids: readonly string[]) => {
-  const { rows } = await sql<StatusUpdate & { message_id: string }>`
+  const rows = await query<StatusUpdate & { message_id: string }>(tx)`
     select message_id, status, happened_at as at, detail from message_events
-    where tenant_id = ${tenant} and message_id = any(${ids}::text[]) order by event_id`.execute(tx)
+    where tenant_id = ${tenant} and message_id = any(${ids}::text[]) order by event_id`
   return Map.groupBy(rows, row => row.message_id)
 }
 

@@ -1,7 +1,6 @@
 import type { Person } from '../conversations/conversation.ts'
-import { findCountryOf, listSpellings } from '../conversations/phone-number.ts'
-import { toColumns } from '../database/columns.ts'
-import type { MessageStatus, Tx } from '../database/tables.ts'
+import { findCountryOf, listSpelt } from '../conversations/phone-number.ts'
+import { type MessageStatus, type Tx, toColumns } from '../database/tables.ts'
 import { type Pricing, type Report, updateKey } from './settle.ts'
 
 export interface LockedMessage {
@@ -32,13 +31,12 @@ export const lockMessages = async (
   sightings: readonly Sighting[],
   people: readonly Person[],
 ): Promise<LockedMessage[]> => {
-  const spelt = people.flatMap(person => listSpellings(person.recipient).map(recipient => ({ ...person, recipient })))
   const { rows } = await tx.client.query({
     name: people.length > 0 ? 'lock_messages_and_held' : 'lock_messages',
     text: people.length > 0 ? lockSql(`${reportedSql} union ${heldSql}`) : lockSql(reportedSql),
     values: [
       ...toColumns(sightings, 'tenant', 'phoneNumberId', 'messageId', 'providerMessageId'),
-      ...(people.length > 0 ? toColumns(spelt, 'tenant', 'phoneNumberId', 'recipient') : []),
+      ...(people.length > 0 ? toColumns(listSpelt(people), 'tenant', 'phoneNumberId', 'recipient') : []),
     ],
   })
   return rows

@@ -1,10 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
-import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { ListAppSecrets } from '../channels/secrets.ts'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 
 export interface Channel {
   readonly tenant: string
@@ -85,12 +84,12 @@ export const signedWith = (rawBytes: Uint8Array, header: string | undefined): Is
 /** Finds who claims the ids. A number that one tenant has proven belongs to no other, nor does its account. */
 const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: ListAppSecrets): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
-    const { rows } = await sql<Channel>`
+    const rows = await query<Channel>(tx)`
       select tenant_id as tenant, phone_number_id as "phoneNumberId", waba_id as "wabaId" from channels c
       where proven_at is not null and (phone_number_id = any(${ids}::text[]) or waba_id = any(${ids}::text[]))
         or proven_at is null and phone_number_id = any(${ids}::text[]) and not exists (
           select from channels proven where proven.phone_number_id = c.phone_number_id and proven.proven_at is not null
-        )`.execute(tx)
+        )`
     return Promise.all(
       rows.map(async row => ({ ...row, secrets: await listAppSecrets(tx, row.tenant, row.phoneNumberId) })),
     )

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { setMarketingPaused } from '../costs/budget.ts'
 import type { Tariff } from '../costs/price.ts'
 import { findTariffs } from '../costs/queries.ts'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { NotifierFile } from './notifier-file.ts'
 
 /** Replaces the tenant's tariffs by these; undefined keeps them. Hold `lockTenant`. */
@@ -38,13 +38,13 @@ export const applyBudget = async (
     await setMarketingPaused(tx, tenant, false)
     return [{ kind: 'budget', id: tenant, change: 'removed' }]
   }
-  const { rows } = await sql<{ is_new: boolean }>`
+  const rows = await query<{ is_new: boolean }>(tx)`
     insert into budgets as b (tenant_id, monthly, warn_at_percent)
     values (${tenant}, ${wanted.monthly}::numeric, ${wanted.warn_at_percent ?? defaultWarnAtPercent})
     on conflict (tenant_id) do update
       set monthly = excluded.monthly, warn_at_percent = excluded.warn_at_percent, checked_at = null
       where (b.monthly, b.warn_at_percent) <> (excluded.monthly, excluded.warn_at_percent)
-    returning old.tenant_id is null as is_new`.execute(tx)
+    returning old.tenant_id is null as is_new`
   return rows.map(({ is_new }) => ({ kind: 'budget', id: tenant, change: is_new ? 'added' : 'changed' }))
 }
 

@@ -2,12 +2,11 @@ import type { Applied, Change } from '@courier/shared/cli/changes.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import { storeChannels } from '../channels/store.ts'
 import { findTenant } from '../conversations/queries.ts'
 import { findTariffs } from '../costs/queries.ts'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { applyBudget, applyTariffs } from './apply-costs.ts'
 import { applyRules } from './apply-rules.ts'
 import type { TenantConfig } from './check-file.ts'
@@ -51,7 +50,7 @@ export const applyFile = async (
 
 /** Checks the name in Postgres: it and Node have a list of time zones each. */
 const hasTimeZone = async (tx: Tx, name: string): Promise<boolean> => {
-  const { rows } = await sql`select from pg_timezone_names where lower(name) = lower(${name})`.execute(tx)
+  const rows = await query(tx)`select from pg_timezone_names where lower(name) = lower(${name})`
   return rows.length > 0
 }
 

@@ -2,7 +2,7 @@ import { audit, operator } from '@courier/shared/postgres/audit.ts'
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type { MessageStatus, Tx } from '../database/tables.ts'
+import { type MessageStatus, query, type Tx } from '../database/tables.ts'
 import { restoredDetail } from '../messages/insert.ts'
 
 /**
@@ -22,8 +22,8 @@ const markTenant = async (tx: Tx, tenant: string, until: Date) => {
   await sql`
     update tenants set in_doubt_before = greatest(in_doubt_before, ${until}) where tenant_id = ${tenant}`.execute(tx)
   const statuses = await doubtMessages(tx, tenant, until)
-  const { rows: left } = await sql<{ scheduled: number }>`
-    select count(*)::integer as scheduled from messages where tenant_id = ${tenant} and status = 'queued'`.execute(tx)
+  const left = await query<{ scheduled: number }>(tx)`
+    select count(*)::integer as scheduled from messages where tenant_id = ${tenant} and status = 'queued'`
   await audit(tx, tenant, operator(), 'database.restored', tenant)
   const count = (status: MessageStatus): number => statuses.filter(one => one === status).length
   const [queued, held, sending] = [count('queued'), count('held'), count('sending')]
@@ -32,7 +32,7 @@ const markTenant = async (tx: Tx, tenant: string, until: Date) => {
 
 /** Makes messages unknown without a due time, so that nothing resends them. Returns the status each had. */
 const doubtMessages = async (tx: Tx, tenant: string, until: Date): Promise<MessageStatus[]> => {
-  const { rows } = await sql<{ status: MessageStatus }>`
+  const rows = await query<{ status: MessageStatus }>(tx)`
     with before as (
       select message_id, status from messages
       where tenant_id = ${tenant} and created_at < ${until} and coalesce(send_at, created_at) < ${until}
@@ -46,6 +46,6 @@ const doubtMessages = async (tx: Tx, tenant: string, until: Date): Promise<Messa
       insert into message_events (tenant_id, message_id, status, detail)
       select ${tenant}, message_id, 'unknown', ${restoredDetail} from before where status <> 'unknown'
     )
-    select status from before`.execute(tx)
+    select status from before`
   return rows.map(({ status }) => status)
 }

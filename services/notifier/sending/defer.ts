@@ -1,5 +1,4 @@
-import { toColumns } from '../database/columns.ts'
-import type { Tx } from '../database/tables.ts'
+import { type Tx, toColumns } from '../database/tables.ts'
 import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 

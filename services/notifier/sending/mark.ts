@@ -1,5 +1,4 @@
-import { toColumns } from '../database/columns.ts'
-import type { Tx } from '../database/tables.ts'
+import { type Tx, toColumns } from '../database/tables.ts'
 import type { ClaimedMessage } from './message.ts'
 
 export interface MarkOptions {

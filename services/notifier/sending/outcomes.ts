@@ -1,7 +1,6 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import pg from 'pg'
-import { toColumns } from '../database/columns.ts'
-import type { MessageStatus, Tx } from '../database/tables.ts'
+import { type MessageStatus, type Tx, toColumns } from '../database/tables.ts'
 import type { ClaimedMessage } from './message.ts'
 
 export interface SendOutcome {

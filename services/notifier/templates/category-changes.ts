@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 
 /** A change of a template's category as a webhook reports it (docs/contributors/messaging-api.md#category-changes). */
 export interface CategoryReport {
@@ -40,11 +40,11 @@ export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[
  * reported at its time, so that it is made once and a later catalogue or webhook prevails.
  */
 export const applyAnnounced = async (tx: Tx, tenant: string): Promise<CategoryChange[]> => {
-  const { rows } = await sql<CategoryReport>`
+  const rows = await query<CategoryReport>(tx)`
     update templates set category = category_to, category_reported_at = category_at
     where tenant_id = ${tenant} and category_at <= now() and category_at > category_reported_at
     returning tenant_id as tenant, waba_id as "wabaId", name, language, category_from as "from", category_to as "to",
-      category_at as at, false as "isAnnounced", category_reported_at as "reportedAt"`.execute(tx)
+      category_at as at, false as "isAnnounced", category_reported_at as "reportedAt"`
   const changes: CategoryChange[] = []
   for (const report of rows) changes.push({ ...report, pausedRules: await pauseRules(tx, report) })
   return changes

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
 import type { CategoryReport } from './category-changes.ts'
@@ -29,10 +29,10 @@ export const findMarketingTemplates = async (
   names: readonly string[],
 ): Promise<Set<string>> => {
   if (names.length === 0) return new Set()
-  const { rows } = await sql<{ name: string; language: string }>`
+  const rows = await query<{ name: string; language: string }>(tx)`
     select t.name, t.language from templates t join channels c using (tenant_id, waba_id)
     where tenant_id = ${tenant} and c.phone_number_id = ${phoneNumberId} and t.name = any(${names}::text[])
-      and t.category = 'MARKETING'`.execute(tx)
+      and t.category = 'MARKETING'`
   return new Set(rows.map(({ name, language }) => templateKey({ name, language: { code: language } })))
 }
 

@@ -3,7 +3,7 @@ import { createClock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { classify, nameScope } from '../messaging-api/classify.ts'
 import type { Failed, Received } from '../messaging-api/responses.ts'
 import { type ListedTemplate, readTemplate } from './catalogue.ts'
@@ -57,7 +57,7 @@ const replaceCatalogue = async (
   readAt: Date,
 ) => {
   await lockCatalogue(tx, tenant, wabaId)
-  const { rows } = await sql<{ is_new: boolean; is_changed: boolean }>`
+  const rows = await query<{ is_new: boolean; is_changed: boolean }>(tx)`
     insert into templates as t (tenant_id, waba_id, name, language, template_id, status, status_at, category,
       parameter_format, components)
     select ${tenant}, ${wabaId}, name, language, "templateId", status, ${readAt}, category, "parameterFormat", components
@@ -77,7 +77,7 @@ const replaceCatalogue = async (
     returning old.name is null as is_new,
       (old.template_id, old.status, old.category, old.parameter_format, old.components, old.held_at) is distinct from
       (new.template_id, new.status, new.category, new.parameter_format, new.components, new.held_at) as is_changed
-  `.execute(tx)
+  `
   const removed = await sql`
     delete from templates where tenant_id = ${tenant} and waba_id = ${wabaId} and synced_at <> now()
       and status_at <= ${readAt}`.execute(tx)

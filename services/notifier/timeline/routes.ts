@@ -5,13 +5,12 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TProperties, Type } from '@sinclair/typebox'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { Cost, findCostsFor } from '../costs/queries.ts'
 import { findActions } from '../customer-actions/queries.ts'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { findFailedMessages } from '../events/queries.ts'
 import { findInboundAbout } from '../inbox/queries.ts'
 import { Status } from '../messages/view.ts'
@@ -142,7 +141,7 @@ const phonesIn = async (tx: Tx, tenant: string, order: KnownOrder): Promise<stri
 
 /** Finds the statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
 const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<MessageUpdate[]> => {
-  const { rows } = await sql<MessageUpdate>`
+  const rows = await query<MessageUpdate>(tx)`
     with about as (
       select tenant_id, message_id, template ->> 'name' as template from messages
       where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
@@ -150,7 +149,7 @@ const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise
     )
     select message_id, template, e.status, e.happened_at as at, e.detail
     from about join message_events e using (tenant_id, message_id)
-    order by e.event_id`.execute(tx)
+    order by e.event_id`
   const costs = await findCostsFor(tx, staff, [...new Set(rows.map(row => row.message_id))])
   return rows.map(row => ({ ...row, cost: costs.get(row.message_id) }))
 }

@@ -5,9 +5,8 @@ import { isBadText } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import { sql } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 
 const maxMessages = 100
 
@@ -40,11 +39,11 @@ export const sentMessageRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; servi
 }
 
 const findSentMessages = async (tx: Tx, tenant: string, waybill: string): Promise<Static<typeof SentMessage>[]> => {
-  const { rows } = await sql<{ template: string | null; status: string; at: Date }>`
+  const rows = await query<{ template: string | null; status: string; at: Date }>(tx)`
     select template ->> 'name' as template, status, coalesce((
       select max(happened_at) from message_events e
       where e.tenant_id = m.tenant_id and e.message_id = m.message_id and e.status = m.status), created_at) as at
     from messages m where tenant_id = ${tenant} and waybill_number = ${waybill}
-    order by message_id desc limit ${maxMessages}`.execute(tx)
+    order by message_id desc limit ${maxMessages}`
   return rows.map(({ at, ...message }) => ({ ...message, at: at.toISOString() }))
 }
