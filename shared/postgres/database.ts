@@ -73,7 +73,12 @@ export class CommitInDoubt extends Error {
 }
 
 /** A transaction of one tenant: row-level security shows only its rows. `client` is for prepared statements. */
-export type TenantTransaction<Tables> = Kysely<Tables> & { readonly client: pg.PoolClient }
+export type TenantTransaction<Tables> = Kysely<Tables> & {
+  readonly client: pg.PoolClient
+  /** Runs a statement of `client`, and returns its rows. */
+  // biome-ignore lint/suspicious/noExplicitAny: the rows are as the SQL says
+  readonly rows: <Row = any>(query: string | pg.QueryConfig, values?: readonly unknown[]) => Promise<Row[]>
+}
 
 /** A transaction of either service, for tables that both have. */
 // biome-ignore lint/suspicious/noExplicitAny: the tables differ
@@ -258,7 +263,9 @@ const findStream = (client: pg.PoolClient): Socket =>
 const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
   const borrowed = { query: client.query.bind(client), release: () => {} } as pg.PoolClient
   const pool = { connect: async () => borrowed, end: async () => {}, options: {} }
-  return Object.assign(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), { client })
+  const rows = async (query: string | pg.QueryConfig, values?: readonly unknown[]) =>
+    (await client.query(query as string, values as unknown[])).rows
+  return Object.assign(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), { client, rows })
 }
 
 /** Serialises changes of a tenant's set-up, including its creation. */

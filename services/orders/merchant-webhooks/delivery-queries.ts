@@ -12,13 +12,11 @@ export interface EndpointKey {
 const tenantsSql = `select distinct tenant_id as tenant from webhook_endpoints where state = 'enabled'`
 
 /** Finds the tenants with enabled endpoints. Runs in `inAllTenants`. */
-export const findTenants = async (tx: Tx): Promise<string[]> => {
-  const { rows } = await tx.client.query({ name: 'find_tenants_with_endpoints', text: tenantsSql })
-  return rows.map(({ tenant }) => tenant)
-}
+export const findTenants = async (tx: Tx): Promise<string[]> =>
+  (await tx.rows({ name: 'find_tenants_with_endpoints', text: tenantsSql })).map(({ tenant }) => tenant)
 
 const waitingSql = `
-  select tenant_id as tenant, endpoint_id as "endpointId",
+  select json_build_object('tenant', tenant_id, 'endpointId', endpoint_id) as key,
     coalesce(holder <> $1 and held_until > now(), false) as "isLeasedElsewhere"
   from webhook_endpoints e where state = 'enabled' and (retry_at is null or retry_at <= now()) and (
     replay_to is not null
@@ -29,10 +27,8 @@ const waitingSql = `
       and f.last_position > e.position))`
 
 /** Finds the enabled endpoints with something to send now. Runs in `inAllTenants`. */
-export const findWaiting = async (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> => {
-  const { rows } = await tx.client.query({ name: 'find_waiting_endpoints', text: waitingSql, values: [holder] })
-  return rows.map(({ isLeasedElsewhere, ...key }) => ({ key, isLeasedElsewhere }))
-}
+export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> =>
+  tx.rows({ name: 'find_waiting_endpoints', text: waitingSql, values: [holder] })
 
 /** More events than these wait in the feed. */
 const maxPending = 1_000
@@ -124,19 +120,18 @@ const newDeliveriesSql = `
 /** Adds events, also those that were sent before, and notes how far that is; false: the lease is lost, roll back. */
 export const addDeliveries = async (
   tx: Tx,
-  { tenant, endpointId, holder }: HeldEndpoint,
+  endpoint: HeldEndpoint,
   { reached, replayTo }: Progress,
   events: readonly Event[],
 ): Promise<boolean> => {
+  const ids = [endpoint.tenant, endpoint.endpointId]
   const isReplay = replayTo !== undefined
   const sets = isReplay ? 'replay_after = $4, replay_to = $5' : 'position = $4'
   const progressSql = `update webhook_endpoints set ${sets} where tenant_id = $1 and endpoint_id = $2 and holder = $3`
-  const ids = [tenant, endpointId]
-  const waybills = events.map(({ waybill }) => waybill)
   const [{ rowCount }] = await Promise.all([
-    tx.client.query(progressSql, [...ids, holder, reached, ...(isReplay ? [replayTo] : [])]),
+    tx.client.query(progressSql, [...ids, endpoint.holder, reached, ...(isReplay ? [replayTo] : [])]),
     tx.client.query({ name: 'add_deliveries', text: newDeliveriesSql, values: [...ids, JSON.stringify(events)] }),
-    activate(tx, tenant, endpointId, waybills),
+    activate(tx, endpoint, events),
   ])
   return rowCount === 1
 }
@@ -151,9 +146,13 @@ const activationSql = `
   where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = ranked.position
     and d.state = 'pending' and (d.next_attempt_at is null) = is_first`
 
-/** Makes the first pending event of each waybill due; the others wait for it. */
-export const activate = (tx: Tx, tenant: string, endpointId: string, waybills: readonly string[]) => {
-  const values = [tenant, endpointId, [...new Set(waybills)]]
+/** Makes the first pending event of the waybill of each of these due; the others wait for it. */
+export const activate = (
+  tx: Tx,
+  { tenant, endpointId }: EndpointKey,
+  events: readonly { readonly waybill: string }[],
+) => {
+  const values = [tenant, endpointId, [...new Set(events.map(({ waybill }) => waybill))]]
   return tx.client.query({ name: 'activate_deliveries', text: activationSql, values })
 }
 
@@ -172,10 +171,8 @@ const dueSql = `
   where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now() order by position limit $3`
 
 /** Due events, the oldest first: of a waybill one. */
-export const findDue = async (tx: Tx, { tenant, endpointId }: EndpointKey, limit: number): Promise<DueDelivery[]> => {
-  const values = [tenant, endpointId, limit]
-  return (await tx.client.query({ name: 'find_due_deliveries', text: dueSql, values })).rows
-}
+export const findDue = (tx: Tx, { tenant, endpointId }: EndpointKey, limit: number): Promise<DueDelivery[]> =>
+  tx.rows({ name: 'find_due_deliveries', text: dueSql, values: [tenant, endpointId, limit] })
 
 const healthSql = `
   select failures, coalesce(failing_since <= now() - interval '5 days', false) as "isOverdue",
@@ -185,7 +182,7 @@ const healthSql = `
 /** Reads the endpoint's health, held until the transaction ends; undefined: the lease is lost, or it was disabled. */
 export const lockHealth = async (tx: Tx, { tenant, endpointId, holder }: HeldEndpoint): Promise<Health | undefined> => {
   const values = [tenant, endpointId, holder]
-  return (await tx.client.query({ name: 'lock_endpoint_health', text: healthSql, values })).rows[0]
+  return (await tx.rows({ name: 'lock_endpoint_health', text: healthSql, values }))[0]
 }
 
 const outcomesSql = `
@@ -207,19 +204,13 @@ const newHealthSql = `
   from (select now() as now) clock where tenant_id = $1 and endpoint_id = $2`
 
 /** Stores what came of attempts. The health was locked. */
-export const storeOutcomes = async (
-  tx: Tx,
-  key: EndpointKey,
-  outcomes: readonly Outcome[],
-  { verdicts, failures, isRecovered, pause, disabledReason }: Settled,
-): Promise<void> => {
-  const { tenant, endpointId } = key
-  const ids = [tenant, endpointId]
+export const storeOutcomes = async (tx: Tx, key: EndpointKey, outcomes: readonly Outcome[], settled: Settled) => {
+  const { verdicts, failures, isRecovered, pause, disabledReason } = settled
+  const ids = [key.tenant, key.endpointId]
   const results = JSON.stringify(outcomes.map((outcome, index) => ({ ...outcome, ...verdicts[index] })))
-  const waybills = outcomes.map(({ waybill }) => waybill)
   await Promise.all([
     tx.client.query({ name: 'store_outcomes', text: outcomesSql, values: [...ids, results] }),
-    activate(tx, tenant, endpointId, waybills),
+    activate(tx, key, outcomes),
     isRecovered && tx.client.query(recoverySql, ids),
     tx.client.query({ name: 'store_health', text: newHealthSql, values: [...ids, failures, pause > 0 ? pause : null] }),
     disabledReason && disable(tx, key, disabledReason),

@@ -28,8 +28,9 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     response: { 200: Type.Object({ data: Ping }) },
   }
   app.post('/webhook/:id/ping', { ...refusesKeys, schema: pingWebhookSchema }, async request => {
-    const [id, { tenant }] = [route.readId(request), request.merchant]
-    const target = await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, request.merchant, id))
+    const own = route.readOwn(request)
+    const { tenant, id } = own
+    const target = await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, own))
     const { url, secrets } = route.expectFound(target)
     if (pinging.has(id))
       throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
@@ -61,15 +62,14 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     },
   }
   app.post('/webhook/:id/replay', { ...refusesKeys, schema: replayWebhookSchema }, async (request, reply) => {
-    const { merchant, body } = request
-    route.readId(request)
-    const period = readPeriod(body, await options.clock())
-    const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, id) => {
-      const changes = await replay(tx, merchant, id, period)
+    const { tenant } = route.readOwn(request)
+    const period = readPeriod(request.body, await options.clock())
+    const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, own) => {
+      const changes = await replay(tx, own, period)
       if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
       return changes
     })
-    options.onChanged(merchant.tenant)
+    options.onChanged(tenant)
     reply.code(202)
     return { message: replayed, data: { changes } }
   })
@@ -86,12 +86,11 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     '/webhook/:id/deliveries',
     { serializerCompiler: () => JSON.stringify, schema: listWebhookDeliveriesSchema },
     async request => {
-      const { merchant } = request
-      const id = route.readId(request)
+      const own = route.readOwn(request)
       const { state } = DeliveryQuery.read(request.query)
       const { after, limit } = cursors.read(request.query)
       const filter = { state, before: after[0], limit: limit + 1 }
-      const found = await inTenant(pool, merchant.tenant, (tx: Tx) => listDeliveries(tx, merchant, id, filter))
+      const found = await inTenant(pool, own.tenant, (tx: Tx) => listDeliveries(tx, own, filter))
       const { data, next_cursor } = cursors.toPage(route.expectFound(found), limit, ({ position }) => [position])
       return { data: data.map(({ position: _, ...delivery }) => delivery), next_cursor }
     },
@@ -103,12 +102,9 @@ const running = 'The last replay of this webhook is still running.'
 const replayedChanges = 'The changes of the period; the webhook gets those of its types.'
 
 const readPeriod = ({ from, to }: { from: string; to?: string }, now: Date) => {
-  const errors = Object.entries({ from, to }).flatMap(([name, text]) =>
-    text !== undefined && Number.isNaN(Date.parse(text))
-      ? [[name, [`The ${name} field is not a time.`]] as [string, string[]]]
-      : [],
-  )
-  if (errors.length > 0) throw invalid(Object.fromEntries(errors))
+  const wrong = Object.entries({ from, to }).filter(([, text]) => text !== undefined && Number.isNaN(Date.parse(text)))
+  if (wrong.length > 0)
+    throw invalid(Object.fromEntries(wrong.map(([name]) => [name, [`The ${name} field is not a time.`]])))
   const period = { from: new Date(from).toISOString(), to: (to ? new Date(to) : now).toISOString() }
   if (period.from > period.to) throw invalid({ to: ['The to field must not be before from.'] })
   return period

@@ -17,19 +17,17 @@ const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now
  * waybill is due then.
  */
 const deletePending: DeleteExpired = async (tx, tenant) => {
-  const { rows: oldest } = await tx.client.query(
+  const [oldest] = await tx.rows(
     `select endpoint_id as id from webhook_endpoints where tenant_id = $1 and endpoint_id = (
       select endpoint_id from webhook_deliveries where ${isOldPending} order by happened_at limit 1
     ) for update`,
     [tenant],
   )
-  if (!oldest[0]) return 0
-  const { id } = oldest[0]
-  const oldSql = `delete from webhook_deliveries where ${isOldPending} and endpoint_id = $2 returning waybill_number`
-  const { rows } = await tx.client.query(oldSql, [tenant, id])
-  const waybills = rows.map(({ waybill_number }) => waybill_number)
-  await activate(tx, tenant, id, waybills)
-  return rows.length
+  if (!oldest) return 0
+  const oldSql = `delete from webhook_deliveries where ${isOldPending} and endpoint_id = $2 returning waybill_number as waybill`
+  const deleted = await tx.rows(oldSql, [tenant, oldest.id])
+  await activate(tx, { tenant, endpointId: oldest.id }, deleted)
+  return deleted.length
 }
 
 /** Deletes a slice of the deliveries of deleted endpoints or, when none is left, their rows. */

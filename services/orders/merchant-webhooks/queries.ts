@@ -3,11 +3,17 @@ import type { Static } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { type FeedOwner, numberChanges } from '../log/feed.ts'
-import type { NewWebhook, Webhook, WebhookChange, WebhookDelivery } from './schema.ts'
+import { maxEndpoints, type NewWebhook, type Webhook, type WebhookChange, type WebhookDelivery } from './schema.ts'
 import { secretColumns, secretsIn } from './secrets.ts'
 
 /** An endpoint as merchants see it. */
 type Endpoint = Static<typeof Webhook>
+
+/** An endpoint of a merchant, by its id. The functions below return undefined when the merchant has none of that id. */
+export interface OwnEndpoint extends FeedOwner {
+  readonly id: string
+}
+const toValues = ({ tenant, merchantId, id }: OwnEndpoint) => [tenant, merchantId, id]
 
 const times = ['disabled_at', 'failing_since', 'created_at'].map(name => `${isoTime(name)} as ${name}`).join(', ')
 const columns = `endpoint_id as id, url, events, state, disabled_reason, ${times},
@@ -16,45 +22,37 @@ const columns = `endpoint_id as id, url, events, state, disabled_reason, ${times
 const isOfOwner = `tenant_id = $1 and merchant_id = $2 and state <> 'deleted'`
 const isOwn = `${isOfOwner} and endpoint_id = $3`
 
-export const listEndpoints = async (tx: Tx, { tenant, merchantId }: FeedOwner): Promise<Endpoint[]> => {
+export const listEndpoints = (tx: Tx, { tenant, merchantId }: FeedOwner): Promise<Endpoint[]> => {
   const listSql = `select ${columns} from webhook_endpoints e where ${isOfOwner} order by e.created_at, endpoint_id`
-  return (await tx.client.query(listSql, [tenant, merchantId])).rows
+  return tx.rows(listSql, [tenant, merchantId])
 }
 
-/**
- * Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: the merchant has `most`
- * already.
- */
-export const addEndpoint = async (
-  tx: Tx,
-  { tenant, merchantId }: FeedOwner,
-  id: string,
-  { url, events, secret }: Required<Static<typeof NewWebhook>> & { secret: Sealed },
-  most: number,
-): Promise<Endpoint | undefined> => {
+type NewEndpoint = Required<Static<typeof NewWebhook>> & { readonly secret: Sealed }
+
+/** Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: the merchant has too many. */
+export const addEndpoint = async (tx: Tx, own: OwnEndpoint, endpoint: NewEndpoint): Promise<Endpoint | undefined> => {
+  const { url, events, secret } = endpoint
   // Its lock on the feed makes another request wait.
-  const feed = await numberChanges(tx, tenant, merchantId)
-  const { rows } = await tx.client.query(
+  const feed = await numberChanges(tx, own.tenant, own.merchantId)
+  const rows = await tx.rows(
     `insert into webhook_endpoints as e (tenant_id, merchant_id, endpoint_id, url, events, position, key_id, sealed_secret)
     select $1, $2, $3, $4, $5, $6, $7, $8
-    where (select count(*) from webhook_endpoints where ${isOfOwner}) < $9
+    where (select count(*) from webhook_endpoints where ${isOfOwner}) < ${maxEndpoints}
     returning ${columns}`,
-    [tenant, merchantId, id, url, events, feed.lastPosition, secret.keyId, secret.sealed, most],
+    [...toValues(own), url, events, feed.lastPosition, secret.keyId, secret.sealed],
   )
   return rows[0]
 }
 
 /**
- * Changes an endpoint and, unless it is disabled then, sends what waits; undefined: the owner has none of that id.
- * Responses to requests to another url, or from before it was enabled, no longer count.
+ * Changes an endpoint and, unless it is disabled then, sends what waits. Responses to requests to another url, or from
+ * before it was enabled, no longer count.
  */
 export const changeEndpoint = async (
   tx: Tx,
-  owner: FeedOwner,
-  id: string,
+  own: OwnEndpoint,
   { url, events, state }: Static<typeof WebhookChange>,
 ): Promise<Endpoint | undefined> => {
-  const { tenant, merchantId } = owner
   await tx.client.query(
     `update webhook_endpoints e set url = coalesce($4, url), events = coalesce($5, events), state = coalesce($6, state),
       disabled_reason = case when coalesce($6, state) = 'disabled' then coalesce(disabled_reason, 'merchant') end,
@@ -63,60 +61,46 @@ export const changeEndpoint = async (
       holder = case when $4::text is null and $6::text is null then holder end,
       held_until = case when $4::text is null and $6::text is null then held_until end
     from (select now() as now) clock where ${isOwn}`,
-    [tenant, merchantId, id, url, events, state],
+    [...toValues(own), url, events, state],
   )
-  const endpoint = await findEndpoint(tx, owner, id)
+  const endpoint = await findEndpoint(tx, own)
   if (endpoint?.state === 'enabled')
     await tx.client.query(
       `update webhook_deliveries set next_attempt_at = now(), attempts = 0
       where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at is not null`,
-      [tenant, id],
+      [own.tenant, own.id],
     )
   return endpoint
 }
 
-const findEndpoint = async (tx: Tx, { tenant, merchantId }: FeedOwner, id: string): Promise<Endpoint | undefined> =>
-  (await tx.client.query(`select ${columns} from webhook_endpoints e where ${isOwn}`, [tenant, merchantId, id])).rows[0]
+const findEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<Endpoint | undefined> =>
+  (await tx.rows(`select ${columns} from webhook_endpoints e where ${isOwn}`, toValues(own)))[0]
 
 /** The row stays until housekeeping has deleted its deliveries; what is secret goes now. */
-export const deleteEndpoint = async (
-  tx: Tx,
-  { tenant, merchantId }: FeedOwner,
-  id: string,
-): Promise<true | undefined> => {
+export const deleteEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<true | undefined> => {
   const { rowCount } = await tx.client.query(
     `update webhook_endpoints set state = 'deleted', url = '', sealed_secret = '', previous_key_id = null, previous_secret = null,
       holder = null, held_until = null
     where ${isOwn}`,
-    [tenant, merchantId, id],
+    toValues(own),
   )
   return rowCount === 1 || undefined
 }
 
 /** Gives an endpoint a new secret; the one before signs for 24 hours more. */
-export const rotateSecret = async (
-  tx: Tx,
-  owner: FeedOwner,
-  id: string,
-  { keyId, sealed }: Sealed,
-): Promise<Endpoint | undefined> => {
+export const rotateSecret = async (tx: Tx, own: OwnEndpoint, secret: Sealed): Promise<Endpoint | undefined> => {
   await tx.client.query(
     `update webhook_endpoints set previous_key_id = key_id, previous_secret = sealed_secret,
       previous_until = now() + interval '24 hours', key_id = $4, sealed_secret = $5
     where ${isOwn}`,
-    [owner.tenant, owner.merchantId, id, keyId, sealed],
+    [...toValues(own), secret.keyId, secret.sealed],
   )
-  return findEndpoint(tx, owner, id)
+  return findEndpoint(tx, own)
 }
 
 /** Reads the address of an endpoint and the secrets that sign for it. */
-export const findTarget = async (
-  tx: Tx,
-  { tenant, merchantId }: FeedOwner,
-  id: string,
-): Promise<{ url: string; secrets: Sealed[] } | undefined> => {
-  const targetSql = `select url, ${secretColumns} from webhook_endpoints where ${isOwn}`
-  const [row] = (await tx.client.query(targetSql, [tenant, merchantId, id])).rows
+export const findTarget = async (tx: Tx, own: OwnEndpoint): Promise<{ url: string; secrets: Sealed[] } | undefined> => {
+  const [row] = await tx.rows(`select url, ${secretColumns} from webhook_endpoints where ${isOwn}`, toValues(own))
   return row && { url: row.url, secrets: secretsIn(row) }
 }
 
@@ -127,27 +111,25 @@ interface Period {
 
 /**
  * Sends what was sent of a period once more, the oldest first, before what is new. Returns how many changes lie in the
- * period; undefined: the owner has no endpoint of that id.
+ * period.
  */
 export const replay = async (
   tx: Tx,
-  { tenant, merchantId }: FeedOwner,
-  id: string,
+  own: OwnEndpoint,
   { from, to }: Period,
 ): Promise<number | 'running' | undefined> => {
   const stateSql = `select position, replay_to is not null as "isRunning" from webhook_endpoints where ${isOwn} for update`
-  const [endpoint] = (await tx.client.query(stateSql, [tenant, merchantId, id])).rows
+  const [endpoint] = await tx.rows(stateSql, toValues(own))
   if (!endpoint || endpoint.isRunning) return endpoint && 'running'
-  const { rows } = await tx.client.query(
+  const [{ after, last }] = (await tx.rows(
     `select min(position) - 1 as after, least($3, max(position + cardinality(waybill_numbers) - 1)) as last from log
     where tenant_id = $1 and merchant_id = $2 and position <= $3::bigint and happened_at between $4 and $5`,
-    [tenant, merchantId, endpoint.position, from, to],
-  )
-  const { after, last } = rows[0]
+    [own.tenant, own.merchantId, endpoint.position, from, to],
+  )) as [{ after: string | null; last: string }]
   if (after === null) return 0
   await tx.client.query(
     'update webhook_endpoints set replay_after = $3, replay_to = $4 where tenant_id = $1 and endpoint_id = $2',
-    [tenant, id, after, last],
+    [own.tenant, own.id, after, last],
   )
   return Number(last) - Number(after)
 }
@@ -159,22 +141,20 @@ interface DeliveryFilter {
   readonly limit: number
 }
 
-/** The newest events first; undefined: the owner has no endpoint of that id. */
+/** Lists the newest events first. */
 export const listDeliveries = async (
   tx: Tx,
-  owner: FeedOwner,
-  id: string,
+  own: OwnEndpoint,
   { state, before, limit }: DeliveryFilter,
 ): Promise<(Static<typeof WebhookDelivery> & { position: string })[] | undefined> => {
-  if (!(await findEndpoint(tx, owner, id))) return undefined
-  const { rows } = await tx.client.query(
+  if (!(await findEndpoint(tx, own))) return undefined
+  return tx.rows(
     `select position, message_id as id, type, nullif(waybill_number, '') as waybill_number, state, attempts, code, milliseconds as ms, error, response_body,
       ${isoTime('last_attempt_at')} as last_attempt_at, ${isoTime('next_attempt_at')} as next_attempt_at, body::json as body
     from webhook_deliveries d where tenant_id = $1 and endpoint_id = $2
       and ($3::text is null or state = $3) and ($4::bigint is null or d.position < $4) order by d.position desc limit $5`,
-    [owner.tenant, id, state, before, limit],
+    [own.tenant, own.id, state, before, limit],
   )
-  return rows
 }
 
 /** After a restore: positions that were given since the backup are given again. */

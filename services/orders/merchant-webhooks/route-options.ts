@@ -2,12 +2,13 @@ import { httpError, notFound } from '@courier/shared/errors/errors.ts'
 import { type Action, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Resolve } from './addresses.ts'
 import type { PostOptions } from './post.ts'
+import type { OwnEndpoint } from './queries.ts'
 
 export interface WebhookOptions extends PostOptions {
   readonly pool: pg.Pool
@@ -23,40 +24,32 @@ export const ByWebhook = Type.Object({ id: Type.String({ description: 'The id of
 
 const isId = /^[0-9a-f-]{36}$/
 
-/** Returns the id in the path; any other text is that of no webhook. */
-export const readId = ({ params: { id } }: { params: { id: string } }): string =>
-  expectFound(isId.test(id) ? id : undefined)
+type ByWebhookRequest = FastifyRequest<{ Params: Static<typeof ByWebhook> }>
+
+/** Returns the webhook in the path; any other text than an id is that of none. */
+export const readOwn = ({ merchant, params }: Pick<ByWebhookRequest, 'merchant' | 'params'>): OwnEndpoint => {
+  const { tenant, merchantId } = merchant
+  return { tenant, merchantId, id: expectFound(isId.test(params.id) ? params.id : undefined) }
+}
 
 export const expectFound = <Value>(value: Value | undefined): Value => {
   if (value === undefined) throw notFound('webhook')
   return value
 }
 
-/** Acts in a transaction with its entry in the audit, unless `action` did nothing. */
-export const changeAudited = <Result>(
+/** Acts on the webhook in the path, in a transaction with its entry in the audit. */
+export const actOn = <Result>(
   { pool }: WebhookOptions,
-  request: FastifyRequest,
+  request: ByWebhookRequest,
   verb: Extract<Action, `webhook.${string}`>,
-  id: string,
-  action: (tx: Tx) => Promise<Result | undefined>,
-): Promise<Result | undefined> => {
-  const { tenant, actor: by } = request.merchant
-  return inTenant(pool, tenant, async (tx: Tx) => {
-    const done = await action(tx)
-    if (done !== undefined) await audit(tx, tenant, by, verb, id)
+  action: (tx: Tx, own: OwnEndpoint) => Promise<Result | undefined>,
+): Promise<Result> => {
+  const own = readOwn(request)
+  return inTenant(pool, own.tenant, async (tx: Tx) => {
+    const done = expectFound(await action(tx, own))
+    await audit(tx, own.tenant, request.merchant.actor, verb, own.id)
     return done
   })
-}
-
-/** Does the same with the webhook in the path. */
-export const actOn = async <Result>(
-  options: WebhookOptions,
-  request: FastifyRequest<{ Params: { id: string } }>,
-  verb: Extract<Action, `webhook.${string}`>,
-  action: (tx: Tx, id: string) => Promise<Result | undefined>,
-): Promise<Result> => {
-  const id = readId(request)
-  return expectFound(await changeAudited(options, request, verb, id, tx => action(tx, id)))
 }
 
 export const keysNeeded = () =>

@@ -3,9 +3,10 @@ import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { changeTypes, type Tx } from '../database/tables.ts'
 import { keptDays } from '../log/expiry.ts'
 import { catchUp } from '../log/feed.ts'
@@ -16,18 +17,13 @@ import * as route from './route-options.ts'
 import * as schema from './schema.ts'
 import { newSecret, sealSecret } from './secrets.ts'
 
-const { maxEndpoints } = schema
-
 const created = 'Webhook Created Successfully'
 const changed = 'Webhook Updated Successfully'
 const deleted = 'Webhook Deleted Successfully'
 const rotated = 'Webhook Secret Rotated Successfully'
 
-const findOne = (message: string) =>
-  Type.Object({ message: Type.String({ examples: [message] }), data: schema.Webhook })
-
-const oneWithSecret = (message: string) =>
-  Type.Object({ message: Type.String({ examples: [message] }), data: schema.WebhookWithSecret })
+const done = <Data extends TSchema>(message: string, data: Data) =>
+  Type.Object({ message: Type.String({ examples: [message] }), data })
 
 /** Returns the URL as it is stored. */
 const readUrl = async (text: string, resolve: Resolve | undefined): Promise<string> => {
@@ -47,10 +43,8 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
   const listWebhooksSchema = {
     operationId: 'listWebhooks',
     summary: 'Your webhooks',
-    description: `Up to ${maxEndpoints}, the oldest first.`,
-    response: {
-      200: Type.Object({ data: Type.Array(schema.Webhook) }),
-    },
+    description: `Up to ${schema.maxEndpoints}, the oldest first.`,
+    response: { 200: Type.Object({ data: Type.Array(schema.Webhook) }) },
   }
   app.get('/webhook', { schema: listWebhooksSchema }, async ({ merchant }) => ({
     data: await inTenant(pool, merchant.tenant, (tx: Tx) => listEndpoints(tx, merchant)),
@@ -59,22 +53,24 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
   const createWebhookSchema = {
     operationId: 'createWebhook',
     summary: 'Get events at an address of yours',
-    description: `Signed according to Standard Webhooks, from now on. Up to ${maxEndpoints} webhooks; the secret is shown only this once.`,
+    description: `Signed according to Standard Webhooks, from now on. Up to ${schema.maxEndpoints} webhooks; the secret is shown only this once.`,
     body: schema.NewWebhook,
-    response: { 201: oneWithSecret(created) },
+    response: { 201: done(created, schema.WebhookWithSecret) },
   }
   app.post('/webhook', { ...refusesKeys, schema: createWebhookSchema }, async (request, reply) => {
-    const { merchant, body } = request
-    const { events = [...changeTypes] } = body
-    const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(body.url, resolve)]
-    const sealed = sealSecret(route.expectKeys(options), merchant.tenant, id, secret)
+    const { tenant, merchantId, actor } = request.merchant
+    const { events = [...changeTypes] } = request.body
+    const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(request.body.url, resolve)]
+    const endpoint = { url, events, secret: sealSecret(route.expectKeys(options), tenant, id, secret) }
     // Before the transaction, which would keep the feed locked for all of a backlog.
-    await catchUp(pool, merchant)
-    const result = await route.changeAudited(options, request, 'webhook.created', id, tx =>
-      addEndpoint(tx, merchant, id, { url, events, secret: sealed }, maxEndpoints),
-    )
-    if (!result) throw invalid({ url: [`There are already ${maxEndpoints} webhooks: delete one.`] })
-    onChanged(merchant.tenant)
+    await catchUp(pool, request.merchant)
+    const result = await inTenant(pool, tenant, async (tx: Tx) => {
+      const added = await addEndpoint(tx, { tenant, merchantId, id }, endpoint)
+      if (!added) throw invalid({ url: [`There are already ${schema.maxEndpoints} webhooks: delete one.`] })
+      await audit(tx, tenant, actor, 'webhook.created', id)
+      return added
+    })
+    onChanged(tenant)
     reply.code(201)
     return { message: created, data: { ...result, secret } }
   })
@@ -85,16 +81,14 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
     summary: 'Change, disable or enable a webhook',
     description: `Pending events are retried at once. Events of the last ${keptDays} days that occurred while it was disabled follow, oldest first.`,
     body: schema.WebhookChange,
-    response: { 200: findOne(changed) },
+    response: { 200: done(changed, schema.Webhook) },
   }
   app.patch('/webhook/:id', { schema: changeWebhookSchema }, async request => {
-    const { body, merchant } = request
-    route.readId(request)
+    const { body } = request
+    const { tenant } = route.readOwn(request)
     const wanted = body.url === undefined ? body : { ...body, url: await readUrl(body.url, resolve) }
-    const data = await route.actOn(options, request, 'webhook.changed', (tx, id) =>
-      changeEndpoint(tx, merchant, id, wanted),
-    )
-    onChanged(merchant.tenant)
+    const data = await route.actOn(options, request, 'webhook.changed', (tx, own) => changeEndpoint(tx, own, wanted))
+    onChanged(tenant)
     return { message: changed, data }
   })
 
@@ -106,7 +100,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
     response: { 200: Type.Object({ message: Type.String({ examples: [deleted] }) }) },
   }
   app.delete('/webhook/:id', { schema: deleteWebhookSchema }, async request => {
-    await route.actOn(options, request, 'webhook.deleted', (tx, id) => deleteEndpoint(tx, request.merchant, id))
+    await route.actOn(options, request, 'webhook.deleted', deleteEndpoint)
     return { message: deleted }
   })
 
@@ -116,13 +110,12 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
     summary: 'Create a new secret for a webhook',
     description:
       'It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.',
-    response: { 200: oneWithSecret(rotated) },
+    response: { 200: done(rotated, schema.WebhookWithSecret) },
   }
   app.post('/webhook/:id/rotate', { ...refusesKeys, schema: rotateWebhookSecretSchema }, async request => {
-    const { merchant } = request
     const secret = newSecret()
-    const result = await route.actOn(options, request, 'webhook.rotated', (tx, id) =>
-      rotateSecret(tx, merchant, id, sealSecret(route.expectKeys(options), merchant.tenant, id, secret)),
+    const result = await route.actOn(options, request, 'webhook.rotated', (tx, own) =>
+      rotateSecret(tx, own, sealSecret(route.expectKeys(options), own.tenant, own.id, secret)),
     )
     return { message: rotated, data: { ...result, secret } }
   })
