@@ -59,7 +59,8 @@ const useShortcut = () =>
 const Search = ({ query }) => {
   useShortcut()
   return html`<form role="search" onSubmit=${find}>
-    <input name="q" type="search" id="find" key=${query.q} defaultValue=${query.q ?? ''} placeholder=${t('find.placeholder')}
+    <input name="q" type="search" id="find" key=${query.q} defaultValue=${query.q ?? ''}
+      placeholder=${t('find.placeholder')}
       aria-label=${t('find.label')} aria-keyshortcuts="/" autocomplete="off" spellcheck=${false} maxlength="300" />
   </form>`
 }

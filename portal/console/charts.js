@@ -6,7 +6,10 @@ const FigureTable = ({ title, head, rows }) =>
   html`<div class="hidden"><table>
     <caption>${title}</caption>
     <thead><tr>${head.map(name => html`<th key=${name} scope="col">${name}</th>`)}</tr></thead>
-    <tbody>${rows.map(([name, ...values]) => html`<tr key=${name}><th scope="row">${name}</th>${values.map((value, index) => html`<td key=${index}>${number(value)}</td>`)}</tr>`)}</tbody>
+    <tbody>${rows.map(
+      ([name, ...values]) => html`<tr key=${name}><th scope="row">${name}</th>
+      ${values.map((value, index) => html`<td key=${index}>${number(value)}</td>`)}</tr>`,
+    )}</tbody>
   </table></div>`
 
 const series = ['created', 'delivered', 'failed']
@@ -20,13 +23,15 @@ export const DaysChart = ({ days }) => {
   const height = (/** @type {number} */ value) => (value / top) * 100
   const nameOf = each => day(`${each.date}T12:00:00Z`, 'UTC')
   return html`<figure class="chart">
-    <p class="legend" aria-hidden="true">${series.map(name => html`<span key=${name} class=${name}>${t(`today.${name}`)}</span>`)}
+    <p class="legend" aria-hidden="true">
+      ${series.map(name => html`<span key=${name} class=${name}>${t(`today.${name}`)}</span>`)}
       <span class="scale">${t('today.most', { count: number(top) })}</span></p>
     <svg viewBox=${`0 0 ${days.length * 16} 100`} preserveAspectRatio="none" aria-hidden="true">
       ${days.map((each, index) =>
         series.map(
           (name, place) => html`<rect key=${`${index} ${name}`} class=${name}
-        x=${index * 16 + 1 + place * 4.5} width="4" y=${100 - height(each[name])} height=${height(each[name])}><title>${nameOf(each)}: ${t(`today.${name}`)} ${number(each[name])}</title></rect>`,
+        x=${index * 16 + 1 + place * 4.5} width="4" y=${100 - height(each[name])} height=${height(each[name])}><title>
+          ${nameOf(each)}: ${t(`today.${name}`)} ${number(each[name])}</title></rect>`,
         ),
       )}
     </svg>
@@ -49,9 +54,13 @@ export const MinutesChart = ({ minutes, zone }) => {
     return [clock(hour), inHour.reduce((sum, sent) => sum + sent, 0), Math.max(0, ...inHour)]
   })
   return html`<figure class="chart">
-    <p class="legend" aria-hidden="true"><span class="delivered">${t('today.sent')}</span><span class="scale">${t('today.most', { count: number(top) })}</span></p>
-    <svg viewBox="0 0 1440 100" preserveAspectRatio="none" aria-hidden="true"><path class="sent" d=${strokes.join('')} /></svg>
-    <p class="axis" aria-hidden="true">${[0, 6, 12, 18, 24].map(hour => html`<span key=${hour}>${clock(hour)}</span>`)}</p>
-    <${FigureTable} title=${t('today.minutes')} head=${[t('today.hour'), t('today.sent'), t('today.busiest')]} rows=${sums.filter(([, sent]) => Number(sent) > 0)} />
+    <p class="legend" aria-hidden="true"><span class="delivered">${t('today.sent')}</span><span class="scale">
+      ${t('today.most', { count: number(top) })}</span></p>
+    <svg viewBox="0 0 1440 100" preserveAspectRatio="none" aria-hidden="true">
+      <path class="sent" d=${strokes.join('')} /></svg>
+    <p class="axis" aria-hidden="true">
+      ${[0, 6, 12, 18, 24].map(hour => html`<span key=${hour}>${clock(hour)}</span>`)}</p>
+    <${FigureTable} title=${t('today.minutes')} head=${[t('today.hour'), t('today.sent'), t('today.busiest')]}
+      rows=${sums.filter(([, sent]) => Number(sent) > 0)} />
   </figure>`
 }

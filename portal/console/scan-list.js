@@ -8,8 +8,9 @@ export const maxScanned = 500
 const atOnce = 6
 
 /**
- * @typedef {{ waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean }}
- * Item
+ * @typedef {{
+ *   waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean
+ * }} Item
  */
 
 const storageKey = () => {

@@ -1,8 +1,10 @@
 // Finds the parameters of a template of the catalogue, and builds the components of a message from their values. Pure.
 
 /**
- * @typedef {{ id: string, part: 'header' | 'body' | 'button', label: string, type: string, name?: string, index?: number, guess: string }}
- * Parameter
+ * @typedef {{
+ *   id: string, part: 'header' | 'body' | 'button', label: string, type: string, name?: string, index?: number,
+ *   guess: string
+ * }} Parameter
  */
 
 /** Fields of an order that texts may name. */

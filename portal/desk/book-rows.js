@@ -6,13 +6,20 @@ import { ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
 import { chunk, retry } from './merchant.js'
 
 /**
- * @typedef {{ key: string, lines: number[], orders: object[], waybills?: string[], errors?: Record<string, string[]> }} Chunk
+ * @typedef {{
+ *   key: string, lines: number[], orders: object[], waybills?: string[], errors?: Record<string, string[]>
+ * }} Chunk
  * @typedef {{ id: string, startedAt: number, general: object, chunks: Chunk[] }} Stored
  */
 
 const keptHours = 23
 
-/** @template Result @param {IDBTransactionMode} mode @param {(store: IDBObjectStore) => IDBRequest<Result>} act @returns {Promise<Result>} */
+/**
+ * @template Result
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest<Result>} act
+ * @returns {Promise<Result>}
+ */
 const inStore = (mode, act) =>
   new Promise((resolve, reject) => {
     const opening = indexedDB.open('courier-desk', 1)
@@ -37,7 +44,11 @@ export const readUpload = () => inStore('readonly', store => store.get(owner()))
 const writeUpload = (/** @type {Stored} */ upload) => inStore('readwrite', store => store.put(upload, owner()))
 export const putAway = () => inStore('readwrite', store => store.delete(owner()))
 
-/** @param {import('./check-rows.js').Row[]} rows @param {import('./check-rows.js').General} general @returns {Promise<Stored>} */
+/**
+ * @param {import('./check-rows.js').Row[]} rows
+ * @param {import('./check-rows.js').General} general
+ * @returns {Promise<Stored>}
+ */
 export const beginUpload = async (rows, general) => {
   const id = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
   const chunks = chunk(rows, ordersAtOnce).map((some, index) => ({

@@ -7,7 +7,11 @@ import { getSession } from '../kit/session.js'
 const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
 const maxTries = 6
 
-/** Sends a request that may be repeated, again after a failure that may pass. @template Result @param {() => Promise<Result>} send */
+/**
+ * Sends a request that may be repeated, again after a failure that may pass.
+ * @template Result
+ * @param {() => Promise<Result>} send
+ */
 export const retry = async send => {
   for (let tries = 1; ; tries++) {
     const result = await send().catch(error => error)

@@ -2,7 +2,10 @@
 
 /** @typedef {{ name: string, pattern: RegExp }} Column */
 
-/** The fields of an order that a column may have, in the order in which headings are compared. @type {readonly Column[]} */
+/**
+ * The fields of an order that a column may have, in the order in which headings are compared.
+ * @type {readonly Column[]}
+ */
 export const columns = [
   { name: 'customer_email', pattern: /e-?mail/ },
   {
@@ -21,8 +24,8 @@ export const columns = [
 ]
 
 /**
- * Splits text into rows of cells. Quoted cells may have separators, line breaks and doubled quotes (RFC 4180); the separator is
- * the one of tab, semicolon and comma that the first line has most of. Blank rows are left out.
+ * Splits text into rows of cells. Quoted cells may have separators, line breaks and doubled quotes (RFC 4180); the
+ * separator is the one of tab, semicolon and comma that the first line has most of. Blank rows are left out.
  * @param {string} text
  * @returns {string[][]}
  */
@@ -52,8 +55,8 @@ export const parseSheet = text => {
 const looksLikePhone = (/** @type {string} */ cell) => /^[+0][\d ()-]{8,16}$/.test(cell)
 
 /**
- * Guesses the field of each column, by its heading or else by its cells; '' for none. `hasHeadings` is false where the first row
- * has a phone number.
+ * Guesses the field of each column, by its heading or else by its cells; '' for none. `hasHeadings` is false where the
+ * first row has a phone number.
  * @param {string[][]} rows
  * @returns {{ fields: string[], hasHeadings: boolean }}
  */
@@ -82,7 +85,10 @@ export const guessColumns = rows => {
   return { fields: fields.map((name, index) => name || take(ofCells(index))), hasHeadings }
 }
 
-/** A number as people write it, such as "Rs. 4,500.00"; any other text stays, for the service to refuse. @param {string} text */
+/**
+ * A number as people write it, such as "Rs. 4,500.00"; any other text stays, for the service to refuse.
+ * @param {string} text
+ */
 export const readNumber = text => {
   const plain = text
     .replace(/^(rs|lkr)\.?\s*/i, '')
@@ -91,7 +97,10 @@ export const readNumber = text => {
   return plain !== '' && Number.isFinite(Number(plain)) ? Number(plain) : text
 }
 
-/** Writes rows as CSV that sheets open: each cell is quoted, and none is taken for a formula. @param {unknown[][]} rows */
+/**
+ * Writes rows as CSV that sheets open: each cell is quoted, and none is taken for a formula.
+ * @param {unknown[][]} rows
+ */
 export const writeCsv = rows => {
   const quote = (/** @type {unknown} */ cell) =>
     `"${String(cell ?? '')

@@ -1,5 +1,5 @@
-// Reads the first sheet of an Excel workbook. The desk loads it once somebody chooses one: our own, because readers on npm unpack
-// without a limit, in workers or with parsers that our content policy forbids.
+// Reads the first sheet of an Excel workbook. The desk loads it once somebody chooses one: our own, because readers on
+// npm unpack without a limit, in workers or with parsers that our content policy forbids.
 
 const maxFileBytes = 10_000_000
 /** A part of the workbook, unpacked: 10,000 rows take 5 MB. */
@@ -12,7 +12,11 @@ const refuse = (/** @type {string} */ reason) => {
   throw new SheetError(reason)
 }
 
-/** Lists the parts of a ZIP archive by name, packed. @param {Blob} file @returns {Promise<Map<string, { method: number, bytes: Blob }>>} */
+/**
+ * Lists the parts of a ZIP archive by name, packed.
+ * @param {Blob} file
+ * @returns {Promise<Map<string, { method: number, bytes: Blob }>>}
+ */
 const listParts = async file => {
   const view = new DataView(await file.arrayBuffer())
   const short = (/** @type {number} */ at) => view.getUint16(at, true)
@@ -56,8 +60,8 @@ const decode = (/** @type {string} */ text) =>
   )
 
 /**
- * Goes through the tags of a document: their names without a prefix (`/c` ends a `c`), a reader of their attributes, and the text
- * that follows.
+ * Goes through the tags of a document: their names without a prefix (`/c` ends a `c`), a reader of their attributes,
+ * and the text that follows.
  * @param {string} xml
  */
 function* readTags(xml) {
@@ -86,7 +90,9 @@ const readTexts = xml => {
 const isDate = (/** @type {number} */ id, code = '') =>
   (id >= 14 && id <= 22) || (id >= 45 && id <= 47) || /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, ''))
 
-/** Reads the number format of each style: `date`, zeros such as `0000000000` for a number of so many digits, or neither. */
+/**
+ * Reads the number format of each style: `date`, zeros such as `0000000000` for a number of so many digits, or neither.
+ */
 const readStyles = (/** @type {string} */ xml) => {
   const codes = new Map()
   const styles = /** @type {string[]} */ ([])
@@ -120,7 +126,12 @@ const writeNumber = (/** @type {string} */ text, style = '', epoch = 25_569) => 
 const readColumn = cell =>
   [...(/^[A-Z]{1,3}/.exec(cell)?.[0] ?? '')].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1
 
-/** Reads the rows that have a value. @param {string} xml @param {number} maxRows @param {(type: string, style: number, text: string) => string} show */
+/**
+ * Reads the rows that have a value.
+ * @param {string} xml
+ * @param {number} maxRows
+ * @param {(type: string, style: number, text: string) => string} show
+ */
 const readRows = (xml, maxRows, show) => {
   const rows = /** @type {string[][]} */ ([])
   let [row, column, type, style, value, isSpoken] = [/** @type {string[]} */ ([]), -1, '', 0, '', false]

@@ -38,7 +38,11 @@ export const announce = sentence => {
   }, 50)
 }
 
-/** Announces what a service says that it did. @template {{ message: string }} Response @param {Promise<Response>} response */
+/**
+ * Announces what a service says that it did.
+ * @template {{ message: string }} Response
+ * @param {Promise<Response>} response
+ */
 export const announced = async response => {
   const content = await response
   announce(content.message)
@@ -53,7 +57,8 @@ export const saveFile = (blob, name) => {
 }
 
 export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
-  html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>${children}</button>`
+  html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>
+    ${children}</button>`
 
 /** A refusal by a service, with its errors of each field `except` those that show their own. */
 export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
@@ -61,14 +66,18 @@ export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
   const lines = Object.entries(error.errors ?? {}).filter(([path]) => !except.includes(path))
   return html`<div class="error" role="alert">
     <p>${error.message}</p>
-    ${lines.length > 0 && html`<ul>${lines.map(([path, sentences]) => html`<li key=${path}><code>${path}</code> ${sentences.join(' ')}</li>`)}</ul>`}
+    ${
+      lines.length > 0 &&
+      html`<ul>
+      ${lines.map(([path, sentences]) => html`<li key=${path}><code>${path}</code> ${sentences.join(' ')}</li>`)}</ul>`
+    }
     ${error.retryAfter > 0 && html`<p>${t('error.retry', { seconds: error.retryAfter })}</p>`}
   </div>`
 }
 
 /**
- * A button that runs an action, with the error of its last run. For what cannot be undone it has a `question`, which the
- * first press asks.
+ * A button that runs an action, with the error of its last run. For what cannot be undone it has a `question`, which
+ * the first press asks.
  */
 export const Act = ({ run, question = '', children, ...more }) => {
   const action = useAction(run)

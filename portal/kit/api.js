@@ -22,8 +22,10 @@ export class ApiError extends Error {
 }
 
 /**
- * @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }}
- * Options
+ * @typedef {{
+ *   method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob',
+ *   token?: string | null
+ * }} Options
  */
 
 /** Relative to the page, so that a proxy may serve it below a path: the service that the page comes from. */

@@ -68,6 +68,11 @@ export const Failures = ({ query, mayDecide = true, actions = '', filters = '' }
   return html`<div class="row"><h1 tabindex="-1">${t('menu.failures')}</h1>${actions}</div>
     <p class="notice">${t('failures.hint')}</p>
     ${filters}
-    ${open && html`<${Panel} title=${`${t('failures.decide')}: ${open}`}><${Decide} key=${open} waybill=${open} onDone=${close} /><//>`}
-    <${Rows} of=${list} caption=${t('menu.failures')} columns=${columns(mayDecide && setOpen)} id="waybill_number" empty=${t('failures.empty')} />`
+    ${
+      open &&
+      html`<${Panel} title=${`${t('failures.decide')}: ${open}`}>
+      <${Decide} key=${open} waybill=${open} onDone=${close} /><//>`
+    }
+    <${Rows} of=${list} caption=${t('menu.failures')} columns=${columns(mayDecide && setOpen)} id="waybill_number"
+      empty=${t('failures.empty')} />`
 }

@@ -95,21 +95,26 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
         setText(event.target.value)
         choose(event, false)
       }} />
-    <datalist id=${`${id}-options`}>${rows.map(row => html`<option key=${row.id} value=${row.label}></option>`)}</datalist>`
+    <datalist id=${`${id}-options`}>
+      ${rows.map(row => html`<option key=${row.id} value=${row.label}></option>`)}</datalist>`
 }
 
 /** An input; with `options` or `find`, a choice. */
 export const Control = (/** @type {any} */ { options, find, none, onValue, ...field }) => {
   if (find) return html`<${Choice} ...${field} find=${find} onChange=${onValue} />`
   if (field.type === 'checkbox')
-    return html`<${Field} ...${field} checked=${field.value === 'true'} onChange=${event => onValue(String(event.target.checked))} />`
+    return html`<${Field} ...${field} checked=${field.value === 'true'}
+      onChange=${event => onValue(String(event.target.checked))} />`
   if (!options) return html`<${Field} autocomplete="off" ...${field} onInput=${event => onValue(event.target.value)} />`
   return html`<${Field} ...${field} onChange=${event => onValue(event.target.value)}>
     ${none && html`<option value="">${none}</option>`}
     ${options.map((/** @type {Option} */ { id, label }) => html`<option key=${id} value=${id}>${label}</option>`)}<//>`
 }
 
-/** Returns a function that posts to the face's part of orders: the same request repeated, until it succeeded, takes effect once. */
+/**
+ * Returns a function that posts to the face's part of orders: the same request repeated, until it succeeded, takes
+ * effect once.
+ */
 export const usePost = () => {
   const keys = useRef(newKeys())
   return async (/** @type {string} */ path, /** @type {Record<string, unknown>} */ body) => {

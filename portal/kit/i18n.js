@@ -50,8 +50,8 @@ export const number = value => value.toLocaleString(locales[language])
 
 /** @param {number | string} amount @param {string} currency */
 export const money = (amount, currency) => {
-  const minimumFractionDigits = Number.isInteger(Number(amount)) ? 0 : 2
-  return `${currency} ${Number(amount).toLocaleString(locales[language], { minimumFractionDigits, maximumFractionDigits: 4 })}`
+  const digits = { minimumFractionDigits: Number.isInteger(Number(amount)) ? 0 : 2, maximumFractionDigits: 4 }
+  return `${currency} ${Number(amount).toLocaleString(locales[language], digits)}`
 }
 
 /** Writes an amount in the currency of the company. @param {number} amount */

@@ -15,7 +15,10 @@ const Entered = ({ value, onChange, ...more }) => {
   return html`<${Field} value=${text} onInput=${event => setText(event.target.value)} onChange=${enter} ...${more} />`
 }
 
-/** A form of filters whose `fields` are `{ name, label }` and other props of a `Control`; `first` is one that is always open. */
+/**
+ * A form of filters whose `fields` are `{ name, label }` and other props of a `Control`; `first` is one that is always
+ * open.
+ */
 export const Filters = ({ screen, query, fields, first = /** @type {any} */ (undefined) }) => {
   const control = (/** @type {any} */ { name, ...field }) => {
     const common = { key: name, id: `filter-${name}`, value: query[name] ?? '', ...field }

@@ -47,8 +47,12 @@ const signOut = () => {
 }
 
 const Language = ({ onChange }) =>
-  html`<select class="quiet" aria-label=${t('language')} value=${getLanguage()} onChange=${event => onChange(event.currentTarget.value)}>
-    ${Object.entries(languages).map(([name, label]) => html`<option key=${name} value=${name} lang=${name}>${label}</option>`)}
+  html`<select class="quiet" aria-label=${t('language')} value=${getLanguage()}
+    onChange=${event => onChange(event.currentTarget.value)}>
+    ${Object.entries(languages).map(
+      ([name, label]) => html`<option key=${name} value=${name} lang=${name}>
+      ${label}</option>`,
+    )}
   </select>`
 
 const Top = ({ me, route, onLanguage, face: { screens, Search } }) => html`
@@ -63,7 +67,8 @@ const Top = ({ me, route, onLanguage, face: { screens, Search } }) => html`
         .filter(([, { needs, isHidden }]) => !isHidden && (!needs || may(needs)))
         .map(
           ([name]) =>
-            html`<a key=${name} href=${`#/${name}`} aria-current=${name === route.name ? 'page' : undefined}>${t(`menu.${name}`)}</a>`,
+            html`<a key=${name} href=${`#/${name}`} aria-current=${name === route.name ? 'page' : undefined}>
+              ${t(`menu.${name}`)}</a>`,
         )}
     </nav>
   </header>`
@@ -78,7 +83,8 @@ const Main = ({ route, me, screens }) => {
     document.title = `${heading().textContent} · ${me.tenant.name}`
   }, [place, route.query.q, getLanguage()])
   useLayoutEffect(() => heading().focus(), [place, route.query.q, me])
-  return html`<main id="main" tabindex="-1" ref=${main}><${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
+  return html`<main id="main" tabindex="-1" ref=${main}>
+    <${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
 }
 
 const App = (/** @type {{ face: Face }} */ { face }) => {
@@ -93,7 +99,8 @@ const App = (/** @type {{ face: Face }} */ { face }) => {
   }, [token])
   const onLanguage = (/** @type {string} */ name) => setLanguage(name).then(() => setShown(name))
   if (!me)
-    return html`<${SignIn} readMe=${readMe} error=${token && error} isOpening=${Boolean(token) && !error}><${Language} onChange=${onLanguage} /><//>`
+    return html`<${SignIn} readMe=${readMe} error=${token && error} isOpening=${Boolean(token) && !error}>
+      <${Language} onChange=${onLanguage} /><//>`
   // The open screen stays behind the form until somebody else signs in.
   return html`
     ${!token && html`<${SignIn} readMe=${readMe} isExpired><${Language} onChange=${onLanguage} /><//>`}

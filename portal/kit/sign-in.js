@@ -48,11 +48,13 @@ export const SignIn = ({ readMe, error = undefined, isExpired = false, isOpening
     <form ref=${form} onSubmit=${instead(() => action.run())}>
       <h1>${t('sign_in.title')}</h1>
       ${isExpired && html`<p>${t('sign_in.expired')}</p>`}
-      <${Field} ...${bind('tenant')} autocomplete="organization" autocapitalize="none" spellcheck=${false} hint=${t('sign_in.tenant_hint')} />
+      <${Field} ...${bind('tenant')} autocomplete="organization" autocapitalize="none" spellcheck=${false}
+        hint=${t('sign_in.tenant_hint')} />
       <${Field} ...${bind('email')} type="email" autocomplete="username" />
       <${Field} ...${bind('password')} type="password" autocomplete="current-password" />
       <${ErrorText} error=${action.error ?? error} />
-      <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${t('sign_in.title')}<//>${children}</div>
+      <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${t('sign_in.title')}<//>
+      ${children}</div>
     </form>
   </main>`
 }

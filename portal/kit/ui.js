@@ -60,7 +60,8 @@ export const useLive = (read, seconds = 0, inputs = /** @type {unknown[]} */ ([]
 
 /** A secret that is shown once. */
 export const Secret = ({ label, value }) =>
-  html`<div class="notice good"><${Field} id="secret" label=${label} hint=${t('secret.once')} value=${value} readonly onFocus=${event => event.target.select()} /></div>`
+  html`<div class="notice good"><${Field} id="secret" label=${label} hint=${t('secret.once')} value=${value} readonly
+    onFocus=${event => event.target.select()} /></div>`
 
 /** A label with its control; `errors` are the sentences of the service about it. */
 export const Field = ({ label, id, errors = [], hint = '', children = undefined, ...input }) => {
@@ -95,7 +96,11 @@ export const ParcelLink = ({ waybill, ...more }) =>
 /** A value with another one below it. */
 export const Two = ({ first, second }) => html`<span>${first}<br /><span class="soft">${second}</span></span>`
 
-/** A column of a table: its heading, and what it shows of a row. @param {string} label @param {(row: any) => unknown} show */
+/**
+ * A column of a table: its heading, and what it shows of a row.
+ * @param {string} label
+ * @param {(row: any) => unknown} show
+ */
 export const column = (label, show, align = '') => ({ label, show, align })
 
 /** Rows of objects with an id, whose name may be another one; on a phone each row is a card. */
@@ -105,7 +110,10 @@ export const Table = ({ caption, columns, rows, empty = '', id = 'id' }) =>
     : html`<table role="table">
         <caption class="hidden">${caption}</caption>
         <thead role="rowgroup"><tr role="row">
-          ${columns.map(({ label, align }) => html`<th key=${label} role="columnheader" scope="col" class=${align}>${label}</th>`)}
+          ${columns.map(
+            ({ label, align }) => html`<th key=${label} role="columnheader" scope="col" class=${align}>
+            ${label}</th>`,
+          )}
         </tr></thead>
         <tbody role="rowgroup">
           ${rows.map(

@@ -52,7 +52,8 @@ const Open = ({ handover, onDone }) => {
   const { handover_id: id, collected_by: name, expected, declared, counted, taken_by: by } = handover
   const sums = { name, expected: sum(expected), declared: sum(declared), counted: sum(counted), by }
   return html`<li class="notice"><p>${t('cash.differs', sums)}</p>
-    <${Form} id=${`settle-${id}`} fields=${fields} submit=${t('cash.settle')} path=${`/cash/handover/${id}/settle`} onDone=${onDone} /></li>`
+    <${Form} id=${`settle-${id}`} fields=${fields} submit=${t('cash.settle')} path=${`/cash/handover/${id}/settle`}
+      onDone=${onDone} /></li>`
 }
 
 /** Brings the office's cash to the bank. */
@@ -62,7 +63,8 @@ const DepositCash = ({ office, onDone }) => {
     { name: 'bank_reference', label: t('invoice.reference'), required: true, maxlength: 500 },
   ]
   const toBody = ({ amount = office.amount, ...body }) => ({ ...body, amount: Number(amount) })
-  return html`<${Form} id="deposit" fields=${fields} start=${{ amount: String(office.amount) }} submit=${t('cash.deposit')}
+  return html`<${Form} id="deposit" fields=${fields} start=${{ amount: String(office.amount) }}
+    submit=${t('cash.deposit')}
     path="/cash/deposit" toBody=${toBody} onDone=${onDone} />`
 }
 
@@ -84,17 +86,25 @@ export const Cash = () => {
     ${
       open.data?.data.length > 0 &&
       html`<${Panel} title=${t('cash.open')}>
-      <ul class="plain stack">${open.data.data.map(row => html`<${Open} key=${row.handover_id} handover=${row} onDone=${onDone} />`)}</ul><//>`
+      <ul class="plain stack">${open.data.data.map(
+        row => html`<${Open} key=${row.handover_id} handover=${row} onDone=${onDone} />`,
+      )}</ul><//>`
     }
     <${Panel} title=${t('cash.people')}>
       <${Live} of=${cash} lines=${5}>${({ data }) => html`
-        <${Table} caption=${t('cash.people')} columns=${people(choose)} rows=${data.people} id="name" empty=${t('cash.nobody')} />`}<//>
+        <${Table} caption=${t('cash.people')} columns=${people(choose)} rows=${data.people} id="name"
+          empty=${t('cash.nobody')} />`}<//>
     <//>
-    <${Panel} id="cash-form" title=${t('cash.hand_over')}><${HandOver} key=${person?.name} person=${person} onDone=${onDone} /><//>
+    <${Panel} id="cash-form" title=${t('cash.hand_over')}>
+      <${HandOver} key=${person?.name} person=${person} onDone=${onDone} /><//>
     <${Panel} title=${t('cash.office')}>
       <${Live} of=${cash} lines=${3}>${({ data: { office, clearing } }) => html`
         <p>${t('cash.lies', { parcels: number(office.parcels), amount: sum(office.amount) })}</p>
-        ${clearing.parcels > 0 && html`<p class="soft">${t('cash.clearing', { parcels: number(clearing.parcels), amount: sum(clearing.amount) })}</p>`}
+        ${
+          clearing.parcels > 0 &&
+          html`<p class="soft">
+          ${t('cash.clearing', { parcels: number(clearing.parcels), amount: sum(clearing.amount) })}</p>`
+        }
         ${office.amount > 0 && html`<${DepositCash} key=${office.amount} office=${office} onDone=${onDone} />`}`}<//>
     <//>`
 }

@@ -71,13 +71,15 @@ const Register = ({ id, onDone }) => {
 const Health = ({ checked: { ok, problems, warnings, number } }) => html`
   <div class=${`notice ${ok ? 'good' : ''}`}>
     <p><strong>${ok ? `✓ ${t('channels.healthy')}` : `✗ ${t('channels.ill')}`}</strong>
-      ${number && html` ${number.display_phone_number} · ${number.verified_name} · ${t('channels.quality')}: ${number.quality_rating ?? '–'}`}</p>
+      ${number && html` ${number.display_phone_number} · ${number.verified_name} · `}
+      ${number && `${t('channels.quality')}: ${number.quality_rating ?? '–'}`}</p>
     ${[...problems, ...warnings].map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
   </div>`
 
 /** The last characters of a secret, and during a rotation those of the new one, until it has worked. */
 const Ends = ({ now, next }) =>
-  html`<code>${now === null ? '–' : `…${now}`}</code>${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
+  html`<code>${now === null ? '–' : `…${now}`}</code>
+  ${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
 
 const Channel = ({ channel, onChanged }) => {
   const { phone_number_id: id, state } = channel
@@ -102,12 +104,17 @@ const Channel = ({ channel, onChanged }) => {
   return html`<section class="panel" aria-labelledby=${`channel-${id}`}>
     <header><h2 id=${`channel-${id}`} tabindex="-1">${channel.name} <code class="soft">${id}</code></h2>
       <span class="row"><${Badge} kind=${state === 'active' ? 'good' : 'bad'}>${t(`channels.${state}`)}<//>
-        ${channel.default && html`<${Badge}>${t('channels.default')}<//>`}<${Badge}>${t(`plan.${channel.plan}`)}<//></span></header>
+        ${channel.default && html`<${Badge}>${t('channels.default')}<//>`}<${Badge}>
+        ${t(`plan.${channel.plan}`)}<//></span></header>
     ${channel.paused_reason && html`<p class="notice">${channel.paused_reason}</p>`}
     <${Facts} of=${facts} />
     <div class="row">
       ${may('checkChannel') && html`<${Act} run=${check}>${t('channels.check')}<//>`}
-      ${may('resumeChannel') && state === 'paused' && html`<${Act} kind="primary" run=${() => announced(post('resume')).then(onChanged)}>${t('channels.resume')}<//>`}
+      ${
+        may('resumeChannel') &&
+        state === 'paused' &&
+        html`<${Act} kind="primary" run=${() => announced(post('resume')).then(onChanged)}>${t('channels.resume')}<//>`
+      }
     </div>
     ${checked && html`<${Health} checked=${checked} />`}
     ${may('registerChannel') && html`<${Register} id=${id} onDone=${onChanged} />`}
@@ -121,7 +128,13 @@ export const Channels = () => {
   return html`<h1 tabindex="-1">${t('menu.channels')}</h1>
     <${Live} of=${list} lines=${8}>${({ data }) => html`<div class="stack">
       ${data.length === 0 && html`<p class="empty">${t('channels.empty')}</p>`}
-      <div class="columns">${data.map(channel => html`<${Channel} key=${channel.phone_number_id} channel=${channel} onChanged=${list.reload} />`)}</div>
-      ${may('putChannel') && html`<${NewChannel} known=${data.map(each => each.phone_number_id)} onDone=${list.reload} />`}
+      <div class="columns">${data.map(
+        channel => html`<${Channel} key=${channel.phone_number_id} channel=${channel} onChanged=${list.reload} />`,
+      )}</div>
+      ${
+        may('putChannel') &&
+        html`<${NewChannel} known=${data.map(each => each.phone_number_id)}
+        onDone=${list.reload} />`
+      }
     </div>`}<//>`
 }

@@ -19,7 +19,9 @@ const columns = () => [
   column(
     t('field.customer_phone'),
     row =>
-      html`<a href=${conversationLink(row)}>+${row.phone}</a> ${row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`}`,
+      html`<a href=${conversationLink(row)}>+${row.phone}</a> ${
+        row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`
+      }`,
   ),
   column(t('conversations.last'), row => html`<p class="lines"><${Written} of=${row.last_message} /></p>`),
   column(t('conversations.window'), ({ open, expires_at }) =>
@@ -41,7 +43,8 @@ const List = ({ query }) => {
   const options = [{ id: 'true', label: t('conversations.unread') }]
   return html`<h1 tabindex="-1">${t('menu.conversations')}</h1>
     <${Panel} title=${t('menu.conversations')}>
-      <${Filters} screen="conversations" query=${query} fields=${[{ name: 'unread', label: t('conversations.show'), options }]} />
+      <${Filters} screen="conversations" query=${query}
+        fields=${[{ name: 'unread', label: t('conversations.show'), options }]} />
       <${Rows} of=${list} lines=${8} caption=${t('menu.conversations')} columns=${columns()} empty=${t('empty')} />
     <//>`
 }
@@ -59,13 +62,16 @@ const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
     onSent()
   })
   if (!open)
-    return html`<p class="notice">${expires_at ? t('conversations.closed', { at: dateTime(expires_at) }) : t('conversations.never')}</p>`
+    return html`<p class="notice">
+      ${expires_at ? t('conversations.closed', { at: dateTime(expires_at) }) : t('conversations.never')}</p>`
   return html`<form class="stack" onSubmit=${instead(() => send.run())}>
     <div class="field"><label for="reply">${t('conversations.reply')}</label>
-      <textarea id="reply" rows="3" maxlength="4096" value=${text} onInput=${event => setText(event.target.value)}></textarea>
+      <textarea id="reply" rows="3" maxlength="4096" value=${text}
+        onInput=${event => setText(event.target.value)}></textarea>
       <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p></div>
     <${ErrorText} error=${send.error} />
-    <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>${t('message.send')}<//></div>
+    <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>
+      ${t('message.send')}<//></div>
   </form>`
 }
 
@@ -74,7 +80,9 @@ const Message = ({ of }) => {
   const content = template ? html`<code>${template}</code>` : direction === 'in' ? html`<${Written} of=${of} />` : text
   return html`<li class=${direction}><div class="bubble">
     <p class="lines">${content}</p>
-    <p class="soft">${direction === 'in' ? t('field.customer_name') : html`<${MessageStatus} status=${status} />`} · <${Time} at=${at} />
+    <p class="soft">${
+      direction === 'in' ? t('field.customer_name') : html`<${MessageStatus} status=${status} />`
+    } · <${Time} at=${at} />
       ${unread && html` <${Badge} kind="warn">${t('conversations.new')}<//>`}
       ${waybill && html` · <${ParcelLink} waybill=${waybill} />`}</p>
     ${error && html`<p class="hint">${error}</p>`}
@@ -97,8 +105,15 @@ const Thread = ({ phone, query: { channel } }) => {
   const list = usePages(`${path}/messages`, { channel }, 6, notifier)
   useReading(path, list.data)
   return html`<h1 tabindex="-1">+${phone}</h1>
-    <${Panel} title=${t('conversations.title')} aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: phone })}>${t('menu.messages')}</a></span>`}>
-      ${may('replyToConversation') && list.data && html`<${Reply} path=${path} window=${list.data.conversation} onSent=${list.reload} />`}
+    <${Panel} title=${t('conversations.title')}
+      aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>
+        ${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: phone })}>
+        ${t('menu.messages')}</a></span>`}>
+      ${
+        may('replyToConversation') &&
+        list.data &&
+        html`<${Reply} path=${path} window=${list.data.conversation} onSent=${list.reload} />`
+      }
       <${Live} of=${list} lines=${6}>${({ data }) => html`
         ${data.length === 0 && html`<p class="empty">${t('empty')}</p>`}
         <ol class="phone thread">${data.map(each => html`<${Message} key=${each.id} of=${each} />`)}</ol>

@@ -57,7 +57,12 @@ export const Find = ({ query }) => {
         ? html`<p class="empty">${t('find.none')}</p>`
         : lists.map(
             ({ title, filter, total, rows }) => html`<${Panel} key=${title} title=${title}
-            aside=${html`<a href=${withQuery('#/orders', filter)}>${total > rows.length ? t('find.first', { count: number(rows.length), total: number(total) }) : number(total)}</a>`}>
+            aside=${html`<a href=${withQuery('#/orders', filter)}>
+              ${
+                total > rows.length
+                  ? t('find.first', { count: number(rows.length), total: number(total) })
+                  : number(total)
+              }</a>`}>
             <${Table} caption=${title} columns=${parcelColumns()} rows=${rows} id="waybill_number" /><//>`,
           )}<//>`
 }

@@ -15,8 +15,13 @@ const columns = () => [
   column(t('gaps.orders'), row => number(row.orders), 'number'),
   column(
     t('menu.merchants'),
-    row => html`<ul class="plain">${row.merchants.map(({ id, name, rate_card }) => html`<li key=${id}>${name} <span class="soft">${rate_card}</span></li>`)}
-      ${row.more_merchants > 0 && html`<li class="soft">${t('gaps.more', { count: number(row.more_merchants) })}</li>`}</ul>`,
+    row => html`<ul class="plain">
+      ${row.merchants.map(
+        ({ id, name, rate_card }) => html`<li key=${id}>${name} <span class="soft">
+        ${rate_card}</span></li>`,
+      )}
+      ${row.more_merchants > 0 && html`<li class="soft">${t('gaps.more', { count: number(row.more_merchants) })}</li>`}
+      </ul>`,
   ),
   column(t('gaps.last'), row => html`<${Time} at=${row.last_at} />`),
 ]
@@ -34,7 +39,10 @@ export const Gaps = () => {
     <p class="notice">${t('gaps.hint')}</p>
     <${Panel} title=${t('gaps.wanted')}>
       <${Field} id="gap-days" label=${t('gaps.period')} value=${days} onChange=${event => setDays(event.target.value)}>
-        ${periods.map(count => html`<option key=${count} value=${count}>${t('gaps.days', { count: number(count) })}</option>`)}
+        ${periods.map(
+          count => html`<option key=${count} value=${count}>
+          ${t('gaps.days', { count: number(count) })}</option>`,
+        )}
       <//>
       <${Rows} of=${gaps} caption=${t('gaps.wanted')} columns=${columns()} empty=${t('gaps.empty')} />
     <//>`

@@ -35,7 +35,8 @@ const Make = ({ onDone }) => {
     { name: 'merchant_id', label: t('invoice.merchant'), find: findMerchants },
   ]
   const toBody = ({ until, merchant_id: id }) => ({ until, ...(id ? { merchant_id: Number(id) } : { all: true }) })
-  return html`<${Form} id="make" fields=${fields} submit=${t('invoice.make')} path="/invoice" toBody=${toBody} onDone=${onDone} />`
+  return html`<${Form} id="make" fields=${fields} submit=${t('invoice.make')} path="/invoice" toBody=${toBody}
+    onDone=${onDone} />`
 }
 
 const List = ({ query }) => {
@@ -72,13 +73,22 @@ const PayRun = ({ onPaid }) => {
   return html`<${Panel} title=${t('invoice.pay_run')}>
     <${Live} of=${run} lines=${3}>${({ data: { payouts, left_out } }) => {
       const toBody = body => ({ ...body, invoice_nos: payouts.map(({ invoice_no }) => invoice_no) })
-      return html`<${Table} caption=${t('invoice.pay_run')} columns=${shown()} rows=${payouts} id="invoice_no" empty=${t('invoice.none_due')} />
+      return html`<${Table} caption=${t('invoice.pay_run')} columns=${shown()} rows=${payouts} id="invoice_no"
+        empty=${t('invoice.none_due')} />
         ${
           payouts.length > 0 &&
           html`<p><${Act} run=${() => save('/payout', 'payouts')}>CSV<//></p>
-          <${Form} id="pay-run" fields=${paymentFields()} submit=${t('invoice.mark_paid')} path="/payout" toBody=${toBody} onDone=${onDone} />`
+          <${Form} id="pay-run" fields=${paymentFields()} submit=${t('invoice.mark_paid')} path="/payout"
+            toBody=${toBody} onDone=${onDone} />`
         }
-        ${left_out.length > 0 && html`<ul class="plain">${left_out.map(row => html`<li key=${row.invoice_no}><${InvoiceLink} no=${row.invoice_no} /> ${row.merchant_name}: ${row.why}</li>`)}</ul>`}`
+        ${
+          left_out.length > 0 &&
+          html`<ul class="plain">
+          ${left_out.map(
+            row => html`<li key=${row.invoice_no}>
+            <${InvoiceLink} no=${row.invoice_no} /> ${row.merchant_name}: ${row.why}</li>`,
+          )}</ul>`
+        }`
     }}<//>
   <//>`
 }
@@ -110,15 +120,26 @@ const Steps = ({ invoice, onDone }) => {
   const allowed = Object.entries(steps[invoice.state] ?? {})
   const step = name => () => post(`${path}/${name}`, {}).then(onDone)
   return html`<div class="stack">
-    <div class="row">${allowed.filter(([, asks]) => !asks).map(([name]) => html`<${Act} key=${name} kind="primary" run=${step(name)}>${t(`invoice.${name}`)}<//>`)}</div>
-    ${invoice.state === 'approved' && html`<${Form} id="pay" fields=${paymentFields()} submit=${t('invoice.mark_paid')} path=${`${path}/deposit`} onDone=${onDone} />`}
+    <div class="row">${allowed
+      .filter(([, asks]) => !asks)
+      .map(([name]) => html`<${Act} key=${name} kind="primary" run=${step(name)}>${t(`invoice.${name}`)}<//>`)}</div>
+    ${
+      invoice.state === 'approved' &&
+      html`<${Form} id="pay" fields=${paymentFields()} submit=${t('invoice.mark_paid')}
+      path=${`${path}/deposit`} onDone=${onDone} />`
+    }
     ${allowed
       .filter(([, asks]) => asks)
       .map(
         ([name]) =>
-          html`<${FoldedForm} key=${name} title=${t(`invoice.${name}`)} id=${name} fields=${[reasonField()]} path=${`${path}/${name}`} onDone=${onDone} />`,
+          html`<${FoldedForm} key=${name} title=${t(`invoice.${name}`)} id=${name} fields=${[reasonField()]}
+            path=${`${path}/${name}`} onDone=${onDone} />`,
       )}
-    ${disputed.length > 0 && html`<${FoldedForm} title=${t('invoice.settle')} id="settle" fields=${settleFields} path=${`${path}/dispute/settle`} toBody=${toSettlement} onDone=${onDone} />`}
+    ${
+      disputed.length > 0 &&
+      html`<${FoldedForm} title=${t('invoice.settle')} id="settle" fields=${settleFields}
+      path=${`${path}/dispute/settle`} toBody=${toSettlement} onDone=${onDone} />`
+    }
   </div>`
 }
 
@@ -133,12 +154,16 @@ const One = ({ no }) => {
     [t('invoice.reference')]: data.bank_reference && `${data.bank_reference}, ${data.paid_on}`,
     [t('failures.reason')]: data.reason,
   })
-  return html`<div class="row"><h1 tabindex="-1">${no}</h1>${found.data && html`<${State} of=${found.data.data.state} />`}
+  return html`<div class="row"><h1 tabindex="-1">${no}</h1>
+    ${found.data && html`<${State} of=${found.data.data.state} />`}
       <${Act} run=${() => save(path, no)}>CSV<//><${Act} run=${() => save(path, no, 'pdf')}>PDF<//></div>
     <p><a href="#/invoices">${t('menu.invoices')}</a></p>
     <${Live} of=${found} lines=${8}>${({ data }) => html`
-      <${Panel} title=${data.merchant_name}><${Facts} of=${facts(data)} /><${Steps} key=${data.state} invoice=${data} onDone=${found.reload} /><//>
-      <${Panel} title=${t('invoice.lines')}><${Table} caption=${t('invoice.lines')} columns=${[waybill(), ...lineColumns()]} rows=${data.lines.map((line, id) => ({ ...line, id }))} empty=${t('empty')} /><//>`}<//>`
+      <${Panel} title=${data.merchant_name}><${Facts} of=${facts(data)} />
+        <${Steps} key=${data.state} invoice=${data} onDone=${found.reload} /><//>
+      <${Panel} title=${t('invoice.lines')}>
+        <${Table} caption=${t('invoice.lines')} columns=${[waybill(), ...lineColumns()]}
+          rows=${data.lines.map((line, id) => ({ ...line, id }))} empty=${t('empty')} /><//>`}<//>`
 }
 
 /** Invoices of merchants and the pay run; with a number, one invoice. */

@@ -28,7 +28,8 @@ const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } 
       ? t('message.leaves', { at: dateTime(leaves_at) })
       : t('message.leaves_now')
   return html`<div class=${`notice ${isGood ? 'good' : ''}`} role="status">
-    <p><strong>${status === 'refused' ? t('message.refused') : leaves_at ? when : t('message.waits')}</strong> ${status !== 'refused' && html`<span>· ${priceOf(price)}</span>`}</p>
+    <p><strong>${status === 'refused' ? t('message.refused') : leaves_at ? when : t('message.waits')}
+      </strong> ${status !== 'refused' && html`<span>· ${priceOf(price)}</span>`}</p>
     ${waits_for && html`<p>${waits_for}</p>`}
     ${sentences.map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
     ${opt_out.scope && html`<p>${t(opt_out.exempt ? 'message.exempt' : 'message.opted_out')}</p>`}
@@ -63,18 +64,21 @@ const Draft = ({ waybill, template, keys, onSent }) => {
   return html`<form class="stack" onSubmit=${instead(() => send.run())}>
     <p class="soft lines">${template.components.find(({ type }) => type === 'BODY')?.text}</p>
     ${parameters.map(
-      ({
-        id,
-        part,
-        label,
-      }) => html`<${Field} key=${id} id=${`parameter-${id}`} label=${t('message.parameter', { part: named('part', part), label })}
-      value=${values[id]} onInput=${event => setValues({ ...values, [id]: event.target.value })} list="order-fields" maxlength="1024" autocomplete="off" />`,
+      ({ id, part, label }) => html`<${Field} key=${id} id=${`parameter-${id}`}
+        label=${t('message.parameter', { part: named('part', part), label })}
+      value=${values[id]} onInput=${event => setValues({ ...values, [id]: event.target.value })} list="order-fields"
+        maxlength="1024" autocomplete="off" />`,
     )}
-    <datalist id="order-fields">${orderFields.map(name => html`<option key=${name} value=${`{{${name}}}`}></option>`)}</datalist>
+    <datalist id="order-fields">${orderFields.map(name => html`<option key=${name} value=${`{{${name}}}`}></option>`)}
+      </datalist>
     ${!isFilled && html`<p class="soft">${t('message.fill')}</p>`}
-    <div class="preview">${verdict && isFilled && [verdict.text && html`<${Phone} text=${verdict.text} />`, html`<${Verdict} of=${verdict} />`]}</div>
+    <div class="preview">${
+      verdict &&
+      isFilled && [verdict.text && html`<${Phone} text=${verdict.text} />`, html`<${Verdict} of=${verdict} />`]
+    }</div>
     <${ErrorText} error=${send.error ?? preflight.error} />
-    <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || !isReady}>${t('message.send')}<//></div>
+    <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || !isReady}>
+      ${t('message.send')}<//></div>
   </form>`
 }
 
@@ -121,8 +125,15 @@ export const Composer = ({ waybill, onSent }) => {
         setIsSent(false)
       }}>
         <option value="">${t('message.choose')}</option>
-        ${templates.map(each => html`<option key=${idOf(each)} value=${idOf(each)}>${each.name} · ${each.language}</option>`)}
+        ${templates.map(
+          each => html`<option key=${idOf(each)} value=${idOf(each)}>
+          ${each.name} · ${each.language}</option>`,
+        )}
       <//>`}<//>
-    ${template && html`<${Draft} key=${chosen} waybill=${waybill} template=${template} keys=${keys.current} onSent=${sent} />`}
+    ${
+      template &&
+      html`<${Draft} key=${chosen} waybill=${waybill} template=${template} keys=${keys.current}
+      onSent=${sent} />`
+    }
   <//>`
 }

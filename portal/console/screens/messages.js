@@ -63,6 +63,7 @@ export const Messages = ({ query }) => {
   return html`<h1 tabindex="-1">${t('menu.messages')}</h1>
     <${Panel} title=${t('menu.messages')}>
       <${Filters} screen="messages" query=${query} fields=${fields()} />
-      <${Rows} of=${list} lines=${8} caption=${t('menu.messages')} columns=${columns(list.reload)} empty=${t('messages.empty')} />
+      <${Rows} of=${list} lines=${8} caption=${t('menu.messages')} columns=${columns(list.reload)}
+        empty=${t('messages.empty')} />
     <//>`
 }

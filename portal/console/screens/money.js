@@ -30,10 +30,24 @@ export const ParcelMoney = ({ order, onTakenBack }) => {
   const amount = { name: 'amount', label: t('cash.amount'), type: 'number', min: '0.01', step: '0.01', required: true }
   return html`<${Panel} title=${t('menu.money')}>
     <${Live} of=${found} lines=${2}>${({ data }) => html`
-      <p><${Badge}>${named('money', data.state)}<//> ${data.invoice_no && html`<a href=${`#/invoices/${encodeURIComponent(data.invoice_no)}`}>${data.invoice_no}</a>`}</p>
-      ${data.lines.length > 0 && html`<${Table} caption=${t('menu.money')} columns=${lineColumns()} rows=${data.lines.map((line, id) => ({ ...line, id }))} />`}`}<//>
-    ${may('takeBackMove') && html`<${FoldedForm} title=${t('money.take_back')} id="take-back" fields=${[reasonField()]} path=${`${path}/take-back`} onDone=${onTakenBack} />`}
-    ${may('compensateParcel') && html`<${FoldedForm} title=${t('money.compensate')} id="compensation" fields=${[amount, reasonField()]} path="/compensation" toBody=${toBody} onDone=${found.reload} />`}
+      <p><${Badge}>${named('money', data.state)}<//> ${
+        data.invoice_no && html`<a href=${`#/invoices/${encodeURIComponent(data.invoice_no)}`}>${data.invoice_no}</a>`
+      }</p>
+      ${
+        data.lines.length > 0 &&
+        html`<${Table} caption=${t('menu.money')} columns=${lineColumns()}
+        rows=${data.lines.map((line, id) => ({ ...line, id }))} />`
+      }`}<//>
+    ${
+      may('takeBackMove') &&
+      html`<${FoldedForm} title=${t('money.take_back')} id="take-back" fields=${[reasonField()]}
+      path=${`${path}/take-back`} onDone=${onTakenBack} />`
+    }
+    ${
+      may('compensateParcel') &&
+      html`<${FoldedForm} title=${t('money.compensate')} id="compensation"
+      fields=${[amount, reasonField()]} path="/compensation" toBody=${toBody} onDone=${found.reload} />`
+    }
   <//>`
 }
 
@@ -44,11 +58,19 @@ export const MerchantMoney = ({ id }) => {
   const path = `/merchant/${encodeURIComponent(id)}`
   const balance = useLive(signal => own(`${path}/balance`, { signal }), 0, [id])
   return html`<h1 tabindex="-1">${t('money.balance')}</h1>
-    <p><a href="#/merchants">${t('menu.merchants')}</a> · <a href=${`#/invoices?merchant_id=${id}`}>${t('menu.invoices')}</a></p>
+    <p><a href="#/merchants">${t('menu.merchants')}</a> · <a href=${`#/invoices?merchant_id=${id}`}>
+      ${t('menu.invoices')}</a></p>
     <${Panel} title=${t('money.balance')}>
       <${Live} of=${balance} lines=${7}>${({ data }) => html`
         <${Facts} of=${Object.fromEntries(places.map(name => [t(`money.${name}`), sum(data[name])]))} />
-        ${data.held_for.length > 0 && html`<ul class="plain">${data.held_for.map(row => html`<li key=${row.waybill_number}><${ParcelLink} waybill=${row.waybill_number} /> ${sum(row.amount)} ${row.reason}</li>`)}</ul>`}`}<//>
+        ${
+          data.held_for.length > 0 &&
+          html`<ul class="plain">
+          ${data.held_for.map(
+            row => html`<li key=${row.waybill_number}>
+            <${ParcelLink} waybill=${row.waybill_number} /> ${sum(row.amount)} ${row.reason}</li>`,
+          )}</ul>`
+        }`}<//>
     <//>
     ${may('getBankAccount') && html`<${Account} path=${`${path}/bank-account`} />`}`
 }
@@ -62,6 +84,7 @@ const Account = ({ path }) => {
     required: name !== 'branch',
     maxlength: 100,
   }))
+  const confirmation = [{ name: 'last_four', label: t('account.last_four'), required: true, maxlength: 4 }]
   return html`<${Panel} title=${t('account')}>
     <${Live} of=${account} lines=${2}>${({ data }) =>
       data
@@ -69,10 +92,11 @@ const Account = ({ path }) => {
           ${
             data.confirmed_by
               ? html`<p>${t('account.confirmed', { by: data.confirmed_by })} <${Time} at=${data.usable_at} /></p>`
-              : html`<${Form} id="confirm" fields=${[{ name: 'last_four', label: t('account.last_four'), required: true, maxlength: 4 }]} submit=${t('account.confirm')} path=${`${path}/confirm`} onDone=${account.reload} />`
+              : html`<${Form} id="confirm" fields=${confirmation} submit=${t('account.confirm')}
+                  path=${`${path}/confirm`} onDone=${account.reload} />`
           }`
         : html`<p class="empty">${t('account.none')}</p>`}<//>
-    <${FoldedForm} title=${t('account.change')} hint=${t('account.hint')} id="account" fields=${fields} submit=${t('edit.save')}
-      path=${path} toBody=${toBody} onDone=${account.reload} />
+    <${FoldedForm} title=${t('account.change')} hint=${t('account.hint')} id="account" fields=${fields}
+      submit=${t('edit.save')} path=${path} toBody=${toBody} onDone=${account.reload} />
   <//>`
 }

@@ -11,7 +11,8 @@ export const mayFail = (/** @type {string} */ key) => /^key_(1[5-9]|2[01])$/.tes
 
 export const Reasons = ({ value, onChange }) => {
   const reasons = useLive(signal => own('/order/failure-reasons', { signal }))
-  return html`<${Field} id="reason" label=${t('failures.reason')} value=${value} onChange=${event => onChange(event.target.value)}>
+  return html`<${Field} id="reason" label=${t('failures.reason')} value=${value}
+    onChange=${event => onChange(event.target.value)}>
     <option value="">${t('failures.no_reason')}</option>
     ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
 }
@@ -45,19 +46,28 @@ export const Move = ({ list, field }) => {
   }
   return html`<${Panel} title=${t('scan.move')}>
     <div class="stack">
-      <${Field} id="scan-status" label=${t('scan.to')} value=${chosen} onChange=${event => setStatus(event.target.value)}>
+      <${Field} id="scan-status" label=${t('scan.to')} value=${chosen}
+        onChange=${event => setStatus(event.target.value)}>
         <option value="">${t('message.choose')}</option>
         ${moves.map(
           ({ status_key, name, count }) =>
-            html`<option key=${status_key} value=${status_key}>${statusName(name)}${count < items.length ? ` (${t('scan.some', { count: number(count), total: number(items.length) })})` : ''}</option>`,
+            html`<option key=${status_key} value=${status_key}>${statusName(name)}
+              ${
+                count < items.length
+                  ? ` (${t('scan.some', { count: number(count), total: number(items.length) })})`
+                  : ''
+              }</option>`,
         )}
       <//>
       ${mayFail(chosen) && html`<${Reasons} value=${reason_code} onChange=${setReason} />`}
-      <${Field} id="scan-note" label=${t('moves.note')} value=${note} maxlength="1000" onInput=${event => setNote(event.target.value)} />
+      <${Field} id="scan-note" label=${t('moves.note')} value=${note} maxlength="1000"
+        onInput=${event => setNote(event.target.value)} />
       ${
         refused.length > 0 &&
         html`<div class="notice"><p>${t('scan.refused', { count: number(refused.length) })}</p>
-        <ul class="refused">${refused.slice(0, 50).map(({ id, reason }) => html`<li key=${id}><code>${id}</code> ${reason}</li>`)}</ul>
+        <ul class="refused">${refused
+          .slice(0, 50)
+          .map(({ id, reason }) => html`<li key=${id}><code>${id}</code> ${reason}</li>`)}</ul>
         ${refused.length > 50 && html`<p>${t('scan.more', { count: number(refused.length - 50) })}</p>`}
         <${Button} onClick=${drop}>${t('scan.drop_refused')}<//></div>`
       }

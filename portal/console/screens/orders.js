@@ -34,8 +34,13 @@ export const Orders = ({ query }) => {
   const list = usePages('/order', { ...query, per_page: 50 }, 30)
   const total = list.data?.meta.total
   return html`<h1 tabindex="-1">${t('menu.orders')}</h1>
-    <${Panel} title=${t('today.parcels')} aside=${total !== undefined && html`<span class="soft">${number(total)}${total === 10_000 && '+'}</span>`}>
+    <${Panel} title=${t('today.parcels')} aside=${
+      total !== undefined &&
+      html`<span class="soft">${number(total)}
+      ${total === 10_000 && '+'}</span>`
+    }>
       <${Filters} screen="orders" query=${query} fields=${fields(statuses.data?.data ?? [])} />
-      <${Rows} of=${list} lines=${8} caption=${t('today.parcels')} columns=${parcelColumns()} id="waybill_number" empty=${t('orders.empty')} />
+      <${Rows} of=${list} lines=${8} caption=${t('today.parcels')} columns=${parcelColumns()} id="waybill_number"
+        empty=${t('orders.empty')} />
     <//>`
 }

@@ -16,9 +16,11 @@ import { Requests } from './today.js'
 
 const Details = ({ order }) => {
   const facts = {
-    customer_name: html`<span>${order.customer_name}<br /><a href=${`tel:${order.customer_phone.replace(/[^\p{Nd}+]/gu, '')}`}>${order.customer_phone}</a>
+    customer_name: html`<span>${order.customer_name}<br />
+      <a href=${`tel:${order.customer_phone.replace(/[^\p{Nd}+]/gu, '')}`}>${order.customer_phone}</a>
       ${order.customer_secondary_phone && html` · ${order.customer_secondary_phone}`}</span>`,
-    destination: html`<span>${order.customer_address}<br />${order.destination_city_name}, ${order.destination_state_name}</span>`,
+    destination: html`<span>${order.customer_address}<br />
+      ${order.destination_city_name}, ${order.destination_state_name}</span>`,
     origin: `${order.merchant_business_name}, ${order.origin_city_name}`,
     order_no: order.order_no,
     description: order.description,
@@ -28,7 +30,9 @@ const Details = ({ order }) => {
     weight: `${number(order.weight)} kg`,
     created: html`<${Time} at=${order.created_at} />`,
   }
-  return html`<${Facts} of=${Object.fromEntries(Object.entries(facts).map(([name, value]) => [t(`field.${name}`), value]))} />`
+  return html`<${Facts} of=${Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [t(`field.${name}`), value]),
+  )} />`
 }
 
 /** The order, or the form that changes it. */
@@ -81,12 +85,21 @@ const Moves = ({ order, onMoved }) => {
       order.moves.length === 0
         ? html`<p class="soft">${t('moves.none')}</p>`
         : html`
-      <input aria-label=${t('moves.note')} placeholder=${t('moves.note')} maxlength="1000" value=${note} onInput=${event => setNote(event.target.value)} />
-      ${(asksForMoney || amount) && html`<${Field} id="collected" label=${t('moves.collected')} type="number" min="0" step="0.01" value=${amount} onInput=${event => setAmount(event.target.value)} />`}
-      ${order.moves.some(({ status_key }) => mayFail(status_key)) && html`<${Reasons} value=${reason_code} onChange=${setReason} />`}
+      <input aria-label=${t('moves.note')} placeholder=${t('moves.note')} maxlength="1000" value=${note}
+        onInput=${event => setNote(event.target.value)} />
+      ${
+        (asksForMoney || amount) &&
+        html`<${Field} id="collected" label=${t('moves.collected')} type="number" min="0"
+        step="0.01" value=${amount} onInput=${event => setAmount(event.target.value)} />`
+      }
+      ${
+        order.moves.some(({ status_key }) => mayFail(status_key)) &&
+        html`<${Reasons} value=${reason_code} onChange=${setReason} />`
+      }
       <div class="row">${order.moves.map(
         ({ status_key, name }) =>
-          html`<${Button} key=${status_key} isBusy=${move.isBusy} onClick=${() => move.run(status_key)}>${statusName(name)}<//>`,
+          html`<${Button} key=${status_key} isBusy=${move.isBusy} onClick=${() => move.run(status_key)}>
+            ${statusName(name)}<//>`,
       )}</div>`
     }
     <${ErrorText} error=${move.error} />
@@ -95,29 +108,46 @@ const Moves = ({ order, onMoved }) => {
 
 const Cost = ({ cost }) =>
   cost &&
-  html`<span class="soft"> ${cost.is_free ? t('cost.free') : cost.amount === null ? '' : money(cost.amount, cost.currency)}</span>`
+  html`<span class="soft"> ${
+    cost.is_free ? t('cost.free') : cost.amount === null ? '' : money(cost.amount, cost.currency)
+  }</span>`
 
 /** Renders each kind of entry. `entry.steps` holds the statuses of a message, newest first. */
 const shown = {
-  tracking:
-    entry => html`<strong>${statusName(entry.status_name)}</strong> <span class="soft">${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
+  tracking: entry => html`<strong>${statusName(entry.status_name)}</strong> <span class="soft">
+      ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
     ${entry.note && html`<p>${entry.note}</p>`}`,
   edit: entry => html`${t('timeline.edit', { fields: entry.fields.map(name => name.replaceAll('_', ' ')).join(', ') })}
-    <span class="soft"> ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>${entry.reason && html`<p>${entry.reason}</p>`}
-    ${Object.entries(entry.previous ?? {}).map(([name, value]) => html`<p key=${name} class="soft">${t('timeline.before', { field: name.replaceAll('_', ' '), value: value ?? '–' })}</p>`)}`,
+    <span class="soft"> ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
+    ${entry.reason && html`<p>${entry.reason}</p>`}
+    ${Object.entries(entry.previous ?? {}).map(
+      ([name, value]) => html`<p key=${name} class="soft">
+      ${t('timeline.before', { field: name.replaceAll('_', ' '), value: value ?? '–' })}</p>`,
+    )}`,
   message: (
     entry,
     reload,
-  ) => html`${t('timeline.message')} <code>${entry.template ?? t('timeline.text')}</code> <${MessageStatus} status=${entry.status} /><${Cost} cost=${entry.cost} />
+  ) => html`${t('timeline.message')} <code>${entry.template ?? t('timeline.text')}</code> <${MessageStatus}
+    status=${entry.status} /><${Cost} cost=${entry.cost} />
     ${entry.detail && html`<p>${entry.detail}</p>`}
-    ${entry.steps.length > 1 && html`<p class="soft">${entry.steps.map(({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}${named('messages', status)} ${time(at)}</span>`)}</p>`}
+    ${
+      entry.steps.length > 1 &&
+      html`<p class="soft">
+      ${entry.steps.map(
+        ({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}
+        ${named('messages', status)} ${time(at)}</span>`,
+      )}</p>`
+    }
     <${MessageActions} id=${entry.message_id} status=${entry.status} onDone=${reload} />`,
   inbound: entry =>
-    html`<a href=${conversationLink(entry)}>${t('field.customer_name')}</a><p class="lines"><${Written} of=${entry} /></p>`,
+    html`<a href=${conversationLink(entry)}>${t('field.customer_name')}</a><p class="lines">
+      <${Written} of=${entry} /></p>`,
   event: entry =>
     html`<${Badge} kind="bad">${t('timeline.no_message')}<//> <code>${entry.template}</code><p>${entry.detail}</p>`,
   action: entry =>
-    html`${t('timeline.action', { action: named('request', entry.action) })} ${entry.outcome && html`<${Badge}>${named('outcome', entry.outcome)}<//>`}${entry.detail && html`<p>${entry.detail}</p>`}`,
+    html`${t('timeline.action', { action: named('request', entry.action) })} ${
+      entry.outcome && html`<${Badge}>${named('outcome', entry.outcome)}<//>`
+    }${entry.detail && html`<p>${entry.detail}</p>`}`,
 }
 
 /** Joins the entries of each message into one, at the time of its latest status. @param {any[]} entries */
@@ -143,11 +173,13 @@ const costOf = entries => {
 const Timeline = ({ of }) => {
   const entries = joinMessages(of.data?.data.timeline ?? [])
   const cost = costOf(entries)
-  return html`<${Panel} title=${t('timeline.title')} aside=${cost && html`<span class="soft">${t('timeline.cost', { cost })}</span>`}>
+  return html`<${Panel} title=${t('timeline.title')}
+    aside=${cost && html`<span class="soft">${t('timeline.cost', { cost })}</span>`}>
     <${Live} of=${of} lines=${6}>${() =>
       html`<ol class="timeline">${entries.map(entry => {
         const key = entry.message_id ?? entry.event_id ?? `${entry.kind} ${entry.at}`
-        return html`<li key=${`${entry.kind} ${key}`} class=${entry.kind}><${Time} at=${entry.at} /><div>${shown[entry.kind]?.(entry, of.reload)}</div></li>`
+        return html`<li key=${`${entry.kind} ${key}`} class=${entry.kind}><${Time} at=${entry.at} /><div>
+          ${shown[entry.kind]?.(entry, of.reload)}</div></li>`
       })}</ol>`}<//>
   <//>`
 }
@@ -167,13 +199,21 @@ export const Parcel = ({ params: [waybill = ''] }) => {
     <div class="parcel">
       <div class="stack">
         ${may('moveOrders') && order.data?.data.moves && html`<${Moves} order=${order.data.data} onMoved=${reload} />`}
-        ${order.data && html`<${Instructions} order=${order.data.data} mayDecide=${may('instructAnyOrder')} onDone=${reload} />`}
+        ${
+          order.data &&
+          html`<${Instructions} order=${order.data.data} mayDecide=${may('instructAnyOrder')}
+          onDone=${reload} />`
+        }
         ${may('listCustomerRequests') && html`<${Requests} waybill=${waybill} />`}
       </div>
       <div class="stack">
         <${Order} order=${order} onEdited=${reload} />
         ${may('getTimeline') && html`<${Timeline} of=${timeline} />`}
-        ${may('getAnyParcelMoney') && order.data && html`<${ParcelMoney} key=${order.data.data.status.key} order=${order.data.data} onTakenBack=${reload} />`}
+        ${
+          may('getAnyParcelMoney') &&
+          order.data &&
+          html`<${ParcelMoney} key=${order.data.data.status.key} order=${order.data.data} onTakenBack=${reload} />`
+        }
       </div>
       <div class="stack">
         ${may('sendMessage') && order.data && html`<${Composer} waybill=${waybill} onSent=${timeline.reload} />`}

@@ -63,11 +63,13 @@ const Scanner = ({ list, form }) => {
     if (text.trim()) scan(text)
   })
   return html`<form class="panel" ref=${form} onSubmit=${onSubmit}>
-    <${Field} id="scan" name="scan" label=${t('scan.field')} hint=${t('scan.hint')} autocomplete="off" autocapitalize="characters"
+    <${Field} id="scan" name="scan" label=${t('scan.field')} hint=${t('scan.hint')} autocomplete="off"
+      autocapitalize="characters"
       spellcheck=${false} maxlength="300" enterkeyhint="done" />
     <p class=${`scanned ${last?.kind ?? ''}`} role="status">${
       last
-        ? html`<strong>${last.kind === 'good' ? '✓' : '✗'} ${t(`scan.${last.kind}`)}</strong> <code>${last.waybill}</code> ${last.text}`
+        ? html`<strong>${last.kind === 'good' ? '✓' : '✗'} ${t(`scan.${last.kind}`)}</strong> <code>
+          ${last.waybill}</code> ${last.text}`
         : t('scan.ready')
     }</p>
   </form>`
@@ -79,7 +81,8 @@ const Print = ({ waybills }) => {
     return html`<${Act} run=${async () => saveFile(await own(`/order/${path}`, options), `${path}.pdf`)}>${text}<//>`
   }
   return html`<div class="row">
-    ${may('printAnyLabels') && [button('labels', { layout: '100x150' }, t('labels')), button('labels', { layout: 'a4x4' }, t('scan.labels_a4'))]}
+    ${may('printAnyLabels') && button('labels', { layout: '100x150' }, t('labels'))}
+    ${may('printAnyLabels') && button('labels', { layout: 'a4x4' }, t('scan.labels_a4'))}
     ${may('printRunSheet') && button('run-sheet', {}, t('scan.run_sheet'))}</div>`
 }
 
@@ -105,12 +108,17 @@ const Scanned = ({ list, field }) => {
     column(
       t('scan.drop'),
       ({ waybill }) =>
-        html`<${Button} kind="quiet" aria-label=${t('scan.drop_one', { waybill })} onClick=${() => drop([waybill])}>✕<//>`,
+        html`<${Button} kind="quiet" aria-label=${t('scan.drop_one', { waybill })}
+          onClick=${() => drop([waybill])}>✕<//>`,
     ),
   ]
   const waybills = items.filter(({ order }) => order).map(({ waybill }) => waybill)
   return html`<${Panel} title=${t('scan.list', { count: number(items.length) })}
-    aside=${items.length > 0 && html`<${Button} kind="quiet" onClick=${() => drop(items.map(({ waybill }) => waybill))}>${t('scan.clear')}<//>`}>
+    aside=${
+      items.length > 0 &&
+      html`<${Button} kind="quiet" onClick=${() => drop(items.map(({ waybill }) => waybill))}>
+      ${t('scan.clear')}<//>`
+    }>
     ${waybills.length > 0 && html`<${Print} waybills=${waybills.toReversed()} />`}
     <${Table} caption=${t('menu.scan')} columns=${columns} rows=${items} id="waybill" empty=${t('scan.empty')} />
   <//>`

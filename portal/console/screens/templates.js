@@ -46,9 +46,11 @@ export const Templates = () => {
     list.reload()
   }
   return html`<h1 tabindex="-1">${t('menu.templates')}</h1>
-    <${Panel} title=${t('templates.title')} aside=${may('syncTemplates') && html`<${Act} run=${sync}>${t('templates.sync')}<//>`}>
+    <${Panel} title=${t('templates.title')}
+      aside=${may('syncTemplates') && html`<${Act} run=${sync}>${t('templates.sync')}<//>`}>
       ${synced && html`<p class="notice good">${t('templates.synced', synced)}</p>`}
-      <${Field} id="template-name" label=${t('templates.filter')} value=${name} autocomplete="off" spellcheck=${false} maxlength="512"
+      <${Field} id="template-name" label=${t('templates.filter')} value=${name} autocomplete="off" spellcheck=${false}
+        maxlength="512"
         onInput=${event => setName(event.target.value)} />
       <${Rows} of=${list} caption=${t('menu.templates')} columns=${columns()} empty=${t('templates.empty')} />
     <//>`

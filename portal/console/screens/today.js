@@ -13,7 +13,12 @@ const Tiles = ({ of, links, group, bad = [] }) =>
   html`<dl class="tiles">${Object.entries(links).map(
     ([name, link]) => html`<div key=${name} class=${bad.includes(name) && of?.[name] > 0 ? 'bad' : ''}>
     <dt>${t(`${group}.${name}`)}</dt>
-    <dd>${of ? html`<a href=${link} aria-label=${`${t(`${group}.${name}`)}: ${number(of[name])}`}>${number(of[name])}</a>` : '–'}</dd></div>`,
+    <dd>${
+      of
+        ? html`<a href=${link} aria-label=${`${t(`${group}.${name}`)}: ${number(of[name])}`}>
+      ${number(of[name])}</a>`
+        : '–'
+    }</dd></div>`,
   )}</dl>`
 
 /** @param {string} [date] */
@@ -47,7 +52,11 @@ const Messages = () => {
   const of = summary.data?.data
   return html`<${Panel} title=${t('menu.messages')}>
     <${ErrorText} error=${summary.error} />
-    ${of?.paused_channels > 0 && html`<p class="notice">${t('today.paused', { count: number(of.paused_channels) })} <a href="#/channels">${t('today.paused_link')}</a></p>`}
+    ${
+      of?.paused_channels > 0 &&
+      html`<p class="notice">${t('today.paused', { count: number(of.paused_channels) })} <a
+      href="#/channels">${t('today.paused_link')}</a></p>`
+    }
     <${Tiles} of=${of} group="messages" links=${messageLinks} bad=${['unknown', 'failed']} />
     <h3>${t('today.minutes')}</h3>
     ${of ? html`<${MinutesChart} minutes=${of.minutes} zone=${of.time_zone} />` : html`<div class="chart"></div>`}
@@ -64,7 +73,8 @@ const Decision = ({ request, onDecided }) => {
     onDecided()
   })
   return html`<div class="decision">
-    <input aria-label=${t('requests.note_for', { waybill: request.waybill_number })} placeholder=${t('requests.note')} maxlength="1000"
+    <input aria-label=${t('requests.note_for', { waybill: request.waybill_number })} placeholder=${t('requests.note')}
+      maxlength="1000"
       value=${note} onInput=${event => setNote(event.target.value)} />
     <${Button} isBusy=${decide.isBusy} onClick=${() => decide.run('accepted')}>${t('requests.accept')}<//>
     <${Button} isBusy=${decide.isBusy} onClick=${() => decide.run('declined')}>${t('requests.decline')}<//>

@@ -61,9 +61,14 @@ const PersonActions = ({ person, change }) => {
   }
   return html`<div class="stack"><div class="row">
       <${Act} run=${() => change({ role })}>${t(`access.make_${role}`)}<//>
-      <${Act} question=${t(`access.${turn}_sure`)} run=${() => change({ is_active: !person.is_active })}>${t(`access.${turn}`)}<//>
+      <${Act} question=${t(`access.${turn}_sure`)} run=${() => change({ is_active: !person.is_active })}>
+        ${t(`access.${turn}`)}<//>
       <${Button} onClick=${() => setIsOpen(!isOpen)}>${t('access.password')}<//></div>
-    ${isOpen && html`<${Form} id=${`person-${person.id}`} fields=${[password()]} submit=${t('parcel.save')} send=${send} />`}</div>`
+    ${
+      isOpen &&
+      html`<${Form} id=${`person-${person.id}`} fields=${[password()]} submit=${t('parcel.save')}
+      send=${send} />`
+    }</div>`
 }
 
 /** The people who sign in for the merchant. */
@@ -78,7 +83,8 @@ const People = () => {
     column(
       t('access.role'),
       row =>
-        html`<${Badge} kind=${row.is_active ? 'neutral' : 'warn'}>${t(row.is_active ? `access.${row.role}` : 'access.inactive')}<//>`,
+        html`<${Badge} kind=${row.is_active ? 'neutral' : 'warn'}>
+          ${t(row.is_active ? `access.${row.role}` : 'access.inactive')}<//>`,
     ),
     column(
       '',
@@ -96,7 +102,8 @@ const People = () => {
   const add = (/** @type {object} */ entered) => send('/person', 'POST', { role: 'clerk', ...entered })
   return html`<${Panel} title=${t('access.people')}><p class="soft">${t('access.people_about')}</p>
     <${Rows} of=${list} lines=${3} caption=${t('access.people')} columns=${columns} />
-    <${Form} id="person" fields=${fields} start=${{ role: 'clerk' }} submit=${t('access.add_person')} send=${add} /><//>`
+    <${Form} id="person" fields=${fields} start=${{ role: 'clerk' }} submit=${t('access.add_person')}
+      send=${add} /><//>`
 }
 
 /** Who and what may act for the merchant. */

@@ -53,9 +53,16 @@ export const Book = () => {
   return html`<h1 tabindex="-1">${t('menu.book')}</h1>
     ${waybill && html`<p class="notice" role="status">${t('book.done')} <${ParcelLink} waybill=${waybill} /></p>`}
     <${Panel} title=${t('upload.origin')}><${Live} of=${businesses}>${data => html`<div class="fields">
-      <${Control} id="business" label=${t('upload.business')} options=${data} value=${business} onValue=${set('merchant_business_id')} />
-      <${Control} id="origin" label=${t('upload.origin')} find=${findCities} value=${general.origin_city_id} onValue=${set('origin_city_id')} /></div>`}<//><//>
-    <${Panel} title=${t('parcel')} aside=${price.data && html`<strong>${t('book.price', { sum: money(price.data.delivery_charge, price.data.currency) })}</strong>`}>
+      <${Control} id="business" label=${t('upload.business')} options=${data} value=${business}
+        onValue=${set('merchant_business_id')} />
+      <${Control} id="origin" label=${t('upload.origin')} find=${findCities} value=${general.origin_city_id}
+        onValue=${set('origin_city_id')} /></div>`}<//><//>
+    <${Panel} title=${t('parcel')}
+      aside=${
+        price.data &&
+        html`<strong>
+        ${t('book.price', { sum: money(price.data.delivery_charge, price.data.currency) })}</strong>`
+      }>
       <${Form} id="book" fields=${fields()} submit=${t('book.submit')} send=${send} onEnter=${setEntered} />
     <//>`
 }

@@ -23,7 +23,11 @@ const Actions = ({ invoice: { invoice_no: number, state }, onDone }) => {
   const post = usePost()
   return html`<div class="row">
     <${Act} run=${() => save(path, number, 'pdf')}>PDF<//><${Act} run=${() => save(path, number, 'csv')}>CSV<//>
-    ${state === 'submitted' && may('approveOwnInvoice') && html`<${Act} run=${() => post(`${path}/approve`, {}).then(onDone)}>${t('invoice.approve')}<//>`}</div>`
+    ${
+      state === 'submitted' &&
+      may('approveOwnInvoice') &&
+      html`<${Act} run=${() => post(`${path}/approve`, {}).then(onDone)}>${t('invoice.approve')}<//>`
+    }</div>`
 }
 
 /** Shows what the merchant is owed, and its invoices. */
@@ -38,7 +42,9 @@ export const Money = () => {
     column('', row => html`<${Actions} invoice=${row} onDone=${list.reload} />`),
   ]
   return html`<h1 tabindex="-1">${t('menu.money')}</h1>
-    <${Panel} title=${t('money.title')}><${Live} of=${balance} lines=${6}>${({ data }) => html`<${Facts} of=${showBalance(data)} />`}<//><//>
+    <${Panel} title=${t('money.title')}><${Live} of=${balance} lines=${6}>
+      ${({ data }) => html`<${Facts} of=${showBalance(data)} />`}<//><//>
     <${Panel} title=${t('menu.invoices')}>
-      <${Rows} of=${list} lines=${3} caption=${t('menu.invoices')} columns=${columns()} id="invoice_no" empty=${t('money.empty')} /><//>`
+      <${Rows} of=${list} lines=${3} caption=${t('menu.invoices')} columns=${columns()} id="invoice_no"
+        empty=${t('money.empty')} /><//>`
 }

@@ -40,7 +40,8 @@ const columns = (
   column(
     t('orders.choose'),
     ({ waybill_number: waybill }) =>
-      html`<input type="checkbox" aria-label=${waybill} checked=${chosen.has(waybill)} onChange=${event => choose([waybill], event.target.checked)} />`,
+      html`<input type="checkbox" aria-label=${waybill} checked=${chosen.has(waybill)}
+        onChange=${event => choose([waybill], event.target.checked)} />`,
   ),
   column(
     t('parcel'),
@@ -55,11 +56,15 @@ const columns = (
 
 const exported =
   `waybill_number order_no created_at customer_name customer_phone customer_secondary_phone customer_address
-  destination_city_name destination_state_name cod weight delivery_charge currency description remark merchant_business_name`.split(
-    /\s+/,
-  )
+  destination_city_name destination_state_name cod weight delivery_charge currency description remark
+  merchant_business_name`.split(/\s+/)
 
-/** Reads a whole list, page by page, and writes it as CSV. @param {object} query @param {(rows: number) => void} onProgress @param {AbortSignal} signal */
+/**
+ * Reads a whole list, page by page, and writes it as CSV.
+ * @param {object} query
+ * @param {(rows: number) => void} onProgress
+ * @param {AbortSignal} signal
+ */
 const exportOrders = async (query, onProgress, signal) => {
   const rows = /** @type {unknown[][]} */ ([])
   for (let cursor = ''; ; ) {
@@ -82,7 +87,11 @@ const Actions = ({ query, chosen, page, choose }) => {
   const isWhole = page.length > 0 && page.every(waybill => chosen.has(waybill))
   return html`<div class="row">
       <${Button} onClick=${() => choose(page, !isWhole)}>${t(isWhole ? 'orders.choose_none' : 'orders.choose_page')}<//>
-      ${chosen.size > 0 && html`<${Act} kind="primary" run=${() => saveLabels([...chosen])}>${t('orders.labels', { count: number(chosen.size) })}<//>`}
+      ${
+        chosen.size > 0 &&
+        html`<${Act} kind="primary" run=${() => saveLabels([...chosen])}>
+        ${t('orders.labels', { count: number(chosen.size) })}<//>`
+      }
       <${Button} isBusy=${save.isBusy} onClick=${() => save.run()}>${t('orders.export')}<//>
       ${save.isBusy && html`<span role="status">${t('orders.exporting', { count: number(rows) })}</span>`}</div>
     <${ErrorText} error=${save.error} />`
@@ -99,7 +108,12 @@ export const Orders = ({ query }) => {
     <${Filters} screen="orders" query=${query} first=${search()} fields=${fields(statuses.data?.data ?? [])} />
     <${Live} of=${list} lines=${8}>${({ data, meta }) => html`
       <${Actions} query=${query} chosen=${chosen} page=${data.map(row => row.waybill_number)} choose=${choose} />
-      <${Table} caption=${t('menu.orders')} columns=${columns(chosen, choose)} rows=${data} id="waybill_number" empty=${t('orders.empty')} />
-      ${meta.searched_to && html`<p class="notice">${t('orders.searched_to', { time: dateTime(meta.searched_to) })}</p>`}
+      <${Table} caption=${t('menu.orders')} columns=${columns(chosen, choose)} rows=${data} id="waybill_number"
+        empty=${t('orders.empty')} />
+      ${
+        meta.searched_to &&
+        html`<p class="notice">
+        ${t('orders.searched_to', { time: dateTime(meta.searched_to) })}</p>`
+      }
       <${Pages} of=${list} />`}<//>`
 }

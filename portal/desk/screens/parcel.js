@@ -19,7 +19,9 @@ const Details = ({ order }) => {
     charge: money(order.delivery_charge, order.currency),
     weight: `${number(order.weight)} kg`,
   }
-  return html`<${Facts} of=${Object.fromEntries(Object.entries(facts).map(([name, value]) => [t(`field.${name}`), value]))} />`
+  return html`<${Facts} of=${Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [t(`field.${name}`), value]),
+  )} />`
 }
 
 /** Confirms or cancels an order that the company does not have yet. */
@@ -47,7 +49,8 @@ const Edit = ({ order, path, onDone }) => {
     setIsOpen(false)
     onDone()
   }
-  return html`<${Form} id="edit" fields=${orderFields(editFields)} start=${order.data} submit=${t('parcel.save')} send=${send}>
+  return html`<${Form} id="edit" fields=${orderFields(editFields)} start=${order.data} submit=${t('parcel.save')}
+    send=${send}>
     <${Button} onClick=${() => setIsOpen(false)}>${t('parcel.close')}<//><//>`
 }
 
@@ -55,16 +58,21 @@ const Edit = ({ order, path, onDone }) => {
 const Timeline = ({ tracking, messages }) => {
   const moves = tracking.map(({ date_time, status, user }) => ({
     at: date_time,
-    what: html`<strong>${statusName(status.name)}</strong> <span class="soft">${user.first_name} ${user.last_name}</span>`,
+    what: html`<strong>${statusName(status.name)}</strong> <span class="soft">
+      ${user.first_name} ${user.last_name}</span>`,
   }))
   const sent = (messages.data?.data ?? []).map(({ at, template, status }) => ({
     at,
-    what: html`${t('timeline.message')} <code>${template ?? t('timeline.text')}</code> <${MessageStatus} status=${status} />`,
+    what: html`${t('timeline.message')} <code>${template ?? t('timeline.text')}</code> <${MessageStatus}
+      status=${status} />`,
   }))
   const entries = [...sent, ...moves].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
   return html`<${Panel} title=${t('timeline.title')}>
     ${messages.error && html`<p class="notice">${t('parcel.no_messages')}</p>`}
-    <ol class="timeline">${entries.map(({ at, what }, index) => html`<li key=${index}><${Time} at=${at} /><div>${what}</div></li>`)}</ol><//>`
+    <ol class="timeline">${entries.map(
+      ({ at, what }, index) => html`<li key=${index}><${Time} at=${at} /><div>
+      ${what}</div></li>`,
+    )}</ol><//>`
 }
 
 /** One parcel with its timeline. */
@@ -76,7 +84,8 @@ export const Parcel = ({ params: [waybill] }) => {
       <${Label} waybill=${waybill} /></div>
     <${Live} of=${order} lines=${9}>${({ data }) => html`<div class="parcel">
       <div class="stack"><${Panel} title=${t('parcel')} aside=${html`<${Badge}>${statusName(data.status.name)}<//>`}>
-        <${Details} order=${data} /><${Edit} order=${order.data} path=${path} onDone=${order.reload} /><${Moves} order=${data} onDone=${order.reload} /><//></div>
+        <${Details} order=${data} /><${Edit} order=${order.data} path=${path} onDone=${order.reload} />
+        <${Moves} order=${data} onDone=${order.reload} /><//></div>
       <div class="stack">
         <${Instructions} order=${data} onDone=${order.reload} />
         <${Timeline} tracking=${data.timeline} messages=${messages} /></div></div>`}<//>`

@@ -37,11 +37,13 @@ const Paste = ({ onRows }) => {
   const type = (/** @type {string} */ entered) => enter(entered, parseSheet(entered))
   return html`<${Panel} title=${t('upload.paste')}>
     <p class="soft">${t('upload.hint', { max: number(maxRows) })}</p>
-    <${Field} id="file" label=${t('upload.file')} type="file" accept=".xlsx,.xlsm,.csv,.tsv,.txt,text/csv" onChange=${event => read.run(event.target.files[0])} />
+    <${Field} id="file" label=${t('upload.file')} type="file" accept=".xlsx,.xlsm,.csv,.tsv,.txt,text/csv"
+      onChange=${event => read.run(event.target.files[0])} />
     <${ErrorText} error=${read.error} />
     <label class="field" for="rows"><span>${t('upload.rows')}</span>
       <textarea id="rows" rows="8" value=${text} onInput=${event => type(event.target.value)}></textarea></label>
-    <div class="row"><${Button} kind="primary" disabled=${rows.length === 0 || rows.length > maxRows + 1} isBusy=${read.isBusy} onClick=${() => onRows(rows)}>
+    <div class="row"><${Button} kind="primary" disabled=${rows.length === 0 || rows.length > maxRows + 1}
+      isBusy=${read.isBusy} onClick=${() => onRows(rows)}>
       ${t('upload.read', { count: number(rows.length) })}<//></div>
   <//>`
 }
@@ -76,17 +78,24 @@ const Columns = ({ sheet, onDone }) => {
   }
   return html`<${Panel} title=${t('upload.columns')}>
     <${Live} of=${businesses}>${data => html`<div class="fields">
-      <${Control} id="business" label=${t('upload.business')} options=${data} value=${general.merchant_business_id || data[0]?.id} onValue=${set('merchant_business_id')} />
-      <${Control} id="origin" label=${t('upload.origin')} find=${findCities} value=${general.origin_city_id} onValue=${set('origin_city_id')} />
-      <${Control} id="weight" label=${t('upload.weight')} inputmode="decimal" value=${general.weight} onValue=${set('weight')} /></div>`}<//>
+      <${Control} id="business" label=${t('upload.business')} options=${data}
+        value=${general.merchant_business_id || data[0]?.id} onValue=${set('merchant_business_id')} />
+      <${Control} id="origin" label=${t('upload.origin')} find=${findCities} value=${general.origin_city_id}
+        onValue=${set('origin_city_id')} />
+      <${Control} id="weight" label=${t('upload.weight')} inputmode="decimal" value=${general.weight}
+        onValue=${set('weight')} /></div>`}<//>
     <div class="fields">${fields.map(
       (name, index) => html`<${Field} key=${index} id=${`column-${index}`} value=${name}
         label=${`${index + 1}. ${sheet[0]?.[index] ?? ''}`} hint=${sheet[1]?.[index] ?? ''}
         onChange=${event => setFields(fields.map((old, at) => (at === index ? event.target.value : old)))}>
         <option value="">${t('upload.ignore')}</option>
-        ${columns.map(column => html`<option key=${column.name} value=${column.name}>${t(`field.${column.name}`)}</option>`)}<//>`,
+        ${columns.map(
+          column => html`<option key=${column.name} value=${column.name}>
+          ${t(`field.${column.name}`)}</option>`,
+        )}<//>`,
     )}</div>
-    <div class="row"><${Button} kind="primary" disabled=${!general.origin_city_id} onClick=${done}>${t('upload.check')}<//></div>
+    <div class="row"><${Button} kind="primary" disabled=${!general.origin_city_id} onClick=${done}>
+      ${t('upload.check')}<//></div>
   <//>`
 }
 
@@ -108,14 +117,19 @@ const BadRow = (/** @type {{ row: Row, onChange: () => void }} */ { row, onChang
     <div class="fields">${fields.map(name =>
       name === ''
         ? html`<p key="row" class="error">${row.errors[name]?.join(' ')}</p>`
-        : html`<${Field} key=${name} id=${`row-${row.line}-${name}`} label=${t(`field.${name}`)} errors=${row.errors[name]}
+        : html`<${Field} key=${name} id=${`row-${row.line}-${name}`} label=${t(`field.${name}`)}
+          errors=${row.errors[name]}
             value=${row.values[name] ?? ''} onInput=${event => set(name, event.target.value)} />`,
     )}
     ${
       row.errors.destination && row.alternatives?.length
-        ? html`<${Field} id=${`row-${row.line}-city`} label=${t('upload.alternatives')} value=${row.city ? String(row.city.id) : ''} onChange=${event => pick(event.target.value)}>
+        ? html`<${Field} id=${`row-${row.line}-city`} label=${t('upload.alternatives')}
+          value=${row.city ? String(row.city.id) : ''} onChange=${event => pick(event.target.value)}>
             <option value="">…</option>
-            ${row.alternatives.map(city => html`<option key=${city.id} value=${city.id}>${city.name}, ${city.state}</option>`)}<//>`
+            ${row.alternatives.map(
+              city => html`<option key=${city.id} value=${city.id}>
+              ${city.name}, ${city.state}</option>`,
+            )}<//>`
         : null
     }</div></li>`
 }
@@ -147,27 +161,44 @@ const Checked = ({ rows, general, onBook }) => {
   const guessed = good.filter(row => row.city.name.toLowerCase() !== (row.values.destination ?? '').toLowerCase())
   const start = useAction(async () => onBook(await beginUpload(good, general), bad))
   if (check.isBusy)
-    return html`<${Panel} title=${t('upload.checking')}><progress max=${rows.length} value=${done} aria-label=${t('upload.checking')}></progress><//>`
+    return html`<${Panel} title=${t('upload.checking')}>
+      <progress max=${rows.length} value=${done} aria-label=${t('upload.checking')}></progress><//>`
   return html`<${Panel} title=${t('upload.found')}>
-    <p><strong>${t('upload.good', { count: number(good.length) })}</strong> ${t('upload.price', { sum: money(total, '').trim() })}</p>
+    <p><strong>${t('upload.good', { count: number(good.length) })}
+      </strong> ${t('upload.price', { sum: money(total, '').trim() })}</p>
     <${ErrorText} error=${check.error ?? start.error} />
-    <div class="row"><${Button} kind="primary" disabled=${good.length === 0} isBusy=${start.isBusy} onClick=${() => start.run()}>${t('upload.book', { count: number(good.length) })}<//>
+    <div class="row"><${Button} kind="primary" disabled=${good.length === 0} isBusy=${start.isBusy}
+      onClick=${() => start.run()}>${t('upload.book', { count: number(good.length) })}<//>
       ${check.error && html`<${Button} onClick=${() => check.run(rows)}>${t('upload.again')}<//>`}</div>
     ${
       guessed.length > 0 &&
       html`<details><summary>${t('upload.guessed', { count: number(guessed.length) })}</summary>
-      <ul>${guessed.slice(0, shownRows).map(row => html`<li key=${row.line}>${t('upload.line', { line: row.line })}: ${row.values.destination || row.values.customer_address} → ${row.city.name}, ${row.city.state}</li>`)}</ul></details>`
+      <ul>${guessed
+        .slice(0, shownRows)
+        .map(
+          row =>
+            html`<li key=${row.line}>${t('upload.line', { line: row.line })}: ${
+              row.values.destination || row.values.customer_address
+            } → ${row.city.name}, ${row.city.state}</li>`,
+        )}</ul></details>`
     }
     ${
       warned.length > 0 &&
       html`<details open><summary>${t('upload.warned', { count: number(warned.length) })}</summary>
-      <ul>${warned.slice(0, shownRows).map(row => html`<li key=${row.line}>${t('upload.line', { line: row.line })}: ${row.warnings.join(' ')}</li>`)}</ul></details>`
+      <ul>${warned
+        .slice(0, shownRows)
+        .map(
+          row => html`<li key=${row.line}>${t('upload.line', { line: row.line })}: ${row.warnings.join(' ')}</li>`,
+        )}</ul>
+        </details>`
     }
   <//>
   ${
     bad.length > 0 &&
     html`<${Panel} title=${t('upload.bad', { count: number(bad.length) })}>
-    <ol class="plain stack">${bad.slice(0, shownRows).map(row => html`<${BadRow} key=${row.line} row=${row} onChange=${() => redraw(count => count + 1)} />`)}</ol>
+    <ol class="plain stack">${bad
+      .slice(0, shownRows)
+      .map(row => html`<${BadRow} key=${row.line} row=${row} onChange=${() => redraw(count => count + 1)} />`)}</ol>
     <div class="row"><${Button} onClick=${() => check.run(bad)}>${t('upload.again')}<//>
       <${Button} onClick=${() => saveBad(bad)}>${t('upload.save_bad')}<//></div>
   <//>`
@@ -251,5 +282,10 @@ export const Upload = () => {
   }
   return html`<h1 tabindex="-1">${t('menu.upload')}</h1>
     <${Live} of=${begun}>${() => html`<div class="stack">${step()}
-      ${(sheet || checked) && !current?.upload && html`<div class="row"><${Button} onClick=${end}>${t('upload.restart')}<//></div>`}</div>`}<//>`
+      ${
+        (sheet || checked) &&
+        !current?.upload &&
+        html`<div class="row"><${Button} onClick=${end}>
+        ${t('upload.restart')}<//></div>`
+      }</div>`}<//>`
 }

@@ -52,20 +52,24 @@ const List = () => {
   return html`<h1 tabindex="-1">${t('menu.webhooks')}</h1>
     <p class="soft">${t('webhooks.about')}</p>
     <${Live} of=${list}>${({ data }) => html`
-      <${Panel} title=${t('menu.webhooks')}><${Table} caption=${t('menu.webhooks')} columns=${columns} rows=${data} empty=${t('webhooks.empty')} /><//>
+      <${Panel} title=${t('menu.webhooks')}><${Table} caption=${t('menu.webhooks')} columns=${columns} rows=${data}
+        empty=${t('webhooks.empty')} /><//>
       ${secret && html`<${Secret} label=${t('webhooks.secret')} value=${secret} />`}
-      <${Panel} title=${t('webhooks.add')}><${WebhookForm} id="webhook" start=${all} submit=${t('webhooks.add')} send=${add} /><//>`}<//>`
+      <${Panel} title=${t('webhooks.add')}><${WebhookForm} id="webhook" start=${all} submit=${t('webhooks.add')}
+        send=${add} /><//>`}<//>`
 }
 
 const Result = ({ of: { code, ms, error, response_body: body } }) =>
-  html`<strong>${code ?? error}</strong>${ms !== null && html` <span class="soft">${number(ms)} ms</span>`}${body && html`<p class="hint">${body}</p>`}`
+  html`<strong>${code ?? error}</strong>${ms !== null && html` <span class="soft">${number(ms)} ms</span>`}
+  ${body && html`<p class="hint">${body}</p>`}`
 
 const kinds = { delivered: 'good', pending: 'warn', failed: 'bad' }
 const deliveryColumns = () => [
   column(
     t('webhooks.event'),
     row =>
-      html`<${Two} first=${row.type} second=${row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`} />`,
+      html`<${Two} first=${row.type}
+        second=${row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`} />`,
   ),
   column(t('status'), row => html`<${Badge} kind=${kinds[row.state]}>${t(`webhooks.${row.state}`)}<//>`),
   column(t('webhooks.attempts'), row => number(row.attempts), 'number'),
@@ -91,9 +95,12 @@ const Deliveries = ({ id, path, query }) => {
     required: name === 'from',
   }))
   return html`<${Panel} title=${t('webhooks.deliveries')}>
-      <${Filters} screen=${`webhooks/${id}`} query=${query} fields=${[{ name: 'state', label: t('status'), options }]} />
-      <${Rows} of=${list} lines=${3} caption=${t('webhooks.deliveries')} columns=${deliveryColumns()} empty=${t('webhooks.no_deliveries')} /><//>
-    <${Panel} title=${t('webhooks.replay')}><${Form} id="replay" fields=${times} submit=${t('webhooks.replay')} send=${replay} /><//>`
+      <${Filters} screen=${`webhooks/${id}`} query=${query}
+        fields=${[{ name: 'state', label: t('status'), options }]} />
+      <${Rows} of=${list} lines=${3} caption=${t('webhooks.deliveries')} columns=${deliveryColumns()}
+        empty=${t('webhooks.no_deliveries')} /><//>
+    <${Panel} title=${t('webhooks.replay')}><${Form} id="replay" fields=${times} submit=${t('webhooks.replay')}
+      send=${replay} /><//>`
 }
 
 /** The actions on a webhook beside changing it. */
@@ -120,7 +127,11 @@ const Actions = ({ webhook, path, onChanged }) => {
       <${Act} run=${change}>${t(`webhooks.make_${state}`)}<//>
       <${Act} question=${t('webhooks.rotate_sure')} run=${rotate}>${t('webhooks.rotate')}<//>
       <${Act} question=${t('webhooks.delete_sure')} run=${remove}>${t('webhooks.delete')}<//></div>
-    ${pinged && html`<div class=${`notice ${pinged.code < 300 && !pinged.error ? 'good' : ''}`} role="status"><${Result} of=${pinged} /></div>`}
+    ${
+      pinged &&
+      html`<div class=${`notice ${pinged.code < 300 && !pinged.error ? 'good' : ''}`} role="status">
+      <${Result} of=${pinged} /></div>`
+    }
     ${secret && html`<${Secret} label=${t('webhooks.secret')} value=${secret} />`}`
 }
 
