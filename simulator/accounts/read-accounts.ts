@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 
-/** The part of a tenant's notifier file that the simulator reads (docs/operators/company-files.md#the-notifiers-file). */
+/**
+ * The part of a tenant's notifier file that the simulator reads (docs/operators/company-files.md#the-notifiers-file).
+ */
 const NotifierFile = Type.Object({
   channels: Type.Array(
     Type.Object({

@@ -6,7 +6,9 @@ import { fill } from '../messages/message.ts'
 /** Types of a text parameter; the last two are legacy (docs/contributors/messaging-api.md#components). */
 const textTypes = ['text', 'currency', 'date_time']
 
-/** Longest texts after filling (docs/contributors/messaging-api.md#components); `alone` is a body without other parts. */
+/**
+ * Longest texts after filling (docs/contributors/messaging-api.md#components); `alone` is a body without other parts.
+ */
 const longest = { header: 60, body: 1024, alone: 32_768 }
 
 const refuse = (code: number, details: string): never => {

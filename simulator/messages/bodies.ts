@@ -5,7 +5,10 @@ const OptionalText = Type.Optional(Type.String())
 const Media = Type.Object({ id: OptionalText, link: OptionalText, filename: OptionalText })
 const Fallback = Type.Object({ fallback_value: Type.String() })
 
-/** See docs/contributors/messaging-api.md#components. The check against the template decides which of these a part takes. */
+/**
+ * See docs/contributors/messaging-api.md#components. The check against the template decides which of these a part
+ * takes.
+ */
 const Parameter = closed({
   type: Type.String(),
   parameter_name: OptionalText,

@@ -83,32 +83,39 @@ const balanceSql = `
     select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1
   ), line as materialized (
     select line.*, ${paidSql} as amount, ${netSql} as net,
-      ${payableOnSql} as payable_on, ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered' and not ${isReversed} as is_live, ${isHanded} as is_handed
+      ${payableOnSql} as payable_on, ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered'
+        and not ${isReversed} as is_live, ${isHanded} as is_handed
     from money_lines line cross join terms cross join lateral (select array(
       select kind from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
         and later.refers_to = line.line_no and line.kind = 'delivered' order by tenant_id, waybill_number, line_no
     ) as kinds offset 0) later where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
   ), sums as (
-    select coalesce(sum(cod) filter (where is_live and method = 'cash' and not is_handed and banked_by is null), 0) as with_riders,
-      coalesce(sum(cod) filter (where is_live and (method <> 'cash' or is_handed) and banked_by is null), 0) as at_office,
+    select coalesce(sum(cod) filter (where is_live and method = 'cash' and not is_handed and banked_by is null), 0)
+      as with_riders,
+      coalesce(sum(cod) filter (where is_live and (method <> 'cash' or is_handed) and banked_by is null), 0)
+        as at_office,
       coalesce(sum(cod) filter (where is_live and banked_by is not null), 0) as banked,
       coalesce(sum(amount) filter (where is_released and payable_on <= today), 0) as payable_now,
       min(payable_on) filter (where is_released and payable_on > today) as next_on, coalesce(sum(net), 0) as net
     from day left join line on true group by today
   ), ${held}, unpaid as (
-    select coalesce(sum(total) filter (where state <> 'draft'), 0) as waiting, coalesce(sum(total) filter (where state = 'draft'), 0) as drafted,
+    select coalesce(sum(total) filter (where state <> 'draft'), 0) as waiting,
+      coalesce(sum(total) filter (where state = 'draft'), 0) as drafted,
       coalesce(sum(total), 0) - coalesce(sum(charges_due) filter (where charges_journal_id is null), 0) as owed
     from invoices where tenant_id = $1 and merchant_id = $2 and state not in ('deposited', 'cancelled')
   ), unpaid_charges as (
     select coalesce(sum(charges_due), 0) as due from invoices
     where tenant_id = $1 and merchant_id = $2 and state = 'deposited' and charges_due > 0 and charges_journal_id is null
   ), holding as (
-    select coalesce(sum(held), 0) as held, coalesce(json_agg(json_build_object('waybill_number', waybill_number, 'amount', held::float8,
+    select coalesce(sum(held), 0) as held,
+      coalesce(json_agg(json_build_object('waybill_number', waybill_number, 'amount', held::float8,
       'reason', reason, 'since', ${isoTime('at')}) order by at desc) filter (where nr <= 1000), '[]') as held_for
     from (select *, row_number() over (order by at desc) as nr from disputed) numbered
   )
-  select currency, with_riders::float8, at_office::float8, banked::float8, waiting::float8, held::float8, held_for, (payable_now + drafted)::float8 as payable_now,
+  select currency, with_riders::float8, at_office::float8, banked::float8, waiting::float8, held::float8, held_for,
+    (payable_now + drafted)::float8 as payable_now,
     case when next_on is not null then json_build_object('on', next_on, 'amount',
       (select sum(amount) + drafted from line where is_released and payable_on <= next_on)::float8) end as next_payment,
     (net + owed + held - due)::float8 as balance
-  from tenants cross join terms cross join sums cross join unpaid cross join unpaid_charges cross join holding where tenants.tenant_id = $1`
+  from tenants cross join terms cross join sums cross join unpaid cross join unpaid_charges cross join holding
+    where tenants.tenant_id = $1`

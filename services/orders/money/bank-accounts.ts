@@ -60,7 +60,8 @@ const columns = `version, last_four, changed_by, ${isoTime('changed_at')} as cha
 export const newestAccountsSql = `
   select distinct on (merchant_id) * from bank_accounts where tenant_id = $1 order by merchant_id, version desc`
 
-const newestSql = `select ${columns} from bank_accounts where tenant_id = $1 and merchant_id = $2 order by bank_accounts.version desc limit 1`
+const newestSql = `select ${columns} from bank_accounts where tenant_id = $1 and merchant_id = $2
+  order by bank_accounts.version desc limit 1`
 
 /** Sealed accounts are bound to these texts: they never change. */
 const reference = (tenant: string, merchantId: string, version: number) => [
@@ -143,4 +144,5 @@ export const confirmAccount = async (
 }
 
 const confirmSql = `
-  update bank_accounts set confirmed_by = $4, confirmed_at = $5 where tenant_id = $1 and merchant_id = $2 and version = $3`
+  update bank_accounts set confirmed_by = $4, confirmed_at = $5 where tenant_id = $1 and merchant_id = $2
+    and version = $3`

@@ -104,12 +104,16 @@ const handoversSql = `
 const lyingSql = (amount = 'coalesce(sum(cod), 0)'): string =>
   `count(waybill_number)::int as parcels, (${amount})::float8 as amount, ${isoTime('min(at)')} as since`
 
-/** Reads lines whose money is not in the bank, balances of the last folded day and the transfers since: never what is done with. */
+/**
+ * Reads lines whose money is not in the bank, balances of the last folded day and the transfers since: never what is
+ * done with.
+ */
 const cashSql = `
   with recursive lying as (
     select cash_account, waybill_number, cod, ${isUnbankedSql} as is_here, uuid_extract_timestamp(journal_id) as at
     from money_lines line
-    where tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0 and not ${hasLaterSql('delivery_reversed')}
+    where tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0
+      and not ${hasLaterSql('delivery_reversed')}
   ), collector as (
     (select collected_by as name from cash_handovers where tenant_id = $1 order by collected_by limit 1)
     union all
@@ -129,17 +133,23 @@ const cashSql = `
     select account.account, ${foldedBalanceSql('account.account')} + coalesce(amount, 0) as amount
     from account left join recent on recent.account = account.account
   ), held as (
-    select cash_account, sum(cod) as cod, ${lyingSql()} from lying where cash_account <> 'clearing' and not is_here group by 1
+    select cash_account, sum(cod) as cod, ${lyingSql()} from lying where cash_account <> 'clearing' and not is_here
+      group by 1
   ), people as (
-    select substr(coalesce(cash_account, account), 7) as name, coalesce(parcels, 0) as parcels, coalesce(held.amount, 0) as amount, since,
-      coalesce((balance.amount - coalesce(cod, 0))::float8, 0) as debt, coalesce(held.amount, 0) > coalesce(cash_ceiling, 'infinity') as above_ceiling
-    from held full join (select * from balance where account <> 'office') balance on account = cash_account cross join tenants
+    select substr(coalesce(cash_account, account), 7) as name, coalesce(parcels, 0) as parcels,
+      coalesce(held.amount, 0) as amount, since,
+      coalesce((balance.amount - coalesce(cod, 0))::float8, 0) as debt,
+        coalesce(held.amount, 0) > coalesce(cash_ceiling, 'infinity') as above_ceiling
+    from held full join (select * from balance where account <> 'office') balance on account = cash_account
+      cross join tenants
     where tenants.tenant_id = $1 and (parcels > 0 or balance.amount <> 0)
   )
   select currency, cash_ceiling::float8 as ceiling,
     coalesce((select json_agg(people order by amount desc, name) from people), '[]') as people,
     (select to_json(office) from (
-      select ${lyingSql(`select amount from balance where account = 'office'`)} from lying where is_here and cash_account <> 'clearing'
+      select ${lyingSql(`select amount from balance where account = 'office'`)} from lying where is_here
+        and cash_account <> 'clearing'
     ) office) as office,
-    (select to_json(clearing) from (select ${lyingSql()} from lying where cash_account = 'clearing') clearing) as clearing
+    (select to_json(clearing) from (select ${lyingSql()} from lying where cash_account = 'clearing') clearing)
+      as clearing
   from tenants where tenant_id = $1`

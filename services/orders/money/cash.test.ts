@@ -180,7 +180,8 @@ t.test('cash', async t => {
   })
 
   t.test('the check finds a handover that expected something else than its parcels', async t => {
-    const ofTharindu = `where handover_id = (select min(handover_id) from cash_handovers where collected_by = 'Tharindu')`
+    const ofTharindu = `where handover_id = (select min(handover_id) from cash_handovers
+      where collected_by = 'Tharindu')`
     const [{ handover_id }] = await rows(
       `update cash_handovers set expected = expected + 1 ${ofTharindu} returning handover_id`,
     )

@@ -92,7 +92,8 @@ export const handOver = async (
 const openSql = `select handover_id from cash_handovers where tenant_id = $1 and collected_by = $2 and state = 'open'`
 
 const insertSql = `
-  insert into cash_handovers (tenant_id, collected_by, waybill_numbers, expected, debt, declared, counted, note, taken_by, taken_at,
+  insert into cash_handovers (tenant_id, collected_by, waybill_numbers, expected, debt, declared, counted, note,
+    taken_by, taken_at,
     state, journal_id, booked_on)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) returning handover_id`
 
@@ -123,16 +124,19 @@ const clear = async (tx: Tx, tenant: string, handover: Handover, { journalId, to
 }
 
 const clearSql = `
-  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, handed, cash_account, refers_to, booked_on, staff_name)
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, handed, cash_account,
+    refers_to, booked_on, staff_name)
   select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'handed_over', cod, cash_account, line_no, $5, $6
   from money_lines line
-  where tenant_id = $1 and waybill_number = any($3::text[]) and cash_account = 'rider:' || $2::text and kind = 'delivered'
+  where tenant_id = $1 and waybill_number = any($3::text[]) and cash_account = 'rider:' || $2::text
+    and kind = 'delivered'
     and not ${hasLaterSql('handed_over', 'delivery_reversed')}
   returning tenant_id`
 
 /** Finds the open handover that has a parcel: its line must stay until the handover is settled. */
 export const findOpenHandover = async (tx: Tx, tenant: string, waybill: string): Promise<number | undefined> => {
-  const text = `select handover_id::float8 from cash_handovers where tenant_id = $1 and state = 'open' and $2 = any(waybill_numbers)`
+  const text = `select handover_id::float8 from cash_handovers where tenant_id = $1 and state = 'open'
+    and $2 = any(waybill_numbers)`
   const { rows } = await tx.client.query(text, [tenant, waybill])
   return rows[0]?.handover_id
 }
@@ -162,5 +166,6 @@ export const settleHandover = async (
 }
 
 const settleSql = `
-  update cash_handovers set state = $3, settle_reason = $4, settled_by = $5, settled_at = $6, journal_id = $7, booked_on = $8
+  update cash_handovers set state = $3, settle_reason = $4, settled_by = $5, settled_at = $6, journal_id = $7,
+    booked_on = $8
   where tenant_id = $1 and handover_id = $2`

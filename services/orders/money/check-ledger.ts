@@ -69,14 +69,16 @@ const unbookedSql = `
       select orders.waybill_number from orders
       where tenant_id = $1 and cod > 0 and status_key in (
           select status_key from statuses where tenant_id = $1
-            and (books in ('delivery', 'partial_delivery') or books is null and status_key in (${deliveredKeys.map(key => `'${key}'`).join(', ')}))
+            and (books in ('delivery', 'partial_delivery')
+              or books is null and status_key in (${deliveredKeys.map(key => `'${key}'`).join(', ')}))
         )
         and exists (
           select from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
             and event.status_key = orders.status_key
             and happened_at > (select min(uuid_extract_timestamp(journal_id)) from money_lines where tenant_id = $1)
         ) and not exists (
-          select from money_lines line where line.tenant_id = $1 and line.waybill_number = orders.waybill_number and kind = 'delivered'
+          select from money_lines line where line.tenant_id = $1 and line.waybill_number = orders.waybill_number
+            and kind = 'delivered'
             and not ${hasLaterSql('delivery_reversed')}
         ) order by 1`
 
@@ -89,15 +91,18 @@ export const checkSql = `
   ), folded as (
     select account, booked_on, counter_account, debit, credit from ledger_days where tenant_id = $1
   ), balances as (
-    select *, sum(debit - credit) over (partition by account order by booked_on, counter_account) as found from ledger_days where tenant_id = $1
+    select *, sum(debit - credit) over (partition by account order by booked_on, counter_account) as found
+      from ledger_days where tenant_id = $1
   ), invoiced as (
-    select invoice_id, sum(${netSql}) as net, sum(${chargesSql}) as charges, count(distinct waybill_number) as parcels, min(merchant_id) as first_merchant, max(merchant_id) as last_merchant
+    select invoice_id, sum(${netSql}) as net, sum(${chargesSql}) as charges, count(distinct waybill_number) as parcels,
+      min(merchant_id) as first_merchant, max(merchant_id) as last_merchant
     from money_lines line where tenant_id = $1 and invoice_id is not null group by 1
   )
   select (select count(*)::int from money_lines where tenant_id = $1) as lines,
     (select count(*)::int from found) as transfers,
     array(
-      select distinct journal_id::text from ((table wanted except table found) union all (table found except table wanted)) differing order by 1
+      select distinct journal_id::text
+        from ((table wanted except table found) union all (table found except table wanted)) differing order by 1
     ) as unequal,
     array(
       select waybill_number from money_lines where tenant_id = $1 group by waybill_number
@@ -110,7 +115,8 @@ export const checkSql = `
     ) as unbooked,
     array(
       select coalesce(invoice_no, invoice_id::text) from invoiced full join (
-        select invoice_id, invoice_no, merchant_id, total, charges_due, parcels from invoices where tenant_id = $1 and state <> 'cancelled'
+        select invoice_id, invoice_no, merchant_id, total, charges_due, parcels from invoices where tenant_id = $1
+          and state <> 'cancelled'
       ) live using (invoice_id)
       where (invoiced.first_merchant, invoiced.last_merchant, invoiced.net + charges_due, invoiced.parcels)
           is distinct from (merchant_id, merchant_id, total, live.parcels)
@@ -119,7 +125,8 @@ export const checkSql = `
     ) as wrong_invoices,
     array(
       select handover_id::text from (
-        select handover_id, expected - debt as cash, journal_id from cash_handovers where tenant_id = $1 and state <> 'open'
+        select handover_id, expected - debt as cash, journal_id from cash_handovers where tenant_id = $1
+          and state <> 'open'
       ) cleared left join (
         select journal_id, sum(handed) as cash from money_lines where tenant_id = $1 and kind = 'handed_over' group by 1
       ) lines using (journal_id)
@@ -129,9 +136,11 @@ export const checkSql = `
       select coalesce(deposit_id, banked_by)::text from (
         select deposit_id, amount - other as cod, parcels from cash_deposits where tenant_id = $1
       ) deposit full join (
-        select banked_by, sum(cod) as cod, count(*) as parcels from money_lines where tenant_id = $1 and banked_by is not null group by 1
+        select banked_by, sum(cod) as cod, count(*) as parcels from money_lines where tenant_id = $1
+          and banked_by is not null group by 1
       ) lines on banked_by = deposit_id
-      where (deposit.cod, deposit.parcels) is distinct from (coalesce(lines.cod, 0), coalesce(lines.parcels, 0)) order by 1
+      where (deposit.cod, deposit.parcels) is distinct from (coalesce(lines.cod, 0), coalesce(lines.parcels, 0))
+        order by 1
     ) as wrong_deposits,
     array(
       select distinct booked_on::text from (

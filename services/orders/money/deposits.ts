@@ -20,16 +20,21 @@ export const NewDeposit = bodyOf('NewDeposit', {
 
 /** Lines, `line`, whose money waits to go to the bank: cash at the office, or what was paid in other ways. */
 export const isUnbankedSql = `line.kind = 'delivered' and line.cod > 0 and line.banked_by is null
-    and ((method = 'cash' and ${hasLaterSql('handed_over')}) or (method <> 'cash' and not ${hasLaterSql('delivery_reversed')}))`
+    and ((method = 'cash' and ${hasLaterSql('handed_over')})
+      or (method <> 'cash' and not ${hasLaterSql('delivery_reversed')}))`
 
 const unbankedSql = `
   select waybill_number, cod::float8 as cod from money_lines line
-  where tenant_id = $1 and ($2::text[] is null and method = 'cash' or waybill_number = any($2::text[])) and ${isUnbankedSql}
+  where tenant_id = $1 and ($2::text[] is null and method = 'cash' or waybill_number = any($2::text[]))
+    and ${isUnbankedSql}
   order by waybill_number`
 
-/** The rest of the office's balance beside parcels: debts that were paid, less what was missing and what was deposited. */
+/**
+ * The rest of the office's balance beside parcels: debts that were paid, less what was missing and what was deposited.
+ */
 const otherAtOfficeSql = `(
-    select coalesce(sum(debt - (expected - counted)), 0) from cash_handovers where tenant_id = $1 and journal_id is not null
+    select coalesce(sum(debt - (expected - counted)), 0) from cash_handovers where tenant_id = $1
+      and journal_id is not null
   ) - (select coalesce(sum(other), 0) from cash_deposits where tenant_id = $1)`
 
 /** Books what was brought to the bank. The same reference and amount again is the same deposit. */
@@ -68,14 +73,17 @@ export const deposit = async (
 }
 
 const sameSql = `
-  select deposit_id, amount::float8, parcels, bank_reference from cash_deposits where tenant_id = $1 and bank_reference = $2`
+  select deposit_id, amount::float8, parcels, bank_reference from cash_deposits where tenant_id = $1
+    and bank_reference = $2`
 
 const insertSql = `
-  insert into cash_deposits (tenant_id, deposit_id, amount, other, bank_reference, parcels, deposited_by, deposited_at, booked_on)
+  insert into cash_deposits (tenant_id, deposit_id, amount, other, bank_reference, parcels, deposited_by, deposited_at,
+    booked_on)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 const bankSql = `
-  update money_lines line set banked_by = $2 where tenant_id = $1 and waybill_number = any($3::text[]) and ${isUnbankedSql}`
+  update money_lines line set banked_by = $2 where tenant_id = $1 and waybill_number = any($3::text[])
+    and ${isUnbankedSql}`
 
 /** Finds the money of named parcels; without them, all cash of the office. */
 const findUnbanked = async (tx: Tx, tenant: string, waybills?: readonly string[]): Promise<Map<string, number>> => {

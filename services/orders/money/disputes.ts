@@ -48,15 +48,18 @@ const nothingLeft = 'Nothing would be left to pay: ask the courier company to re
 /** Selects what each parcel adds to the total of the invoice $2. */
 const disputableSql = `
   select waybill_number, sum(${paidSql})::float8 as amount,
-    max(line_no) filter (where kind <> 'disputed') as refers_to, bool_or(kind = 'disputed') as is_disputed, min(line.merchant_id) as merchant_id
+    max(line_no) filter (where kind <> 'disputed') as refers_to, bool_or(kind = 'disputed') as is_disputed,
+      min(line.merchant_id) as merchant_id
   from money_lines line join merchants on merchants.tenant_id = $1 and merchants.merchant_id = line.merchant_id
   where line.tenant_id = $1 and invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
 
 const disputeSql = `
-  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, refers_to, invoice_id, booked_on, reason)
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, refers_to,
+    invoice_id, booked_on, reason)
   select $1, waybill_number, next.line_no, $4, merchant_id, 'disputed', amount, refers_to, $2, $5, $6
   from (${disputableSql}) parcel cross join lateral (
-    select 1 + line_no as line_no from money_lines newest where newest.tenant_id = $1 and newest.waybill_number = parcel.waybill_number
+    select 1 + line_no as line_no from money_lines newest where newest.tenant_id = $1
+      and newest.waybill_number = parcel.waybill_number
     order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1
   ) next
   returning tenant_id`
@@ -102,7 +105,8 @@ const heldSql = `
   select waybill_number, held::float8 from money_lines line where ${isOpenSql} and waybill_number = any($3::text[])`
 
 const releaseSql = `
-  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment, refers_to, booked_on, staff_name, reason)
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment,
+    refers_to, booked_on, staff_name, reason)
   select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7
   from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
 
@@ -132,5 +136,6 @@ const linesSql = `
   order by tenant_id, waybill_number, line_no`
 
 const compensateSql = `
-  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, compensation, booked_on, staff_name, reason)
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, compensation, booked_on,
+    staff_name, reason)
   values ($1, $2, $3, $4, $5, 'compensated', $6, $7, $8, $9)`

@@ -93,34 +93,46 @@ const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterS
     when ${hasLaterSql('handed_over')} then 'at_office' else 'with_rider' end`
 
 /**
- * Selects `ParcelMoney` of the wanted parcels, $3, of the tenant $1 and, unless null, the merchant $2. The lines of moves and compensations say of which
- * invoice a parcel is: what was settled later does not. Money in dispute is held, whatever becomes of the invoice.
+ * Selects `ParcelMoney` of the wanted parcels, $3, of the tenant $1 and, unless null, the merchant $2. The lines of
+ * moves and compensations say of which invoice a parcel is: what was settled later does not. Money in dispute is held,
+ * whatever becomes of the invoice.
  */
 const parcelMoneySql = (isWanted: string): string => `
   with line as (
-    select line.*, ${placeSql} as place, line.kind = 'disputed' and not ${hasLaterSql('released')} as is_held from money_lines line where tenant_id = $1 and waybill_number ${isWanted}
+    select line.*, ${placeSql} as place, line.kind = 'disputed' and not ${hasLaterSql('released')} as is_held
+      from money_lines line where tenant_id = $1 and waybill_number ${isWanted}
   ), parcel as (
-    select orders.waybill_number, max(method) as method, max(booked_on)::text as booked_on, max(place) as place, ${sumsSql('owed')},
-      (array_agg(to_json(seen) order by line.kind = 'compensated', line.line_no desc) filter (where seen.invoice_no is not null))[1] as seen, bool_or(is_held) as is_held
+    select orders.waybill_number, max(method) as method, max(booked_on)::text as booked_on, max(place) as place,
+      ${sumsSql('owed')},
+      (array_agg(to_json(seen) order by line.kind = 'compensated', line.line_no desc)
+        filter (where seen.invoice_no is not null))[1] as seen, bool_or(is_held) as is_held
     from orders left join line on line.tenant_id = orders.tenant_id and line.waybill_number = orders.waybill_number
       left join (
         select invoices.tenant_id, invoice_id, invoice_no, invoice_ref_no, paid_on, ${stateSql} as state
-        from invoices join tenants on tenants.tenant_id = invoices.tenant_id where invoices.tenant_id = $1 and invoices.state <> 'draft'
-      ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id and line.kind in ('delivered', 'returned', 'compensated')
-    where orders.tenant_id = $1 and ($2::bigint is null or orders.merchant_id = $2) and orders.waybill_number ${isWanted}
+        from invoices join tenants on tenants.tenant_id = invoices.tenant_id where invoices.tenant_id = $1
+          and invoices.state <> 'draft'
+      ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id
+        and line.kind in ('delivered', 'returned', 'compensated')
+    where orders.tenant_id = $1 and ($2::bigint is null or orders.merchant_id = $2)
+      and orders.waybill_number ${isWanted}
     group by orders.waybill_number
   )
   select waybill_number, method, booked_on, collected, delivery, cod_fee, return_fee, tax, withholding, owed,
-    case when is_held then 'Pending' when seen ->> 'state' = 'deposited' then 'Deposited' when seen ->> 'state' = 'approved' then 'Approved'
+    case when is_held then 'Pending' when seen ->> 'state' = 'deposited' then 'Deposited'
+      when seen ->> 'state' = 'approved' then 'Approved'
       else 'Pending' end as finance_status,
     seen ->> 'invoice_no' as invoice_no, seen ->> 'invoice_ref_no' as invoice_ref_no, seen ->> 'paid_on' as paid_on,
-    case when is_held then 'held' when seen ->> 'state' = 'deposited' then 'paid' when seen is not null then 'invoiced' else coalesce(place, 'none') end as state
+    case when is_held then 'held' when seen ->> 'state' = 'deposited' then 'paid' when seen is not null then 'invoiced'
+      else coalesce(place, 'none') end as state
   from parcel`
 
 const oneParcelSql = parcelMoneySql('= $3')
 const manyParcelsSql = parcelMoneySql('= any($3::text[])')
 
-/** One parcel has a statement of its own: Postgres plans one with an array at each execution, which takes longer than the rest. */
+/**
+ * One parcel has a statement of its own: Postgres plans one with an array at each execution, which takes longer than
+ * the rest.
+ */
 const toQuery = (tenant: string, merchantId: string | null, waybills: readonly string[]): pg.QueryConfig => {
   const wanted = waybills.filter(waybill => isWaybill.test(waybill))
   return wanted.length === 1
@@ -137,8 +149,8 @@ interface FinanceFields extends FinanceStatus {
 type ReadMoney = (query: pg.QueryConfig) => Promise<ParcelMoney[]>
 
 /**
- * Adds what became of the money of each order. Reads that of `withMoney`, in one statement, if there are any: the others
- * have no line and are pending.
+ * Adds what became of the money of each order. Reads that of `withMoney`, in one statement, if there are any: the
+ * others have no line and are pending.
  */
 export const addFinance = async <Order extends { readonly waybill_number: string }>(
   read: ReadMoney,
@@ -156,7 +168,10 @@ export const addFinance = async <Order extends { readonly waybill_number: string
   })
 }
 
-/** Lists the waybills of orders with money. Most orders have none yet, and a further statement costs as much as the list. */
+/**
+ * Lists the waybills of orders with money. Most orders have none yet, and a further statement costs as much as the
+ * list.
+ */
 export const listWithMoney = (rows: readonly { waybill_number: string; has_money: boolean }[]): string[] =>
   rows.filter(row => row.has_money).map(row => row.waybill_number)
 

@@ -8,14 +8,16 @@ import { lockName } from './parcels.ts'
 /** The sums of days' transfers for each pair of accounts, from both sides. */
 export const daySumsSql = (condition: string): string => `
   select account, booked_on, counter_account, sum(debit) as debit, sum(credit) as credit from (
-    select debit as account, booked_on, credit as counter_account, amount as debit, 0 as credit from ledger_transfers where tenant_id = $1 and ${condition}
+    select debit as account, booked_on, credit as counter_account, amount as debit, 0 as credit from ledger_transfers
+      where tenant_id = $1 and ${condition}
     union all
     select credit, booked_on, debit, 0, amount from ledger_transfers where tenant_id = $1 and ${condition}
   ) side group by 1, 2, 3`
 
 /** The balance of an account at the end of the newest folded day before one: debits less credits. */
 export const foldedBalanceSql = (account: string, before = `'infinity'`): string => `coalesce((
-      select balance from ledger_days day where day.tenant_id = $1 and day.account = ${account} and day.booked_on < ${before}
+      select balance from ledger_days day where day.tenant_id = $1 and day.account = ${account}
+        and day.booked_on < ${before}
       order by day.booked_on desc, day.counter_account desc limit 1
     ), 0)`
 
@@ -25,7 +27,8 @@ export const lastFoldedSql = `(select coalesce(max(booked_on), '-infinity') from
 /** The SHA-256 of each folded day's sums, in hexadecimal; the oldest day first. */
 export const digestsSql = `
   select booked_on::text, encode(sha256(convert_to(string_agg(
-    concat_ws('|', account, counter_account, debit, credit), E'\\n' order by account, counter_account), 'UTF8')), 'hex') as digest
+    concat_ws('|', account, counter_account, debit, credit), E'\\n' order by account, counter_account), 'UTF8')),
+      'hex') as digest
   from ledger_days where tenant_id = $1`
 
 /** The seal of a day: a hash over the seal before it and the day's digest. */
@@ -33,8 +36,8 @@ export const seal = (before: string, day: string, digest: string): string =>
   hash('sha256', `${before}\n${day}\n${digest}`)
 
 /**
- * Folds and seals the oldest day that ended more than an hour ago, when no transaction of that day is open any more. Returns how many
- * days it folded.
+ * Folds and seals the oldest day that ended more than an hour ago, when no transaction of that day is open any more.
+ * Returns how many days it folded.
  */
 export const foldDay: DeleteExpired = async (tx: Tx, tenant) => {
   await lockName(tx, tenant, 'fold')
@@ -51,10 +54,13 @@ export const foldDay: DeleteExpired = async (tx: Tx, tenant) => {
 
 const oldestSql = `
   select (
-      select min(booked_on) from ledger_transfers transfer where transfer.tenant_id = $1 and booked_on > coalesce(last, '-infinity')
+      select min(booked_on) from ledger_transfers transfer where transfer.tenant_id = $1
+        and booked_on > coalesce(last, '-infinity')
         and booked_on < ((clock_timestamp() - interval '1 hour') at time zone time_zone)::date
-    )::text as day, (select seal from ledger_seals sealed where sealed.tenant_id = $1 and sealed.booked_on = last) as before
-  from tenants cross join (select max(booked_on) as last from ledger_seals where tenant_id = $1) latest where tenants.tenant_id = $1`
+    )::text as day, (select seal from ledger_seals sealed where sealed.tenant_id = $1
+      and sealed.booked_on = last) as before
+  from tenants cross join (select max(booked_on) as last from ledger_seals where tenant_id = $1) latest
+    where tenants.tenant_id = $1`
 
 const foldSql = `
   insert into ledger_days (tenant_id, account, booked_on, counter_account, debit, credit, balance)

@@ -6,8 +6,8 @@ import { tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { foldDay } from './fold.ts'
 
-// Random histories of moves, reversals, handovers, invoices, disputes and payments, against a model by plain arithmetic. MONEY_SEED
-// repeats one; MONEY_STEPS makes them longer.
+// Random histories of moves, reversals, handovers, invoices, disputes and payments, against a model by plain
+// arithmetic. MONEY_SEED repeats one; MONEY_STEPS makes them longer.
 
 const seed = Number(process.env.MONEY_SEED ?? Date.now() % 1_000_000)
 const steps = Number(process.env.MONEY_STEPS ?? 150)

@@ -129,10 +129,12 @@ const readInvoice = (
   })
 
 const linesSql = `
-  select ${lineColumnsSql} from money_lines line where tenant_id = $1 and invoice_id = $2 order by waybill_number, line_no`
+  select ${lineColumnsSql} from money_lines line where tenant_id = $1 and invoice_id = $2
+    order by waybill_number, line_no`
 
 const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
-  and ($2::bigint is null or invoices.state <> 'draft') and ($3::text is null or ${stateSql} = $3) and ($4::bigint is null or invoices.merchant_id = $4)
+  and ($2::bigint is null or invoices.state <> 'draft') and ($3::text is null or ${stateSql} = $3)
+    and ($4::bigint is null or invoices.merchant_id = $4)
   and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
 
 /** Makes, decides and pays invoices, and settles disputes, for staff. */

@@ -27,7 +27,8 @@ t.test('invoices', async t => {
   const [{ today, shop, books }] = await fixture.rows(
     `select (now() at time zone time_zone)::date::text as today,
       (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop,
-      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'books@example.com') as books from tenants where tenant_id = 'demo'`,
+      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'books@example.com') as books
+        from tenants where tenant_id = 'demo'`,
   )
   const confirmed = { initial_status_key: 'key_2', weight: 1 }
   /** Delivers parcels with a COD of 1,000, 550 of which the shop is owed, and hands the cash over. */
@@ -203,7 +204,8 @@ t.test('invoices', async t => {
       String(responses.map(({ status }) => status)),
     )
     const found = await fixture.rows(
-      `select total::float8, parcels, (select count(*)::int from money_lines line where line.invoice_id = invoices.invoice_id and kind <> 'handed_over') as lines
+      `select total::float8, parcels, (select count(*)::int from money_lines line
+        where line.invoice_id = invoices.invoice_id and kind <> 'handed_over') as lines
       from invoices where state = 'draft' and until = '${today}' and parcels > 30`,
     )
     t.strictSame(found, [{ total: 33_000, parcels: 60, lines: 60 }])
@@ -234,7 +236,8 @@ t.test('invoices', async t => {
 
   t.test('the check finds an invoice that differs from its lines', async t => {
     const [{ invoice_no }] = await asOwner(`update invoices set parcels = parcels + 1
-      where invoice_id = (select min(invoice_id::text)::uuid from invoices where state <> 'cancelled') returning invoice_no`)
+      where invoice_id = (select min(invoice_id::text)::uuid from invoices where state <> 'cancelled')
+        returning invoice_no`)
     t.strictSame((await checkLedger(pool, 'demo')).wrong_invoices, [invoice_no])
     await asOwner('update invoices set parcels = parcels - 1, total = total + 0.01 where invoice_no = $1', [invoice_no])
     t.strictSame((await checkLedger(pool, 'demo')).wrong_invoices, [invoice_no])

@@ -43,10 +43,12 @@ export const Invoice = Type.Object(
 export type Invoice = Static<typeof Invoice>
 
 /** A submitted invoice that nobody objected to in time is approved. */
-export const stateSql = `case when invoices.state = 'submitted' and submitted_at + make_interval(days => accept_after_days) <= now()
+export const stateSql = `case when invoices.state = 'submitted'
+  and submitted_at + make_interval(days => accept_after_days) <= now()
     then 'approved' else invoices.state end`
 
-export const invoiceColumns = `invoice_no, invoice_ref_no, invoices.merchant_id::float8, merchants.name as merchant_name, until::text, ${stateSql} as state,
+export const invoiceColumns = `invoice_no, invoice_ref_no, invoices.merchant_id::float8,
+  merchants.name as merchant_name, until::text, ${stateSql} as state,
   parcels, brought_forward::float8, total::float8, charges_due::float8, made_by, ${isoTime('made_at')} as made_at,
   ${isoTime('submitted_at')} as submitted_at, decided_by, ${isoTime('decided_at')} as decided_at, reason,
   ${isoTime('deposited_at')} as deposited_at, bank_reference, paid_on::text`
@@ -69,7 +71,8 @@ export interface InvoiceRow extends Invoice {
 
 const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_reference, currency,
   not (messaging and phone is not null) as is_silent ${fromInvoicesSql}
-  and (invoice_no = $2 or invoice_ref_no = $2) and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
+  and (invoice_no = $2 or invoice_ref_no = $2)
+    and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
   limit 1`
 
 /** Masks make printable ASCII. Postgres refuses some other text. */
@@ -119,7 +122,8 @@ export const decideInvoice = async (
   const columns = step === 'submit' ? ['submitted_by', 'submitted_at'] : ['decided_by', 'decided_at']
   const by = merchantId === null ? name : `merchant ${name}`
   await tx.client.query(
-    `update invoices set state = $3, ${columns[0]} = $4, ${columns[1]} = $5, reason = coalesce($6, reason) where tenant_id = $1 and invoice_id = $2`,
+    `update invoices set state = $3, ${columns[0]} = $4, ${columns[1]} = $5, reason = coalesce($6, reason)
+      where tenant_id = $1 and invoice_id = $2`,
     [tenant, id, to, by, now, reason],
   )
   if (step === 'cancel') await tx.client.query(freeSql, [tenant, id])
@@ -173,7 +177,8 @@ export const depositInvoice = async (
 }
 
 const depositSql = `
-  update invoices set state = 'deposited', deposited_by = $3, deposited_at = $4, journal_id = $5, booked_on = $6, bank_reference = $7, paid_on = $8
+  update invoices set state = 'deposited', deposited_by = $3, deposited_at = $4, journal_id = $5, booked_on = $6,
+    bank_reference = $7, paid_on = $8
   where tenant_id = $1 and invoice_id = $2`
 
 /** Locks the parcels that add to the total of an invoice: a disputed one does not, nor one that came back. */
@@ -187,7 +192,8 @@ const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<Lock
 }
 
 const paidParcelsSql = `
-  select waybill_number from money_lines line join merchants on merchants.tenant_id = $1 and merchants.merchant_id = line.merchant_id
+  select waybill_number from money_lines line join merchants on merchants.tenant_id = $1
+    and merchants.merchant_id = line.merchant_id
   where line.tenant_id = $1 and invoice_id = $2
   group by waybill_number having sum(${paidSql}) > 0`
 

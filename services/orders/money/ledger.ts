@@ -18,43 +18,49 @@ const laterPairs = [
 ]
 
 /**
- * Sums amounts for each journal and pair of accounts. A sum below zero is a transfer the other way round; it joins the one that
- * goes that way.
+ * Sums amounts for each journal and pair of accounts. A sum below zero is a transfer the other way round; it joins the
+ * one that goes that way.
  */
 const transfersSql = (rows: string): string => `
     select journal_id, debit, credit, sum(amount) as amount, booked_on from (
       select journal_id, case when amount > 0 then debit else credit end as debit,
         case when amount > 0 then credit else debit end as credit, abs(amount) as amount, booked_on
-      from (select journal_id, debit, credit, sum(amount) as amount, booked_on from ${rows} group by 1, 2, 3, 5) summed where amount <> 0
+      from (select journal_id, debit, credit, sum(amount) as amount, booked_on from ${rows} group by 1, 2, 3, 5) summed
+        where amount <> 0
     ) directed group by 1, 2, 3, 5`
 
 const lateralSql = (pairs: readonly (readonly string[])[]): string => `
-      cross join lateral (values ${pairs.map(pair => `(${pair.join(', ')})`).join(', ')}) as transfer (debit, credit, amount)`
+      cross join lateral (values ${pairs.map(pair => `(${pair.join(', ')})`).join(', ')}) as transfer
+        (debit, credit, amount)`
 
 /**
- * The transfers that lines of a move stand for, summed for each journal and pair of accounts: `journal_id`, `debit`, `credit`,
- * `amount`, `booked_on`. `lines` is a `with` query. Many lines have one merchant and one collector: those are summed first.
+ * The transfers that lines of a move stand for, summed for each journal and pair of accounts: `journal_id`, `debit`,
+ * `credit`, `amount`, `booked_on`. `lines` is a `with` query. Many lines have one merchant and one collector: those are
+ * summed first.
  */
 export const transfersOfMovesSql = (lines: string): string => `
     select journal_id, debit, credit, sum(amount) as amount, booked_on
     from (
-      select journal_id, booked_on, merchant_id, cash_account, sum(cod) as cod, sum(delivery) as delivery, sum(cod_fee) as cod_fee,
+      select journal_id, booked_on, merchant_id, cash_account, sum(cod) as cod, sum(delivery) as delivery,
+        sum(cod_fee) as cod_fee,
         sum(return_fee) as return_fee, sum(tax) as tax, sum(withholding) as withholding
       from ${lines} group by 1, 2, 3, 4
     ) line ${lateralSql(movePairs)}
     where amount > 0 group by 1, 2, 3, 5`
 
 /**
- * The transfers that lines and documents of the tenant $1 stand for, as `transfersOfMovesSql`. `condition` limits the lines,
- * `line`, and the documents, `document`, which have `journal_id`.
+ * The transfers that lines and documents of the tenant $1 stand for, as `transfersOfMovesSql`. `condition` limits the
+ * lines, `line`, and the documents, `document`, which have `journal_id`.
  */
 export const transfersOfAllSql = ({ lines = 'true', documents = 'true' } = {}): string =>
   transfersSql(`(
-      select line.journal_id, debit, credit, amount, line.booked_on from money_lines line ${lateralSql([...movePairs, ...laterPairs])}
+      select line.journal_id, debit, credit, amount, line.booked_on
+        from money_lines line ${lateralSql([...movePairs, ...laterPairs])}
       where line.tenant_id = $1 and ${lines} and amount <> 0
       union all
       select banked_by, 'bank', case when method = 'cash' then 'office' else cash_account end, cod, document.booked_on
-      from money_lines line join cash_deposits document on document.tenant_id = line.tenant_id and deposit_id = banked_by
+      from money_lines line join cash_deposits document on document.tenant_id = line.tenant_id
+        and deposit_id = banked_by
       where line.tenant_id = $1 and ${lines.replaceAll('line.journal_id', 'line.banked_by')}
       union all
       select * from (${documentsSql}) document where ${documents}
@@ -64,7 +70,8 @@ const documentsSql = `
         select journal_id, 'office' as debit, 'rider:' || collected_by as credit, debt as amount, booked_on
         from cash_handovers where tenant_id = $1 and journal_id is not null
         union all
-        select journal_id, case state when 'owed' then 'rider:' || collected_by else 'differences' end, 'office', expected - counted, booked_on
+        select journal_id, case state when 'owed' then 'rider:' || collected_by
+          else 'differences' end, 'office', expected - counted, booked_on
         from cash_handovers where tenant_id = $1 and journal_id is not null
         union all
         select deposit_id, 'bank', 'office', other, booked_on from cash_deposits where tenant_id = $1
@@ -83,8 +90,8 @@ const bookJournalSql = `
   })}) transfer returning tenant_id`
 
 /**
- * Writes the transfers of a journal from its lines and documents, which the transaction wrote before. `waybills` are those of
- * the lines.
+ * Writes the transfers of a journal from its lines and documents, which the transaction wrote before. `waybills` are
+ * those of the lines.
  */
 export const bookJournal = (tx: Tx, tenant: string, journalId: string, waybills: readonly string[]) =>
   tx.client.query({ name: 'book_journal', text: bookJournalSql, values: [tenant, journalId, waybills] })

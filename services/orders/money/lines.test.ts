@@ -30,7 +30,8 @@ t.test('lines after a delivery', async t => {
       ({ kind }) => kind,
     )
   const [{ today, shop }] = await rows(`select (now() at time zone time_zone)::date::text as today,
-    (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop from tenants where tenant_id = 'demo'`)
+    (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop
+      from tenants where tenant_id = 'demo'`)
   const handOver = (sum: number, counted = sum) =>
     post('/cash/handover', { collected_by: 'Nimal', declared: sum, counted })
   const invoice = async () => (await post('/invoice', { merchant_id: shop, until: today })).body.data[0]

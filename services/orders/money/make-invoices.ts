@@ -25,7 +25,9 @@ export const NewInvoices = bodyOf('NewInvoices', {
 })
 type Wanted = Call<Static<typeof NewInvoices>>
 
-/** Invoices what is payable of one merchant or all, a draft for each. A merchant with nothing to pay keeps its lines. */
+/**
+ * Invoices what is payable of one merchant or all, a draft for each. A merchant with nothing to pay keeps its lines.
+ */
 export const makeInvoices = async (tx: Tx, wanted: Wanted): Promise<Acted<Made[]>> => {
   const { merchant_id: wantedId, all } = wanted.body
   if ((wantedId === undefined) === (all === undefined)) return refuse('merchant_id', 'Give either merchant_id or all.')
@@ -59,14 +61,18 @@ const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { un
   return { merchant_id, kind: 'made', invoice_no, invoice_ref_no, total }
 }
 
-/** $3 is the invoice, $4 the day until which it takes lines. A line that another invoice takes meanwhile is left to that one. */
+/**
+ * $3 is the invoice, $4 the day until which it takes lines. A line that another invoice takes meanwhile is left to that
+ * one.
+ */
 const takeSql = `
   with terms as (${termsSql} and merchants.merchant_id = $2
   ), earlier as (
     select max(until) as until from invoices where tenant_id = $1 and merchant_id = $2 and state <> 'cancelled'
   ), line as (
     update money_lines line set invoice_id = $3 from terms
-    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql} and ${payableOnSql} <= $4::date and ${releasedSql(hasLaterSql('handed_over'), hasLaterSql('delivery_reversed'))}
+    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql} and ${payableOnSql} <= $4::date
+      and ${releasedSql(hasLaterSql('handed_over'), hasLaterSql('delivery_reversed'))}
     returning line.*
   )
   select count(distinct line.waybill_number)::int as parcels,
@@ -76,10 +82,14 @@ const takeSql = `
   from line cross join terms cross join earlier`
 
 const insertSql = `
-  insert into invoices (tenant_id, invoice_id, merchant_id, invoice_no, invoice_ref_no, until, state, parcels, brought_forward, total, charges_due, made_by, made_at)
+  insert into invoices (tenant_id, invoice_id, merchant_id, invoice_no, invoice_ref_no, until, state, parcels,
+    brought_forward, total, charges_due, made_by, made_at)
   values ($1, $2, $3, $4, $5, $6, 'draft', $7, $8, $9, $10, $11, $12)`
 
-/** The next two numbers, without gaps: whoever else numbers an invoice of the tenant waits for the end of this transaction. */
+/**
+ * The next two numbers, without gaps: whoever else numbers an invoice of the tenant waits for the end of this
+ * transaction.
+ */
 const takeNumbers = async (tx: Tx, tenant: string, { today }: Clock): Promise<[invoiceNo: string, refNo: string]> => {
   const { rows } = await tx.client.query('select invoice_mask, invoice_ref_mask from tenants where tenant_id = $1', [
     tenant,

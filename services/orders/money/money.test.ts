@@ -66,7 +66,8 @@ t.test('money', async t => {
     const [line] = await linesOf('DM90000011')
     t.strictSame(
       await rows(
-        `select debit, amount::float8 from ledger_transfers where journal_id = $1 and credit like 'merchant:%' order by 1`,
+        `select debit, amount::float8 from ledger_transfers where journal_id = $1 and credit like 'merchant:%'
+          order by 1`,
         [line.journal_id],
       ),
       [
@@ -229,7 +230,8 @@ t.test('money', async t => {
     const copied = (await rows('select * from money_lines where waybill_number = $1', ['DM90000031'])).length
     await rows(
       `insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, booked_on)
-        select tenant_id, waybill_number, 2, journal_id, merchant_id, kind, booked_on from money_lines where waybill_number = $1`,
+        select tenant_id, waybill_number, 2, journal_id, merchant_id, kind, booked_on from money_lines
+          where waybill_number = $1`,
       ['DM90000031'],
     )
     t.equal(copied, 1)

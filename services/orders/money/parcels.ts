@@ -8,8 +8,8 @@ export interface LockedParcel {
 }
 
 /**
- * Locks orders until the transaction ends, so that nobody else numbers lines of their parcels. A lock that is not acquired
- * within two seconds ends the request with 503; the order of the waybills prevents deadlocks.
+ * Locks orders until the transaction ends, so that nobody else numbers lines of their parcels. A lock that is not
+ * acquired within two seconds ends the request with 503; the order of the waybills prevents deadlocks.
  */
 export const lockParcels = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<LockedParcel[]> => {
   await tx.client.query(`set local lock_timeout = '2s'`)
@@ -21,7 +21,10 @@ const lockSql = `
   select waybill_number, merchant_id::text, status_key from orders
   where tenant_id = $1 and waybill_number = any($2::text[]) order by waybill_number for no key update`
 
-/** Locks what a text names, such as the cash of a person, until the transaction ends. On Citus the lock lies on the tenant's node. */
+/**
+ * Locks what a text names, such as the cash of a person, until the transaction ends. On Citus the lock lies on the
+ * tenant's node.
+ */
 export const lockName = async (tx: Tx, tenant: string, name: string): Promise<void> => {
   await tx.client.query(`set local lock_timeout = '2s'`)
   await tx.client.query({ name: 'lock_name', text: lockNameSql, values: [tenant, name] })
@@ -31,8 +34,8 @@ const lockNameSql = `
   select pg_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 28)) from tenants where tenant_id = $1`
 
 /**
- * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and the other way round.
- * Invoices share the lock. It must be a statement of its own: the next one sees what the other wrote.
+ * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and the other way
+ * round. Invoices share the lock. It must be a statement of its own: the next one sees what the other wrote.
  */
 export const lockTakeBacks = async (
   tx: Tx,

@@ -5,13 +5,14 @@ export const payableWhen = ['delivered', 'handed_over', 'banked'] as const
 
 /** The terms of each merchant of the tenant $1: its own, or those of the tenant. */
 export const termsSql = `
-  select merchants.merchant_id, merchants.name, charges_apart, coalesce(merchants.payable_when, tenants.payable_when) as payable_when,
+  select merchants.merchant_id, merchants.name, charges_apart, coalesce(merchants.payable_when, tenants.payable_when)
+    as payable_when,
     coalesce(merchants.payable_after_days, tenants.payable_after_days) as payable_after_days
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
 
 /**
- * Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. Citus wants no `case` here. The
- * parameters say whether it was handed over or reversed.
+ * Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. Citus wants no
+ * `case` here. The parameters say whether it was handed over or reversed.
  */
 export const releasedSql = (
   isHanded: string,

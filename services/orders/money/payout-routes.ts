@@ -162,10 +162,14 @@ const markPaid = async (tx: Tx, call: Call<Static<typeof PaidRun>>): Promise<Act
   return refuseAny(errors) ?? { kind: 'done', data, objects }
 }
 
-/** Locks the invoices, then the parcels of all of them, each in one order: neither another pay run nor a move can deadlock with it. */
+/**
+ * Locks the invoices, then the parcels of all of them, each in one order: neither another pay run nor a move can
+ * deadlock with it.
+ */
 const lockRun = async (tx: Tx, tenant: string, numbers: readonly string[]): Promise<void> => {
   const { rows } = await tx.client.query(
-    'select invoice_id from invoices where tenant_id = $1 and (invoice_no = any($2) or invoice_ref_no = any($2)) order by invoice_id for no key update',
+    `select invoice_id from invoices where tenant_id = $1 and (invoice_no = any($2) or invoice_ref_no = any($2))
+      order by invoice_id for no key update`,
     [tenant, numbers],
   )
   const text = 'select distinct waybill_number from money_lines where tenant_id = $1 and invoice_id = any($2::uuid[])'
@@ -217,11 +221,13 @@ const findDetails = (keyring: Keyring, tenant: string, due: Due): AccountDetails
 }
 
 const dueSql = `
-  select invoice_no, invoice_ref_no, merchants.name as merchant_name, total::float8, currency, invoices.merchant_id::text, account.version, key_id, sealed,
+  select invoice_no, invoice_ref_no, merchants.name as merchant_name, total::float8, currency,
+    invoices.merchant_id::text, account.version, key_id, sealed,
     confirmed_by is not null as is_confirmed, ${usableAtSql} <= now() as is_usable
   from invoices join tenants on tenants.tenant_id = invoices.tenant_id
     join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
     left join (${newestAccountsSql}) account on account.merchant_id = invoices.merchant_id
   where invoices.tenant_id = $1 and ${stateSql} = 'approved' and total > 0
-    and ($2::date is null or coalesce(decided_at, submitted_at + make_interval(days => accept_after_days)) < ($2::date + 1)::timestamp at time zone time_zone)
+    and ($2::date is null or coalesce(decided_at, submitted_at + make_interval(days => accept_after_days)) <
+      ($2::date + 1)::timestamp at time zone time_zone)
   order by invoices.invoice_id`

@@ -24,7 +24,8 @@ t.test('the pay run', async t => {
   const [{ today, shop, books }] = await rows(
     `select (now() at time zone time_zone)::date::text as today,
       (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop,
-      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'books@example.com') as books from tenants where tenant_id = 'demo'`,
+      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'books@example.com') as books
+        from tenants where tenant_id = 'demo'`,
   )
   const confirmed = { initial_status_key: 'key_2', cod: 1000, weight: 1 }
   await make(['DM95000001'], confirmed)
@@ -77,7 +78,8 @@ t.test('the pay run', async t => {
     const midnight = (await rows(`select ('2026-03-02'::timestamp at time zone time_zone) as at from tenants`))[0].at
     await rows(`update invoices set decided_at = $2 where invoice_no = $1`, [numbers[0], midnight])
     await rows(
-      `update invoices set state = 'submitted', decided_at = null, submitted_at = $2::timestamptz - interval '3 days 1 ms'
+      `update invoices set state = 'submitted', decided_at = null, submitted_at = $2::timestamptz - interval
+        '3 days 1 ms'
       where invoice_no = $1`,
       [numbers[1], midnight],
     )

@@ -13,8 +13,8 @@ interface Reversal {
 }
 
 /**
- * Reverses what a move booked for a parcel whose order is locked. Returns the errors of one whose money went further; nothing is
- * written then.
+ * Reverses what a move booked for a parcel whose order is locked. Returns the errors of one whose money went further;
+ * nothing is written then.
  */
 export const reverseBooking = async (
   tx: Tx,
@@ -40,17 +40,21 @@ export const reverseBooking = async (
 const liveSql = `
   select line_no, case
       when invoice_id is not null then 'is on an invoice: cancel the invoice first'
-      when banked_by is not null or ${hasLaterSql('handed_over')} then 'was handed over: compensate the merchant, or settle a dispute, instead'
+      when banked_by is not null or ${hasLaterSql('handed_over')} then
+        'was handed over: compensate the merchant, or settle a dispute, instead'
     end as obstacle
   from money_lines line
-  where tenant_id = $1 and waybill_number = $2 and kind = $3 and not ${hasLaterSql('delivery_reversed', 'return_reversed')}
+  where tenant_id = $1 and waybill_number = $2 and kind = $3
+    and not ${hasLaterSql('delivery_reversed', 'return_reversed')}
   order by line.tenant_id desc, line.waybill_number desc, line_no desc limit 1`
 
 const amounts = ['cod', 'delivery', 'cod_fee', 'return_fee', 'tax', 'withholding']
 
 const reverseSql = `
-  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, ${amounts.join(', ')}, method, cash_account, refers_to,
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, ${amounts.join(', ')},
+    method, cash_account, refers_to,
     booked_on, staff_name, reason)
-  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, case when kind = 'returned' then 'return_reversed' else 'delivery_reversed' end,
+  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, case when kind = 'returned' then 'return_reversed'
+    else 'delivery_reversed' end,
     ${amounts.map(amount => `-${amount}`).join(', ')}, method, cash_account, line_no, $5, $6, $7
   from money_lines line where tenant_id = $1 and waybill_number = $2 and line_no = $3 returning tenant_id`

@@ -79,16 +79,21 @@ const statementSql = `
     select booked_on, counter_account, debit, credit from ledger_days
     where tenant_id = $1 and account = $2 and booked_on >= $3::date and booked_on <= $4::date
     union all
-    select booked_on, case debit when $2 then credit else debit end, case debit when $2 then amount else 0 end, case debit when $2 then 0 else amount end
-    from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql} and booked_on <= $4::date and $2 in (debit, credit)
+    select booked_on, case debit when $2 then credit else debit end, case debit when $2 then amount
+      else 0 end, case debit when $2 then 0 else amount end
+    from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql} and booked_on <= $4::date
+      and $2 in (debit, credit)
   ), summed as (
-    select case when booked_on >= $3::date then booked_on end as booked_on, case when booked_on >= $3::date then counter_account end as counter_account,
+    select case when booked_on >= $3::date then booked_on end as booked_on, case
+      when booked_on >= $3::date then counter_account end as counter_account,
       sum(debit) as debit, sum(credit) as credit
     from entry group by 1, 2
   )
   select null as booked_on, null as counter_account, 0::float8 as debit, 0::float8 as credit, null as seal,
-    (${foldedBalanceSql('$2', '$3::date')} + coalesce(sum(debit - credit) filter (where booked_on is null), 0))::float8 as amount
-  from summed having count(*) > 0 or exists (select from ledger_days where tenant_id = $1 and account = $2 and booked_on < $3::date)
+    (${foldedBalanceSql('$2', '$3::date')} + coalesce(sum(debit - credit) filter (where booked_on is null), 0))::float8
+      as amount
+  from summed having count(*) > 0 or exists (select from ledger_days where tenant_id = $1 and account = $2
+    and booked_on < $3::date)
   union all
   (
     select summed.booked_on::text, counter_account, debit::float8, credit::float8, seal, (debit - credit)::float8

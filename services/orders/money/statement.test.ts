@@ -89,7 +89,8 @@ t.test('statements', async t => {
       'the next seal is over it',
     )
     await rows(
-      `insert into ledger_transfers select tenant_id, uuidv7(), debit, credit, 1, '2026-02-19' from ledger_transfers limit 1`,
+      `insert into ledger_transfers select tenant_id, uuidv7(), debit, credit, 1, '2026-02-19' from ledger_transfers
+        limit 1`,
     )
     t.match(await checkLedger(pool, 'demo'), { wrong_days: ['2026-02-19'] })
   })
