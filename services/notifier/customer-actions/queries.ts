@@ -2,7 +2,7 @@ import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts
 import { sql } from 'kysely'
 import type { Person } from '../conversations/conversation.ts'
 import { identifyPerson } from '../conversations/phone-number.ts'
-import { query, type Tx } from '../database/tables.ts'
+import { prepared, query, type Tx } from '../database/tables.ts'
 import type { ActionButton } from './button-token.ts'
 
 export interface Press extends Person, ActionButton {
@@ -159,28 +159,22 @@ export interface WaitingAction extends Person {
 }
 
 /** Claims due actions, only the oldest of each waybill. No other process can claim them until the claim ends. */
-export const claimActions = async (tx: Tx, count: number, claimSeconds: number): Promise<WaitingAction[]> => {
-  const { rows } = await tx.client.query({
-    name: 'claim_actions',
-    text: `
-      with due as (
-        select a.tenant_id, a.action_id from customer_actions a
-        where a.outcome is null and a.due_at <= now() and not exists (
-          select from customer_actions earlier
-          where earlier.tenant_id = a.tenant_id and earlier.waybill_number = a.waybill_number and earlier.outcome is null
-            and earlier.position < a.position)
-        order by a.due_at
-        limit $1
-        for update of a skip locked
-      )
-      update customer_actions a set due_at = now() + make_interval(secs => $2), attempts = a.attempts + 1
-      from due where a.tenant_id = due.tenant_id and a.action_id = due.action_id
-      returning a.tenant_id as tenant, a.action_id as id, a.phone_number_id as "phoneNumberId", a.recipient,
-        a.waybill_number as waybill, a.action, a.address, a.detail, a.happened_at as "happenedAt"`,
-    values: [count, claimSeconds],
-  })
-  return rows
-}
+export const claimActions = (tx: Tx, count: number, claimSeconds: number): Promise<WaitingAction[]> =>
+  prepared<WaitingAction>(tx, 'claim_actions')`
+    with due as (
+      select a.tenant_id, a.action_id from customer_actions a
+      where a.outcome is null and a.due_at <= now() and not exists (
+        select from customer_actions earlier
+        where earlier.tenant_id = a.tenant_id and earlier.waybill_number = a.waybill_number and earlier.outcome is null
+          and earlier.position < a.position)
+      order by a.due_at
+      limit ${count}
+      for update of a skip locked
+    )
+    update customer_actions a set due_at = now() + make_interval(secs => ${claimSeconds}), attempts = a.attempts + 1
+    from due where a.tenant_id = due.tenant_id and a.action_id = due.action_id
+    returning a.tenant_id as tenant, a.action_id as id, a.phone_number_id as "phoneNumberId", a.recipient,
+      a.waybill_number as waybill, a.action, a.address, a.detail, a.happened_at as "happenedAt"`
 
 const keptDays = 3
 const longestBackoffSeconds = 120

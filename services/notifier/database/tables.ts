@@ -115,6 +115,14 @@ export const query =
   async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> =>
     (await sql<Row>(text, ...values).execute(tx)).rows
 
+/** Does the same for a statement that each connection prepares once, under that name. */
+export const prepared =
+  <Row>(tx: Tx, name: string) =>
+  async (parts: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> => {
+    const text = parts.reduce((before, part, index) => `${before}$${index}${part}`)
+    return (await tx.client.query({ name, text, values })).rows
+  }
+
 /** Returns the values of rows by column, as `unnest` takes them; undefined becomes null. */
 export const toColumns = <Row extends object>(rows: readonly Row[], ...names: (keyof Row)[]): unknown[][] =>
   names.map(name => rows.map(row => row[name] ?? null))

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type OrderEvent, type OrderSnapshot, takenBackEvent } from '@courier/shared/contract/order-events.ts'
 import { rememberPhones } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
-import type { MessageStatus, Tx } from '../database/tables.ts'
+import { type MessageStatus, prepared, type Tx } from '../database/tables.ts'
 import { fillFrom, type Source } from '../messages/source.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 
@@ -99,54 +99,47 @@ const toChange = (
 }
 
 /** Locks the waiting messages, or those of rules on `events`, in their keys' order, found by the waybill's index. */
-const lockWaiting = async (
+const lockWaiting = (
   tx: Tx,
   tenant: string,
   waybills: readonly string[],
   events?: readonly string[],
-): Promise<Waiting[]> => {
-  const { rows } = await tx.client.query({
-    name: 'lock_waiting',
-    text: `
-      with found as (
-        select message.message_id from unnest($2::text[]) as given (waybill) cross join lateral (
-          select message_id from messages
-          where tenant_id = $1 and waybill_number = given.waybill and (source is not null or rule_event is not null)
-            and ($3::text[] is null or rule_event = any($3::text[]))
-            and status in ('queued', 'held', 'sending', 'unknown') and superseded_by is null
-          offset 0
-        ) message
-      )
-      select message_id as id, waybill_number as waybill, status, recipient, template, source,
-        rule_event as "ruleEvent", created_at < now() as "isOlder"
-      from messages m join found using (message_id)
-      where tenant_id = $1 and status in ('queued', 'held', 'sending', 'unknown')
-      order by message_id for update of m`,
-    values: [tenant, waybills, events ?? null],
-  })
-  return rows
-}
+): Promise<Waiting[]> =>
+  prepared<Waiting>(tx, 'lock_waiting')`
+    with found as (
+      select message.message_id from unnest(${waybills}::text[]) as given (waybill) cross join lateral (
+        select message_id from messages
+        where tenant_id = ${tenant} and waybill_number = given.waybill
+          and (source is not null or rule_event is not null)
+          and (${events ?? null}::text[] is null or rule_event = any(${events ?? null}::text[]))
+          and status in ('queued', 'held', 'sending', 'unknown') and superseded_by is null
+        offset 0
+      ) message
+    )
+    select message_id as id, waybill_number as waybill, status, recipient, template, source,
+      rule_event as "ruleEvent", created_at < now() as "isOlder"
+    from messages m join found using (message_id)
+    where tenant_id = ${tenant} and status in ('queued', 'held', 'sending', 'unknown')
+    order by message_id for update of m`
 
 /** Stores the changes. Queues a message that was held for the old recipient: the new one's conversation may be open. */
 const storeChanges = async (tx: Tx, tenant: string, changes: readonly Change[]): Promise<void> => {
   if (changes.length === 0) return
-  await tx.client.query({
-    name: 'store_changes',
-    text: `
-      with changed as (
-        update messages m set
-          recipient = coalesce(given.recipient, m.recipient), template = coalesce(given.template, m.template),
-          superseded_by = case when given.template is null then given.detail else m.superseded_by end,
-          status = case when m.status in ('sending', 'unknown') then m.status
-            when given.template is null then 'cancelled' when given.recipient <> m.recipient then 'queued' else m.status end,
-          status_at = case when m.status in ('queued', 'held') and given.template is null then now() else m.status_at end,
-          fence = case when m.status in ('queued', 'held') then m.fence + 1 else m.fence end
-        from jsonb_to_recordset($2::jsonb) as given (id text, recipient text, template jsonb, detail text)
-        where m.tenant_id = $1 and m.message_id = given.id
-        returning m.message_id, m.status, given.detail
-      )
-      insert into message_events (tenant_id, message_id, status, detail)
-      select $1, message_id, status, detail from changed where status in ('queued', 'held', 'cancelled')`,
-    values: [tenant, JSON.stringify(changes)],
-  })
+  await prepared(tx, 'store_changes')`
+    with changed as (
+      update messages m set
+        recipient = coalesce(given.recipient, m.recipient), template = coalesce(given.template, m.template),
+        superseded_by = case when given.template is null then given.detail else m.superseded_by end,
+        status = case when m.status in ('sending', 'unknown') then m.status
+          when given.template is null then 'cancelled' when given.recipient <> m.recipient then 'queued'
+          else m.status end,
+        status_at = case when m.status in ('queued', 'held') and given.template is null then now() else m.status_at end,
+        fence = case when m.status in ('queued', 'held') then m.fence + 1 else m.fence end
+      from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
+        as given (id text, recipient text, template jsonb, detail text)
+      where m.tenant_id = ${tenant} and m.message_id = given.id
+      returning m.message_id, m.status, given.detail
+    )
+    insert into message_events (tenant_id, message_id, status, detail)
+    select ${tenant}, message_id, status, detail from changed where status in ('queued', 'held', 'cancelled')`
 }

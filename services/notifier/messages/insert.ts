@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { query, type Tx } from '../database/tables.ts'
+import { prepared, query, type Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
 import type { AcceptedMessage } from './schema.ts'
 
@@ -33,30 +33,26 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     rule: rule?.event,
     expiry: rule?.expires_after_hours,
   }))
-  await tx.client.query({
-    name: 'insert_messages',
-    text: `
-      with given as (
-        select * from jsonb_to_recordset($2::jsonb) as given (id text, "phoneNumberId" text, recipient text,
-          template jsonb, "waybillNumber" text, status text, failure text, detail text, "sendAt" timestamptz,
-          "holdsUntilOpen" boolean, "isExempt" boolean, hours jsonb, rule text, expiry integer, traceparent text,
-          merchant text, source jsonb)
-      ), queued as (
-        insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
-          error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent,
-          merchant, source)
-        select $1, id, "phoneNumberId", recipient, template, "waybillNumber", status, failure, "sendAt",
-          "holdsUntilOpen", "isExempt", hours, rule,
-          case status when 'unknown' then 'infinity' else coalesce("sendAt", now()) end,
-          -- Hours that begin late do not extend the limit of a rule.
-          coalesce(case when rule is null then "sendAt" end, now())
-            + make_interval(hours => coalesce(expiry, $3::integer)), traceparent, merchant, source
-        from given
-      )
-      insert into message_events (tenant_id, message_id, status, detail)
-      select $1, id, status, detail from given`,
-    values: [tenant, JSON.stringify(rows), expiryHours],
-  })
+  await prepared(tx, 'insert_messages')`
+    with given as (
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id text, "phoneNumberId" text,
+        recipient text, template jsonb, "waybillNumber" text, status text, failure text, detail text,
+        "sendAt" timestamptz, "holdsUntilOpen" boolean, "isExempt" boolean, hours jsonb, rule text, expiry integer,
+        traceparent text, merchant text, source jsonb)
+    ), queued as (
+      insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
+        error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent,
+        merchant, source)
+      select ${tenant}, id, "phoneNumberId", recipient, template, "waybillNumber", status, failure, "sendAt",
+        "holdsUntilOpen", "isExempt", hours, rule,
+        case status when 'unknown' then 'infinity' else coalesce("sendAt", now()) end,
+        -- Hours that begin late do not extend the limit of a rule.
+        coalesce(case when rule is null then "sendAt" end, now())
+          + make_interval(hours => coalesce(expiry, ${expiryHours}::integer)), traceparent, merchant, source
+      from given
+    )
+    insert into message_events (tenant_id, message_id, status, detail)
+    select ${tenant}, id, status, detail from given`
 }
 
 /** Finds the accepted messages in the order of `ids`, each with its current status. */

@@ -1,12 +1,10 @@
 import type { Person } from '../conversations/conversation.ts'
 import { findCountryOf, listSpelt } from '../conversations/phone-number.ts'
-import { type MessageStatus, type Tx, toColumns } from '../database/tables.ts'
+import { type MessageStatus, prepared, type Tx, toColumns } from '../database/tables.ts'
 import { type Pricing, type Report, updateKey } from './settle.ts'
 
-export interface LockedMessage {
-  readonly tenant: string
+export interface LockedMessage extends Person {
   readonly messageId: string
-  readonly phoneNumberId: string
   readonly status: MessageStatus
   readonly providerMessageId: string | null
   /** The API's ids of earlier sends of it. */
@@ -14,7 +12,6 @@ export interface LockedMessage {
   readonly templateName: string | null
   readonly language: string | null
   readonly traceparent: string | null
-  readonly recipient: string
   readonly merchant: string | null
 }
 
@@ -96,18 +93,18 @@ export const findStatusUpdates = async (
   tx: Tx,
   messages: readonly LockedMessage[],
 ): Promise<Map<string, ReadonlySet<string>>> => {
-  const { rows } = await tx.client.query({
-    name: 'find_status_updates',
-    text: `
-      select known.* from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
-      cross join lateral (
-        select e.tenant_id as tenant, e.message_id as "messageId", e.status, e.happened_at as at from message_events e
-        where e.tenant_id = given.tenant_id and e.message_id = given.message_id
-          and e.status in ('sent', 'delivered', 'read', 'failed')
-        offset 0
-      ) known`,
-    values: toColumns(messages, 'tenant', 'messageId'),
-  })
+  const [tenants, ids] = toColumns(messages, 'tenant', 'messageId')
+  const rows = await prepared<{ tenant: string; messageId: string; status: string; at: Date }>(
+    tx,
+    'find_status_updates',
+  )`
+    select known.* from unnest(${tenants}::text[], ${ids}::text[]) as given (tenant_id, message_id)
+    cross join lateral (
+      select e.tenant_id as tenant, e.message_id as "messageId", e.status, e.happened_at as at from message_events e
+      where e.tenant_id = given.tenant_id and e.message_id = given.message_id
+        and e.status in ('sent', 'delivered', 'read', 'failed')
+      offset 0
+    ) known`
   const known = new Map<string, Set<string>>()
   for (const row of rows) known.set(toKey(row), (known.get(toKey(row)) ?? new Set()).add(updateKey(row.status, row.at)))
   return known

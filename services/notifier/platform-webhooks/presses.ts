@@ -91,21 +91,11 @@ const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<n
 const toMessage = (address: Address, text: string): NewMessage => {
   const { questionId: id, phoneNumberId, recipient, waybill, language, isInDoubt } = address
   const [before, after, button] = questions[language?.slice(0, 2) ?? 'en'] ?? (questions.en as (typeof questions)['en'])
-  const message = {
-    phoneNumberId,
-    recipient,
-    waybillNumber: waybill,
-    sendAt: null,
-    isHeld: false,
-    holdsUntilOpen: false,
-    isExempt: false,
-    hours: null,
-    waitsFor: null,
-    source: null,
-    template: {
-      text: `${before} ${waybill}\n${text}\n\n${after}`,
-      button: { title: button, action: confirmAddress },
-    },
+  const template = {
+    text: `${before} ${waybill}\n${text}\n\n${after}`,
+    button: { title: button, action: confirmAddress },
   }
+  const atOnce = { sendAt: null, hours: null, waitsFor: null, isHeld: false, holdsUntilOpen: false, isExempt: false }
+  const message = { ...atOnce, source: null, phoneNumberId, recipient, waybillNumber: waybill, template }
   return { id, message, isInDoubt, rule: { event: null, expires_after_hours: addressMinutes / 60 } }
 }

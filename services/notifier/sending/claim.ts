@@ -1,7 +1,7 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { findConversation } from '../conversations/queries.ts'
-import { type Tx, toColumns } from '../database/tables.ts'
+import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
 import { deferForHours, limitRecipientRate, waitForEarlier } from './defer.ts'
@@ -9,7 +9,7 @@ import { deferForBudget } from './defer-for-budget.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, findBlockReason } from './pre-send-check.ts'
-import { availableTokens } from './timing.ts'
+import { availableTokens, type TokenBucket } from './timing.ts'
 
 interface ClaimOptions extends MarkOptions {
   readonly room: number
@@ -78,69 +78,58 @@ const check = (ready: readonly DueMessage[], checkable: ReadonlyMap<DueMessage, 
 
 /** Locks the active numbers that have due messages, the longest unserved first. */
 const lockChannels = async (tx: Tx): Promise<Channel[]> => {
-  const { rows } = await tx.client.query({
-    name: 'lock_channels',
-    text: `
-      select c.tenant_id, c.phone_number_id, c.plan, c.rate, c.budget, c.budget_at, c.slowed_rate, c.slowed_at, now() as now
-      from channels c
-      where c.state = 'active' and (c.not_before is null or c.not_before <= now())
-        -- Not a join, and not an index on expires_at: both would walk a whole backlog to find its first message.
-        and (
-          select true from messages m
-          where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id
-            and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'
-          order by m.due_at
-          limit 1
-        )
-      order by c.served_at
-      limit 64
-      -- Not for update: whoever queues messages holds a key-share lock on the number's row until the commit.
-      for no key update of c skip locked`,
+  const rows = await prepared<Omit<Channel, 'tokens'> & TokenBucket>(tx, 'lock_channels')`
+    select c.tenant_id as tenant, c.phone_number_id as "phoneNumberId", c.plan, c.rate, c.budget as tokens,
+      c.budget_at as at, c.slowed_rate as "slowedRate", c.slowed_at as "slowedAt", now() as now
+    from channels c
+    where c.state = 'active' and (c.not_before is null or c.not_before <= now())
+      -- Not a join, and not an index on expires_at: both would walk a whole backlog to find its first message.
+      and (
+        select true from messages m
+        where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id
+          and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'
+        order by m.due_at
+        limit 1
+      )
+    order by c.served_at
+    limit 64
+    -- Not for update: whoever queues messages holds a key-share lock on the number's row until the commit.
+    for no key update of c skip locked`
+  return rows.map(({ tenant, phoneNumberId, plan, now, ...bucket }) => {
+    return { tenant, phoneNumberId, plan, now, tokens: availableTokens(bucket, now) }
   })
-  return rows.map(row => ({
-    tenant: row.tenant_id,
-    phoneNumberId: row.phone_number_id,
-    plan: row.plan,
-    now: row.now,
-    tokens: availableTokens(
-      { rate: row.rate, tokens: row.budget, at: row.budget_at, slowedRate: row.slowed_rate, slowedAt: row.slowed_at },
-      row.now,
-    ),
-  }))
 }
 
 /** Locks due messages: until the transaction ends no other process claims them. */
 const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly number[]): Promise<DueMessage[]> => {
-  const { rows } = await tx.client.query({
-    name: 'lock_due',
-    text: `
-      with allowed as (
-        select * from unnest($1::text[], $2::text[], $3::integer[]) as allowed (tenant_id, phone_number_id, count)
-      ), held as materialized (
-        select t.tenant_id, c.phone_number_id, t.name, t.language, t.held_at
-        from allowed join channels c using (tenant_id, phone_number_id)
-          join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
-        where t.held_at is not null or t.budget_paused_at is not null
-      )
-      select candidate.*, (
-          select case when h.held_at is null then 'budget' else 'refused' end from held h
-          where h.tenant_id = candidate.tenant and h.phone_number_id = candidate."phoneNumberId"
-            and h.name = candidate.template ->> 'name' and h.language = candidate.template -> 'language' ->> 'code'
-            and (h.held_at is not null or candidate."waybillNumber" is null)
-        ) as "templateHold"
-      from allowed cross join lateral (
-        select m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient, m.template,
-          m.attempts, m.fence, m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
-          m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent
-        from messages m
-        where m.tenant_id = allowed.tenant_id and m.phone_number_id = allowed.phone_number_id
-          and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'
-        order by m.due_at
-        limit allowed.count
-        for update skip locked
-      ) candidate`,
-    values: [...toColumns(channels, 'tenant', 'phoneNumberId'), counts],
-  })
+  const [tenants, numbers] = toColumns(channels, 'tenant', 'phoneNumberId')
+  const rows = await prepared<DueMessage>(tx, 'lock_due')`
+    with allowed as (
+      select * from unnest(${tenants}::text[], ${numbers}::text[], ${counts}::integer[])
+        as allowed (tenant_id, phone_number_id, count)
+    ), held as materialized (
+      select t.tenant_id, c.phone_number_id, t.name, t.language, t.held_at
+      from allowed join channels c using (tenant_id, phone_number_id)
+        join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
+      where t.held_at is not null or t.budget_paused_at is not null
+    )
+    select candidate.*, (
+        select case when h.held_at is null then 'budget' else 'refused' end from held h
+        where h.tenant_id = candidate.tenant and h.phone_number_id = candidate."phoneNumberId"
+          and h.name = candidate.template ->> 'name' and h.language = candidate.template -> 'language' ->> 'code'
+          and (h.held_at is not null or candidate."waybillNumber" is null)
+      ) as "templateHold"
+    from allowed cross join lateral (
+      select m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient, m.template,
+        m.attempts, m.fence, m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
+        m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent
+      from messages m
+      where m.tenant_id = allowed.tenant_id and m.phone_number_id = allowed.phone_number_id
+        and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'
+      order by m.due_at
+      limit allowed.count
+      for update skip locked
+    ) candidate`
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
@@ -170,12 +159,10 @@ const takeTokens = async (tx: Tx, channels: readonly Channel[], ready: readonly 
   const buckets = channels.map(({ tokens, ...channel }) => {
     return { ...channel, tokens: tokens - (sent.get(channel.phoneNumberId)?.length ?? 0) }
   })
-  await tx.client.query({
-    name: 'take_tokens',
-    text: `
-      update channels c set budget = bucket.tokens, budget_at = now(), served_at = clock_timestamp()
-      from unnest($1::text[], $2::text[], $3::double precision[]) as bucket (tenant_id, phone_number_id, tokens)
-      where c.tenant_id = bucket.tenant_id and c.phone_number_id = bucket.phone_number_id`,
-    values: toColumns(buckets, 'tenant', 'phoneNumberId', 'tokens'),
-  })
+  const [tenants, numbers, tokens] = toColumns(buckets, 'tenant', 'phoneNumberId', 'tokens')
+  await prepared(tx, 'take_tokens')`
+    update channels c set budget = bucket.tokens, budget_at = now(), served_at = clock_timestamp()
+    from unnest(${tenants}::text[], ${numbers}::text[], ${tokens}::double precision[])
+      as bucket (tenant_id, phone_number_id, tokens)
+    where c.tenant_id = bucket.tenant_id and c.phone_number_id = bucket.phone_number_id`
 }

@@ -1,4 +1,4 @@
-import { type Tx, toColumns } from '../database/tables.ts'
+import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 
@@ -26,33 +26,31 @@ const longestWaitMinutes = 15
 export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const ordered = due.filter(({ waybillNumber }) => waybillNumber !== null)
   if (ordered.length === 0) return [...due]
-  const { rows } = await tx.client.query({
-    name: 'keep_waybill_order',
-    // Behind a failed send a message waits for its next attempt. Behind an unknown one, which may take minutes, it is
-    // checked seldom, so that many of them do not crowd out other messages. Behind anything else it is due again in a
-    // second.
-    text: `
-      with later as (
-        select m.tenant_id, m.message_id, least(greatest(m.status_at, m.send_at) + make_interval(mins => $3::integer), max(
-          case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) + interval '1 second'
-            when e.status = 'unknown' then now() + interval '5 seconds'
-            else now() + interval '1 second' end)) as due_at
-        from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
-        join messages m using (tenant_id, message_id)
-        join messages e on e.tenant_id = m.tenant_id and e.waybill_number = m.waybill_number
-          and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
-          and (e.created_at, e.message_id) < (m.created_at, m.message_id)
-          and coalesce(e.status, '') in ('queued', 'sending', 'unknown') and (e.send_at is null or e.send_at <= now())
-          -- An unknown message that is never due gets no later outcome: nothing waits for it.
-          and (e.status <> 'unknown' or e.due_at < 'infinity')
-        where greatest(m.status_at, m.send_at) > now() - make_interval(mins => $3::integer)
-        group by m.tenant_id, m.message_id, m.status_at, m.send_at
-      )
-      update messages m set due_at = later.due_at
-      from later where m.tenant_id = later.tenant_id and m.message_id = later.message_id
-      returning m.tenant_id || ' ' || m.message_id as key`,
-    values: [...toColumns(ordered, 'tenant', 'id'), longestWaitMinutes],
-  })
+  const [tenants, ids] = toColumns(ordered, 'tenant', 'id')
+  // Behind a failed send a message waits for its next attempt. Behind an unknown one, which may take minutes, it is
+  // checked seldom, so that many of them do not crowd out other messages. Behind anything else it is due again in a
+  // second.
+  const rows = await prepared<{ key: string }>(tx, 'keep_waybill_order')`
+    with later as (
+      select m.tenant_id, m.message_id, least(
+        greatest(m.status_at, m.send_at) + make_interval(mins => ${longestWaitMinutes}::integer),
+        max(case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) + interval '1 second'
+          when e.status = 'unknown' then now() + interval '5 seconds'
+          else now() + interval '1 second' end)) as due_at
+      from unnest(${tenants}::text[], ${ids}::text[]) as given (tenant_id, message_id)
+      join messages m using (tenant_id, message_id)
+      join messages e on e.tenant_id = m.tenant_id and e.waybill_number = m.waybill_number
+        and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
+        and (e.created_at, e.message_id) < (m.created_at, m.message_id)
+        and coalesce(e.status, '') in ('queued', 'sending', 'unknown') and (e.send_at is null or e.send_at <= now())
+        -- An unknown message that is never due gets no later outcome: nothing waits for it.
+        and (e.status <> 'unknown' or e.due_at < 'infinity')
+      where greatest(m.status_at, m.send_at) > now() - make_interval(mins => ${longestWaitMinutes}::integer)
+      group by m.tenant_id, m.message_id, m.status_at, m.send_at
+    )
+    update messages m set due_at = later.due_at
+    from later where m.tenant_id = later.tenant_id and m.message_id = later.message_id
+    returning m.tenant_id || ' ' || m.message_id as key`
   const isLater = new Set<string>(rows.map(row => row.key))
   return due.filter(({ tenant, id }) => !isLater.has(`${tenant} ${id}`))
 }
@@ -83,16 +81,14 @@ const toKey = ({ phoneNumberId, recipient }: DueMessage): string => `${phoneNumb
 
 /** Returns the seconds until the recipients may be written to, by Postgres' clock; omits those that may be now. */
 const findWaits = async (tx: Tx, messages: readonly DueMessage[]): Promise<Map<string, number>> => {
-  const { rows } = await tx.client.query({
-    name: 'find_waits',
-    text: `
-      select phone_number_id || ' ' || recipient as key,
-        extract(epoch from next_send_at - now())::double precision as seconds
-      from unnest($1::text[], $2::text[], $3::text[]) as given (tenant_id, phone_number_id, recipient)
-      join recipients using (tenant_id, phone_number_id, recipient)
-      where next_send_at > now()`,
-    values: toColumns(messages, 'tenant', 'phoneNumberId', 'recipient'),
-  })
+  const [tenants, numbers, recipients] = toColumns(messages, 'tenant', 'phoneNumberId', 'recipient')
+  const rows = await prepared<{ key: string; seconds: number }>(tx, 'find_waits')`
+    select phone_number_id || ' ' || recipient as key,
+      extract(epoch from next_send_at - now())::double precision as seconds
+    from unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[])
+      as given (tenant_id, phone_number_id, recipient)
+    join recipients using (tenant_id, phone_number_id, recipient)
+    where next_send_at > now()`
   return new Map(rows.map(row => [row.key, row.seconds]))
 }
 
@@ -104,19 +100,16 @@ const postpone = async (tx: Tx, late: ReadonlyMap<DueMessage, Deferral>): Promis
   const rows = [...late].map(([{ tenant, id }, deferral]) => {
     return { tenant, id, until: null, detail: null, seconds: null, ...deferral }
   })
-  await tx.client.query({
-    name: 'postpone',
-    text: `
-      with late as (
-        update messages m set due_at = coalesce(given.until, now() + make_interval(secs => given.seconds)),
-          send_at = coalesce(given.until, m.send_at)
-        from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::double precision[])
-          as given (tenant_id, message_id, until, detail, seconds)
-        where m.tenant_id = given.tenant_id and m.message_id = given.message_id
-        returning m.tenant_id, m.message_id, given.detail
-      )
-      insert into message_events (tenant_id, message_id, status, detail)
-      select tenant_id, message_id, 'queued', detail from late where detail is not null`,
-    values: toColumns(rows, 'tenant', 'id', 'until', 'detail', 'seconds'),
-  })
+  const [tenants, ids, times, details, seconds] = toColumns(rows, 'tenant', 'id', 'until', 'detail', 'seconds')
+  await prepared(tx, 'postpone')`
+    with late as (
+      update messages m set due_at = coalesce(given.until, now() + make_interval(secs => given.seconds)),
+        send_at = coalesce(given.until, m.send_at)
+      from unnest(${tenants}::text[], ${ids}::text[], ${times}::timestamptz[], ${details}::text[], ${seconds}::float8[])
+        as given (tenant_id, message_id, until, detail, seconds)
+      where m.tenant_id = given.tenant_id and m.message_id = given.message_id
+      returning m.tenant_id, m.message_id, given.detail
+    )
+    insert into message_events (tenant_id, message_id, status, detail)
+    select tenant_id, message_id, 'queued', detail from late where detail is not null`
 }

@@ -1,22 +1,14 @@
 import type { Conversation } from '../conversations/conversation.ts'
-import type { Hours } from '../messages/hours.ts'
-import type { Content } from '../messaging-api/message-template.ts'
+import type { CheckedMessage } from '../messages/check.ts'
 
-export interface DueMessage {
+export interface DueMessage extends Omit<CheckedMessage, 'sendAt' | 'isHeld' | 'waitsFor' | 'source'> {
   readonly tenant: string
   readonly id: string
-  readonly phoneNumberId: string
-  readonly recipient: string
-  readonly template: Content
   readonly attempts: number
   readonly fence: string
-  readonly holdsUntilOpen: boolean
-  readonly isExempt: boolean
-  readonly hours: Hours | null
   readonly supersededBy: string | null
   /** refused: by the API, until its template is approved again. budget: marketing about no parcel, budget used up. */
   readonly templateHold: 'refused' | 'budget' | null
-  readonly waybillNumber: string | null
   readonly traceparent: string | null
 }
 

@@ -1,6 +1,6 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import pg from 'pg'
-import { type MessageStatus, type Tx, toColumns } from '../database/tables.ts'
+import { type MessageStatus, prepared, type Tx, toColumns } from '../database/tables.ts'
 import type { ClaimedMessage } from './message.ts'
 
 export interface SendOutcome {
@@ -94,18 +94,17 @@ const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise
   const resting = outcomes.filter(({ restSeconds = 0 }) => restSeconds > 0)
   if (resting.length === 0) return
   const messages = resting.map(({ message }) => message)
-  await tx.client.query({
-    name: 'rest_recipients',
-    text: `
-      insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)
-      select tenant_id, phone_number_id, recipient, now() + make_interval(secs => max(seconds))
-      from unnest($1::text[], $2::text[], $3::text[], $4::float8[]) as given (tenant_id, phone_number_id, recipient, seconds)
-      group by 1, 2, 3
-      order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
-      on conflict (tenant_id, phone_number_id, recipient) do update
-        set next_send_at = greatest(r.next_send_at, excluded.next_send_at)`,
-    values: [...toColumns(messages, 'tenant', 'phoneNumberId', 'recipient'), ...toColumns(resting, 'restSeconds')],
-  })
+  const [tenants, numbers, recipients] = toColumns(messages, 'tenant', 'phoneNumberId', 'recipient')
+  const [seconds] = toColumns(resting, 'restSeconds')
+  await prepared(tx, 'rest_recipients')`
+    insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)
+    select tenant_id, phone_number_id, recipient, now() + make_interval(secs => max(seconds))
+    from unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[], ${seconds}::float8[])
+      as given (tenant_id, phone_number_id, recipient, seconds)
+    group by 1, 2, 3
+    order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
+    on conflict (tenant_id, phone_number_id, recipient) do update
+      set next_send_at = greatest(r.next_send_at, excluded.next_send_at)`
 }
 
 /** Finds messages sent after the swept message `l`, which no longer waited for it. */

@@ -2,7 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { isOpen } from '../conversations/conversation.ts'
 import { lockConversations } from '../conversations/queries.ts'
-import type { Tx } from '../database/tables.ts'
+import { prepared, type Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { budgetSeconds, waitsForBudget } from './defer-for-budget.ts'
 import type { ClaimedMessage } from './message.ts'
@@ -52,18 +52,15 @@ export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], n
       const seconds = stored.kind === 'deferred' ? stored.seconds : 0
       const status = stored.kind === 'deferred' ? 'queued' : stored.kind
       const detail = stored.detail ?? null
-      await tx.client.query({
-        name: 'store_blocked',
-        text: `
-          with blocked as (
-            update messages m set status = $4, status_at = now(), fence = m.fence + 1, due_at = now() + make_interval(secs => $5),
-              error_meaning = case when $4 = 'failed' then $6 end
-            where m.tenant_id = $1 and m.message_id = $2 and m.fence = $3::bigint and m.status = 'queued'
-            returning m.tenant_id, m.message_id, m.status
-          )
-          insert into message_events (tenant_id, message_id, status, detail)
-          select tenant_id, message_id, status, $6 from blocked where status <> 'queued'`,
-        values: [tenant, id, fence, status, seconds, detail],
-      })
+      await prepared(tx, 'store_blocked')`
+        with blocked as (
+          update messages m set status = ${status}, status_at = now(), fence = m.fence + 1,
+            due_at = now() + make_interval(secs => ${seconds}),
+            error_meaning = case when ${status} = 'failed' then ${detail} end
+          where m.tenant_id = ${tenant} and m.message_id = ${id} and m.fence = ${fence}::bigint and m.status = 'queued'
+          returning m.tenant_id, m.message_id, m.status
+        )
+        insert into message_events (tenant_id, message_id, status, detail)
+        select tenant_id, message_id, status, ${detail} from blocked where status <> 'queued'`
     })
 }
