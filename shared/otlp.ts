@@ -8,14 +8,6 @@ import type { Tracer } from './traces.ts'
 /** The time limit of a request, within the shutdown of a service even when the collector is silent. */
 const exportMilliseconds = 2_000
 
-const kinds = {
-  server: SpanKind.SERVER,
-  internal: SpanKind.INTERNAL,
-  producer: SpanKind.PRODUCER,
-  consumer: SpanKind.CONSUMER,
-  client: SpanKind.CLIENT,
-}
-
 /**
  * Sends spans to a collector by OTLP over HTTP, as JSON. The sender of a request decides whether its trace is recorded.
  */
@@ -36,7 +28,8 @@ export const createTracer = (service: string, endpoint: string, logger: Logger):
   const tracer = provider.getTracer('courier')
   return {
     start: (name, kind, parent) => {
-      const span = tracer.startSpan(name, { kind: kinds[kind] }, readContext(parent))
+      const spanKind = SpanKind[kind.toUpperCase() as Uppercase<typeof kind>]
+      const span = tracer.startSpan(name, { kind: spanKind }, readContext(parent))
       const { traceId, spanId, traceFlags } = span.spanContext()
       return {
         traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,

@@ -40,22 +40,14 @@ interface Traced {
 }
 
 /** Runs `run` in a span of each trace that the items belong to; it gets the items as part of those spans. */
-export const inSpans = <Item extends Traced, Result>(
+export const inSpans = async <Item extends Traced, Result>(
   tracer: Tracer | undefined,
   name: string,
   kind: SpanKind,
   items: readonly Item[],
   run: (items: readonly Item[]) => Promise<Result>,
-): Promise<Result> =>
-  tracer && items.some(({ traceparent }) => traceparent) ? record(tracer, name, kind, items, run) : run(items)
-
-const record = async <Item extends Traced, Result>(
-  tracer: Tracer,
-  name: string,
-  kind: SpanKind,
-  items: readonly Item[],
-  run: (items: readonly Item[]) => Promise<Result>,
 ): Promise<Result> => {
+  if (!tracer || !items.some(({ traceparent }) => traceparent)) return run(items)
   const parents = new Set(items.flatMap(({ traceparent }) => traceparent ?? []))
   const spans = new Map([...parents].map(parent => [parent, tracer.start(name, kind, parent)]))
   const moved = items.map(item => {

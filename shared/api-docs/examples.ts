@@ -1,3 +1,5 @@
+import { exampleSnapshot } from '../contract/order-events.ts'
+
 /** A schema of OpenAPI 3.1: JSON Schema. */
 export interface Schema {
   [keyword: string]: unknown
@@ -14,37 +16,30 @@ export interface Schema {
   required?: string[]
 }
 
+const { is_final: _isFinal, tracking_url: _url, ...parcel } = exampleSnapshot
 const city = { id: 2100, name: 'Galle', state: 'Galle', postal_code: '80000' }
 
 /**
  * Values of examples for fields of these names, so that all show the same parcel. A schema's own `examples` come first.
  */
 const values: Readonly<Record<string, unknown>> = {
+  ...parcel,
   alternatives: [],
   bank_reference: 'BOC 4712',
   booked_on: '2026-02-19',
-  business_name: 'Lanka Shoes Online',
   businesses: { id: 7290, name: 'Lanka Shoes Online' },
   city,
-  cod: 4500,
   collected_by: 'Nimal',
   color: 'primary',
   company: { name: 'Demo Couriers' },
   contact: '011 200 0000',
-  currency: 'LKR',
   customer_address: '12 Temple Road, Galle',
-  customer_name: 'Nimali Perera',
-  customer_phone: '0770000101',
   date: '2026-02-19',
   date_time_ago: '1 month ago',
   decided_by: 'Kamal Perera',
-  delivery_charge: 540,
-  description: 'One pair of shoes',
   destination: city,
-  destination_city: 'Galle',
   destination_city_id: 2100,
   destination_city_name: 'Galle',
-  destination_state: 'Galle',
   destination_state_name: 'Galle',
   details: null,
   each_extra_kg: 90,
@@ -63,18 +58,14 @@ const values: Readonly<Record<string, unknown>> = {
   merchant: { id: 1, name: 'Lanka Shoes' },
   merchant_business_id: 7290,
   merchant_business_name: 'Lanka Shoes Online',
-  merchant_name: 'Lanka Shoes',
   missing: [],
   moves: { status_key: 'key_9', name: 'RECEIVED TO ORIGIN WAREHOUSE' },
   more_merchants: 0,
   name: 'Lanka Shoes',
   next_cursor: null,
-  order_no: 'LS-1001',
   origin: { id: 1500, name: 'Kotte', state: 'Colombo' },
-  origin_city: 'Kotte',
   origin_city_id: 1500,
   origin_city_name: 'Kotte',
-  origin_state: 'Colombo',
   origin_state_name: 'Colombo',
   others: null,
   paid_on: null,
@@ -84,16 +75,10 @@ const values: Readonly<Record<string, unknown>> = {
   staff: { name: 'Nimali Silva', email: 'dispatcher@courier.example' },
   state: 'Galle',
   status: { key: 'key_2', name: 'CONFIRMED', color: 'primary' },
-  status_key: 'key_2',
-  status_name: 'CONFIRMED',
   tenant: { id: 'demo', name: 'Demo Couriers', country: 'LK' },
-  time_zone: 'Asia/Colombo',
   to: '2026-02-19',
   token: 'courier_…',
   taken_by: 'Chamari',
-  tracking_code: 'q3x0cJ2mYb8',
-  waybill_number: 'DM00000001',
-  weight: 1.2,
   zone: { id: 2, name: 'metro' },
 }
 

@@ -2,15 +2,7 @@ import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** Response headers that scripts may read. */
-const exposedHeaders = [
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'X-Request-Id',
-  'Idempotency-Replayed',
-  'Location',
-  'ETag',
-].join(', ')
+const exposedHeaders = 'RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotency-Replayed, Location, ETag'
 
 /** The time for which a browser need not ask again; each caps it at its own maximum. */
 const maxAge = 86_400
