@@ -29,25 +29,21 @@ interface Settings {
   readonly MESSAGING_API_URL?: string
 }
 
-const secretsOf: Readonly<Record<string, string>> = {
+const secrets: Readonly<Record<string, string>> = {
   SERVICE_TOKEN: demonstration.serviceToken,
   DEMO_ACCESS_TOKEN: demonstration.accessToken,
   DEMO_APP_SECRET: demonstration.appSecret,
-}
-
-const keyOf: Readonly<Record<string, string>> = {
   CREDENTIALS_KEYS: demonstration.credentialsKey,
   WEBHOOK_KEYS: demonstration.webhookKey,
 }
 
 /** Lists the names of the settings that hold a demonstration secret. */
 export const findDemonstrationSecrets = (settings: Settings): string[] =>
-  Object.entries(settings).flatMap(([name, value]) => {
-    if (typeof value !== 'string') return []
-    const key = keyOf[name]
-    if (key) return hasKey(value, key) ? [name] : []
-    if (name.endsWith('_DATABASE_URL')) return hasDemonstrationPassword(value, settings.NODE_ENV) ? [name] : []
-    return secretsOf[name] === value ? [name] : []
+  Object.keys(settings).filter(name => {
+    const [value, secret] = [settings[name], secrets[name]]
+    if (typeof value !== 'string') return false
+    if (name.endsWith('_DATABASE_URL')) return hasDemonstrationPassword(value, settings.NODE_ENV)
+    return secret !== undefined && (name.endsWith('_KEYS') ? hasKey(value, secret) : value === secret)
   })
 
 /** Matches the key under any id, also as an older key: anybody can open what it sealed. */

@@ -1,4 +1,4 @@
-import { createGauges } from '@courier/shared/edge/measured-gauges.ts'
+import { createGauges } from '@courier/shared/edge/metrics.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { collectDefaultMetrics, Histogram, type Registry } from 'prom-client'
+import { Histogram, type Registry } from 'prom-client'
 import { readTraceId, readTraceparent, type Span, type Tracer } from '../traces.ts'
 
 declare module 'fastify' {
@@ -55,45 +54,4 @@ const takeUpTrace = (request: FastifyRequest, reply: FastifyReply, tracer: Trace
   request.span = tracer?.start(`${request.method} ${route}`, 'server', given)
   request.traceparent = request.span?.traceparent ?? given
   if (request.traceparent) request.log = reply.log = request.log.child(readTraceId(request.traceparent))
-}
-
-const Metrics = {
-  description: 'Metrics in the text format of Prometheus.',
-  content: { 'text/plain': { schema: { type: 'string' }, example: 'orders_booked_total 25\n' } },
-}
-
-/** Serves `registry` at /metrics, with the metrics of the process. */
-export const serveMetrics = (app: FastifyInstance, registry: Registry): void => {
-  collectDefaultMetrics({ register: registry })
-  const collect = inTurn(() => registry.metrics())
-  const schema = {
-    tags: ['operations'],
-    operationId: 'getMetrics',
-    summary: 'Metrics for Prometheus',
-    response: { 200: Metrics },
-  }
-  app.get('/metrics', { schema }, async (_request, reply) => {
-    reply.type(registry.contentType)
-    return collect()
-  })
-}
-
-/** Collecting blocks the event loop for some milliseconds: a pause leaves most of it to other requests. */
-const pauseMs = 100
-
-/** Makes one run at a time. Calls during a run share the next, which begins after a pause, hence after all of them. */
-const inTurn = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
-  let last: Promise<unknown> = Promise.resolve()
-  let next: Promise<Value> | undefined
-  const begin = (): Promise<Value> => {
-    next = undefined
-    const running = run()
-    const pause = () => next && delay(pauseMs)
-    last = running.then(pause, pause)
-    return running
-  }
-  return () => {
-    next ??= last.then(begin)
-    return next
-  }
 }

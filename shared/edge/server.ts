@@ -21,11 +21,11 @@ import { allowOrigins } from './cors.ts'
 import { handleErrors, routerOptions, sendError } from './error-handler.ts'
 import { health } from './health.ts'
 import { refuseVainKeys } from './idempotency.ts'
-import { observeRequests, serveMetrics } from './observability.ts'
+import { serveMetrics } from './metrics.ts'
+import { observeRequests } from './observability.ts'
 import { refuseOddPaths } from './paths.ts'
 import { namePublicUrl } from './public-url.ts'
-import { serializer } from './serializer.ts'
-import { validator } from './validator.ts'
+import { serializer, validator } from './validator.ts'
 
 /** Settings of a service that faces the network. */
 export interface Edge {

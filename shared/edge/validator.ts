@@ -1,6 +1,7 @@
+import selector from '@fastify/fast-json-stringify-compiler'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
+import type { FastifyInstance, FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify'
 import { errorResponses, type FieldErrors, invalid } from '../errors/errors.ts'
 import { listErrors } from '../errors/field-errors.ts'
 import { nearestName } from '../nearest.ts'
@@ -37,6 +38,19 @@ export const refuseUnknownFields = (app: FastifyInstance): void => {
     const { querystring = Type.Object({}), response = {} } = route.schema ?? {}
     route.schema = { ...route.schema, querystring, response: { ...errorResponses(422), ...(response as object) } }
   })
+}
+
+type Serialize = (data: unknown) => string
+
+const build = selector()({}, {}) as (definition: { schema: object }) => Serialize
+
+/** Fastify's own serializers, each built when it is first needed, as validators are. */
+export const serializer: FastifySerializerCompiler<object> = ({ schema }) => {
+  let serialize: Serialize | undefined
+  return data => {
+    serialize ??= build({ schema })
+    return serialize(data)
+  }
 }
 
 /** So many are looked at, and so much of a name is repeated to the caller. */

@@ -39,7 +39,15 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
 ): FindTokenHolder<Caller> => {
   const callers = new LRUCache<string, Caller>({ max: 10_000 })
   const lookUp = batchReads((tenant, hashes) => readTenant(pool, tenant, hashes, read))
-  const lookUpInFlood = batchFlood(pool, read)
+  /**
+   * Looks up tokens for addresses that sent too many wrong ones: all of the process take turns on one connection, so that
+   * forged tokens keep neither Postgres busy nor valid ones waiting.
+   */
+  const lookUpInFlood = batchRequests<TokenHash, Caller | undefined>({
+    run: (_key, tokens) => findInTenants(pool, tokens, read),
+    take: () => floodBatch,
+    lanes: () => 1,
+  })
   const toKey = (tenant: string, hash: string): string => `${hash} ${tenant}`
 
   const find = async (tenant: string, token: string, flood = false): Promise<Caller | undefined> => {
@@ -49,7 +57,7 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
     let caller = callers.get(key)
     if (!caller) {
       if (!mayBeToken(token)) return undefined
-      caller = await (flood ? lookUpInFlood({ tenant, hash }) : lookUp(tenant, hash))
+      caller = await (flood ? lookUpInFlood('', { tenant, hash }) : lookUp(tenant, hash))
       const ttl = Math.min(cachedMilliseconds, caller?.millisecondsLeft ?? cachedMilliseconds)
       if (caller) callers.set(key, caller, { start, ttl })
     }
@@ -85,17 +93,4 @@ export const findInTenants = async <Caller>(
 const readTenant = <Caller>(pool: pg.Pool, tenant: string, hashes: readonly string[], read: ReadCallers<Caller>) => {
   const bytes = hashes.map(hash => Buffer.from(hash, 'base64'))
   return inTenant(pool, tenant, (tx: AnyTransaction) => read(tx, tenant, bytes))
-}
-
-/**
- * Looks up tokens for addresses that sent too many wrong ones: all of the process take turns on one connection, so that
- * forged tokens keep neither Postgres busy nor valid ones waiting.
- */
-const batchFlood = <Caller>(pool: pg.Pool, read: ReadCallers<Caller>) => {
-  const lookUp = batchRequests<TokenHash, Caller | undefined>({
-    run: (_key, tokens) => findInTenants(pool, tokens, read),
-    take: () => floodBatch,
-    lanes: () => 1,
-  })
-  return (token: TokenHash): Promise<Caller | undefined> => lookUp('', token)
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createGauges } from '@courier/shared/edge/measured-gauges.ts'
+import { createGauges } from '@courier/shared/edge/metrics.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { createClock } from '@courier/shared/postgres/clock.ts'
 import type { Keyring } from '@courier/shared/vault.ts'

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { Gauge, Registry } from 'prom-client'
 import t from 'tap'
-import { serveMetrics } from './observability.ts'
+import { serveMetrics } from './metrics.ts'
 
 t.test('fifty simultaneous scrapes collect at most twice, and each includes everything before it', async t => {
   const app = Fastify()

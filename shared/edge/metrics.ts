@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+
+/**
+ * Registers gauges by name, each with its help: one measurement, made when they are scraped, has their values. They are
+ * left out when it fails, as without the database, or takes over a second.
+ */
+export const createGauges = <Name extends string>(
+  registry: Registry,
+  measure: () => Promise<Readonly<Record<Name, number>>>,
+  gauges: Readonly<Record<Name, string>>,
+): void => {
+  const waitTooLong = () => delay(1_000, undefined, { ref: false })
+  const measureOnce = inTurn(() => Promise.race([measure(), waitTooLong()]).catch(() => undefined))
+  for (const [name, help] of Object.entries<string>(gauges))
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const measured = await measureOnce()
+        if (measured) this.set(measured[name as Name])
+        else this.remove()
+      },
+    })
+}
+
+const Metrics = {
+  description: 'Metrics in the text format of Prometheus.',
+  content: { 'text/plain': { schema: { type: 'string' }, example: 'orders_booked_total 25\n' } },
+}
+
+/** Serves `registry` at /metrics, with the metrics of the process. */
+export const serveMetrics = (app: FastifyInstance, registry: Registry): void => {
+  collectDefaultMetrics({ register: registry })
+  const collect = inTurn(() => registry.metrics())
+  const schema = {
+    tags: ['operations'],
+    operationId: 'getMetrics',
+    summary: 'Metrics for Prometheus',
+    response: { 200: Metrics },
+  }
+  app.get('/metrics', { schema }, async (_request, reply) => {
+    reply.type(registry.contentType)
+    return collect()
+  })
+}
+
+/** Collecting blocks the event loop for some milliseconds: a pause leaves most of it to other requests. */
+const pauseMs = 100
+
+/** Makes one run at a time. Calls during a run share the next, which begins after a pause, hence after all of them. */
+const inTurn = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
+  let last: Promise<unknown> = Promise.resolve()
+  let next: Promise<Value> | undefined
+  const begin = (): Promise<Value> => {
+    next = undefined
+    const running = run()
+    const pause = () => next && delay(pauseMs)
+    last = running.then(pause, pause)
+    return running
+  }
+  return () => {
+    next ??= last.then(begin)
+    return next
+  }
+}
