@@ -59,7 +59,7 @@ const listClass = ([errorClass, title]: [string, string]): string => {
     ),
   )
   const blocks = byAdvice.map(([advice, entries = []]) =>
-    [`*${advice}*\n`, ...entries.map(entry => `- ${nameErrorCode(entry)}: ${entry.meaning}`)].join('\n'),
+    [`*${advice}*`, ...entries.map(entry => `- ${nameErrorCode(entry)}: ${entry.meaning}`)].join('\n'),
   )
   return `## ${title}\n\n${blocks.join('\n\n')}\n`
 }
@@ -67,16 +67,15 @@ const listClass = ([errorClass, title]: [string, string]): string => {
 /** Writes docs/merchants/error-codes.md, from the notifier's table. */
 const errorCodesPage = (): string => `# Error codes of the messaging API
 
-Each heading says how the notifier treats a message with such an error, in a response or a webhook; each line in italics
-says what to do. \`node_modules/.bin/node dev/openapi.ts\` writes this page from
-\`services/notifier/messaging-api/error-table.ts\`.
+Headings say how the notifier treats a message with such an error, in a response or a webhook; lines in italics say what
+to do. \`dev/openapi.ts\` writes this page.
 
 ${Object.entries(classes).map(listClass).join('\n')}
 ## Codes that are not listed
 
-The notifier sends the message again after a 401, 403, 429 or 5xx and after an error marked as transient; three responses
-of 401 or 403 in a row pause the channel. A 408, 502, 504 or 520 and above without a code leaves the message \`unknown\`:
-a gateway may have stopped waiting for an API that accepted it. Anything else fails the message.
+The notifier sends the message again after a 401, 403, 429 or 5xx and after an error marked as transient; three 401 or
+403 in a row pause the channel. A 408, 502, 504 or 520 and above without a code leaves it \`unknown\`: a gateway may have
+stopped waiting for an API that accepted it. Anything else fails it.
 `
 
 /** Generates the files that are kept in the repository, from the documents and the table of error codes, by path. */
