@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { refusal } from '../edge/addresses.ts'
@@ -41,3 +42,15 @@ export const unauthenticated = (): HttpError => httpError('unauthenticated', 'Un
 /** Adds these to every later log line of the request. The logger is the request's own: another child would cost more. */
 export const bindCaller = (request: FastifyRequest, caller: Record<string, string>): void =>
   (request.log as Logger).setBindings(caller)
+
+/** An onRequest hook: admits only the other service, by SERVICE_TOKEN. Compares in constant time. */
+export const requireService = (serviceToken: string) => {
+  const expected = digest(serviceToken)
+  return async (request: FastifyRequest): Promise<void> => {
+    const given = bearerToken(request.headers.authorization)
+    if (given === undefined || !timingSafeEqual(digest(given), expected)) throw refusal(request, unauthenticated())
+  }
+}
+
+/** Equal lengths for the comparison. */
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -36,28 +36,20 @@ export const CustomerAction = component('CustomerAction', {
 })
 export type CustomerAction = Static<typeof CustomerAction>
 
+const exampleAction: CustomerAction = {
+  id: 'msg_0198a7c2k4m6p8r0t2v4x6z8a 0',
+  waybill_number: 'DM00000001',
+  action: 'confirm_order',
+  happened_at: '2026-02-19T19:06:23.000Z',
+}
+
 /** The body of `POST /internal/customer-actions`: actions of one tenant, those of one waybill oldest first. */
 export const CustomerActions = Type.Object(
   {
     tenant: Type.String({ minLength: 1, maxLength: 63 }),
     actions: Type.Array(CustomerAction, { minItems: 1, maxItems: maxActionsPerRequest }),
   },
-  {
-    title: 'CustomerActions',
-    examples: [
-      {
-        tenant: 'demo',
-        actions: [
-          {
-            id: 'msg_0198a7c2k4m6p8r0t2v4x6z8a 0',
-            waybill_number: 'DM00000001',
-            action: 'confirm_order',
-            happened_at: '2026-02-19T19:06:23.000Z',
-          },
-        ],
-      },
-    ],
-  },
+  { title: 'CustomerActions', examples: [{ tenant: 'demo', actions: [exampleAction] }] },
 )
 export type CustomerActions = Static<typeof CustomerActions>
 
@@ -85,11 +77,7 @@ export const CustomerActionResults = Type.Object(
   },
   {
     title: 'CustomerActionResults',
-    examples: [
-      {
-        data: [{ id: 'msg_0198a7c2k4m6p8r0t2v4x6z8a 0', outcome: 'done', detail: null, order: exampleSnapshot }],
-      },
-    ],
+    examples: [{ data: [{ id: exampleAction.id, outcome: 'done', detail: null, order: exampleSnapshot }] }],
   },
 )
 export type CustomerActionResults = Static<typeof CustomerActionResults>

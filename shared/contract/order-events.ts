@@ -116,6 +116,13 @@ export const OrderEvent = component('OrderEvent', {
 })
 export type OrderEvent = Static<typeof OrderEvent>
 
+const exampleEvent: OrderEvent = {
+  id: 'DM00000001 1',
+  type: 'order.created',
+  happened_at: '2026-02-19T19:06:23.000Z',
+  order: exampleSnapshot,
+}
+
 /** A merchant was paid. It is sent only for a merchant with a phone number: version 0.2.0 does not know it. */
 export const invoiceEvent = 'invoice.deposited'
 
@@ -162,26 +169,13 @@ export const CourierEvents = Type.Object(
     tenant: Type.String({ minLength: 1, maxLength: 63 }),
     events: Type.Array(Type.Union([OrderEvent, InvoiceEvent]), { minItems: 1, maxItems: maxEventsPerRequest }),
   },
-  {
-    title: 'CourierEvents',
-    examples: [
-      {
-        tenant: 'demo',
-        events: [
-          {
-            id: 'DM00000001 1',
-            type: 'order.created',
-            happened_at: '2026-02-19T19:06:23.000Z',
-            order: exampleSnapshot,
-          },
-        ],
-      },
-    ],
-  },
+  { title: 'CourierEvents', examples: [{ tenant: 'demo', events: [exampleEvent] }] },
 )
 export type CourierEvents = Static<typeof CourierEvents>
 
 export const knownEventsPerPage = 2000
+
+const exampleKnown = { waybill_number: 'DM00000001', status_key: 'key_2', happened_at: '2026-02-19T19:06:23.000Z' }
 
 /**
  * The response of `GET /internal/events/{tenant}`: events that the notifier processed, in the order in which it did.
@@ -197,15 +191,6 @@ export const KnownEvents = Type.Object(
     /** Earlier events that the notifier lacks make messages in doubt. null: its database was never restored. */
     in_doubt_before: nullable,
   },
-  {
-    title: 'KnownEvents',
-    examples: [
-      {
-        data: [{ waybill_number: 'DM00000001', status_key: 'key_2', happened_at: '2026-02-19T19:06:23.000Z' }],
-        next: null,
-        in_doubt_before: null,
-      },
-    ],
-  },
+  { title: 'KnownEvents', examples: [{ data: [exampleKnown], next: null, in_doubt_before: null }] },
 )
 export type KnownEvents = Static<typeof KnownEvents>

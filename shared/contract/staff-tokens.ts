@@ -40,6 +40,14 @@ const StaffToken = Type.Object({
   expires_at: orNull(UtcTime),
 })
 
+const exampleToken: Static<typeof StaffToken> = {
+  token_id: 'tok_0123456789ab',
+  name: 'Nimali Silva',
+  role: 'dispatcher',
+  roles: ['dispatcher', 'messenger'],
+  expires_at: '2026-02-20T07:06:23.000Z',
+}
+
 /**
  * The holder of each token, in the order of the request; null for a token that is unknown, expired or revoked, or that
  * does not come from a staff login.
@@ -49,23 +57,6 @@ export const StaffTokenHolders = Type.Object(
     now: { ...UtcTime, description: 'The current time by the Postgres of orders. Compare `expires_at` with it.' },
     data: Type.Array(orNull(StaffToken), { maxItems: maxTokensPerRequest }),
   },
-  {
-    title: 'StaffTokenHolders',
-    examples: [
-      {
-        now: '2026-02-19T19:06:23.000Z',
-        data: [
-          {
-            token_id: 'tok_0123456789ab',
-            name: 'Nimali Silva',
-            role: 'dispatcher',
-            roles: ['dispatcher', 'messenger'],
-            expires_at: '2026-02-20T07:06:23.000Z',
-          },
-          null,
-        ],
-      },
-    ],
-  },
+  { title: 'StaffTokenHolders', examples: [{ now: '2026-02-19T19:06:23.000Z', data: [exampleToken, null] }] },
 )
 export type StaffTokenHolders = Static<typeof StaffTokenHolders>

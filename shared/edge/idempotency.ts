@@ -28,20 +28,15 @@ export const markReplayed = (reply: FastifyReply, isReplayed: boolean): void => 
 }
 
 /** The error for a key that cannot be used. `what` the body holds: a batch, a list, a message. */
-export const keyRefused = (kind: 'running' | 'other_body', what: string): HttpError =>
-  kind === 'running'
-    ? httpError(
-        'idempotency_key_running',
-        'A request with this Idempotency-Key is running. Repeat this one for its response.',
-        {
-          retryAfterSeconds: 1,
-        },
-      )
-    : httpError('idempotency_key_reused', 'The given data was invalid.', {
-        errors: {
-          'idempotency-key': [`This Idempotency-Key came with another body before. Use a new key for a new ${what}.`],
-        },
-      })
+export const keyRefused = (kind: 'running' | 'other_body', what: string): HttpError => {
+  if (kind === 'running') return httpError('idempotency_key_running', keyIsRunning, { retryAfterSeconds: 1 })
+  const sentence = `This Idempotency-Key came with another body before. Use a new key for a new ${what}.`
+  return httpError('idempotency_key_reused', 'The given data was invalid.', {
+    errors: { 'idempotency-key': [sentence] },
+  })
+}
+
+const keyIsRunning = 'A request with this Idempotency-Key is running. Repeat this one for its response.'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

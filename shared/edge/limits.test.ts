@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { requireService } from '../access/service.ts'
+import { requireService } from '../access/authenticate.ts'
 import { httpError } from '../errors/errors.ts'
 import { type AddressLimits, findNetwork } from './addresses.ts'
 import { Limit, limitRequests } from './limits.ts'

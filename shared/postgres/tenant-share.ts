@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { Gauge, type Registry } from 'prom-client'
 
 /** The tasks of a tenant that hold a connection, and those that wait for one; removed when there are none. */
 interface Share {
@@ -36,8 +37,8 @@ export const inTenantShare = async <Result>(
   }
 }
 
-/** The tasks that wait for a place in their tenant's share. */
-export const countWaiting = (pool: pg.Pool): number =>
+/** Counts the tasks that wait for a place in their tenant's share. */
+const countWaiting = (pool: pg.Pool): number =>
   [...(pools.get(pool)?.values() ?? [])].reduce((count, { waiting }) => count + waiting.size, 0)
 
 /** Resolves when a task that ends passes its place on. */
@@ -54,4 +55,19 @@ const place = ({ waiting }: Share, milliseconds: number): Promise<void> => {
   }, milliseconds)
   waiting.add(start)
   return promise
+}
+
+/** Registers a gauge of the pool's connections by state. */
+export const watchPool = (pool: pg.Pool, registry: Registry): void => {
+  new Gauge({
+    name: 'database_connections',
+    help: 'Connections to Postgres, busy and idle, and requests waiting for one.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
+      this.set({ state: 'idle' }, pool.idleCount)
+      this.set({ state: 'waiting' }, pool.waitingCount + countWaiting(pool))
+    },
+  })
 }

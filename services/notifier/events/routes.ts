@@ -1,5 +1,4 @@
-import { isTenantId } from '@courier/shared/access/authenticate.ts'
-import { requireService } from '@courier/shared/access/service.ts'
+import { isTenantId, requireService } from '@courier/shared/access/authenticate.ts'
 import {
   CourierEvents,
   KnownEvents,

@@ -1,5 +1,4 @@
-import { isTenantId } from '@courier/shared/access/authenticate.ts'
-import { requireService } from '@courier/shared/access/service.ts'
+import { isTenantId, requireService } from '@courier/shared/access/authenticate.ts'
 import { type SentMessage, SentMessages } from '@courier/shared/contract/sent-messages.ts'
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
