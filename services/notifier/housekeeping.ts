@@ -1,5 +1,4 @@
-import { createHousekeeping, deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
-import { deleteOldKeys } from '@courier/shared/postgres/idempotency.ts'
+import { createHousekeeping, deleteOldKeys, deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 

@@ -16,6 +16,7 @@ import { loginRoutes, userRoutes } from './access/routes.ts'
 import { staffLoginRoutes, staffSessionRoutes } from './access/staff-routes.ts'
 import { staffTokenRoutes } from './access/staff-tokens.ts'
 import { api } from './api.ts'
+import { quoteRoutes } from './booking/quote-routes.ts'
 import { bookingRoutes } from './booking/routes.ts'
 import { placeRoutes } from './catalogue/place-routes.ts'
 import { catalogueRoutes, staffCityRoutes } from './catalogue/routes.ts'
@@ -85,6 +86,7 @@ const registerAccount = async (app: FastifyInstance, own: Dependencies) => {
 
 const registerOrders = async (app: FastifyInstance, own: Dependencies) => {
   documentAs(app, 'orders', 'token')
+  await app.register(quoteRoutes, own)
   await app.register(bookingRoutes, own)
   await app.register(merchantOrderRoutes, own)
   await app.register(lookUpRoutes, own)

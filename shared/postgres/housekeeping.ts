@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { pollWorker } from '../poll-worker.ts'
 import { type AnyTransaction, findTenantIds, inTenant } from './database.ts'
+import { keptHours } from './idempotency.ts'
 
 /** Deletes up to 10,000 expired rows of a tenant; returns how many. */
 export type DeleteExpired = (tx: AnyTransaction, tenant: string) => Promise<number>
@@ -17,6 +18,8 @@ export const deleteWhere =
     const deletion = `delete from ${table} where tenant_id = $1 and ctid = any(array(${slice}))`
     return (await tx.client.query(deletion, [tenant])).rowCount ?? 0
   }
+
+export const deleteOldKeys = deleteWhere('idempotency_keys', `created_at <= now() - interval '${keptHours} hours'`)
 
 /** Runs the deletions for every tenant, in slices that each end within the statement timeout, until it is aborted. */
 const clean = async (

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AnyTransaction } from './database.ts'
-import { deleteWhere } from './housekeeping.ts'
 
 /** An Idempotency-Key with the SHA-256 of the body that came with it. */
 export interface IdempotencyKey {
@@ -20,7 +19,7 @@ export type Claim =
   | { kind: 'finished'; result: string[] }
 
 /** The response to a key is kept for this long. */
-const keptHours = 24
+export const keptHours = 24
 const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.lit(keptHours)})`
 
 const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
@@ -72,6 +71,3 @@ export const insertKey = async (
       values (${tenant}, ${scope}, ${key}, ${fingerprint}, ${result}::text[], now())`.execute(tx),
   ])
 }
-
-/** Deletes expired keys of the tenant. */
-export const deleteOldKeys = deleteWhere('idempotency_keys', `created_at <= now() - interval '${keptHours} hours'`)

@@ -4,16 +4,14 @@ import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
-import type { Refusal } from '../catalogue/findings.ts'
+import type { Refusal } from '../catalogue/price-parcels.ts'
 import type { NewBatch } from './batch-rows.ts'
 import type { WriteBatch } from './batch-writer.ts'
 import { type CheckedBatch, checkBatch, type Verdict } from './check-batch.ts'
-import { type Conflicts, readConflicts } from './conflicts.ts'
-import type { FindHabits, Habits } from './habits.ts'
+import { type Comparable, type Conflicts, readConflicts } from './conflicts.ts'
+import { type FindHabits, warnReturns } from './history.ts'
 import type { Batch, ReadableBatch } from './read-batch.ts'
-import { warnReturns } from './returns.ts'
-import type { Comparable, FoundAlike } from './similar-orders.ts'
-import { chooseCheck, type Suspicions, suspect } from './warnings.ts'
+import { chooseCheck, type Suspicions, suspect, suspectAlike } from './warnings.ts'
 import { type NumberedOrders, numberOrders, type WaybillNumbers } from './waybill-numbers.ts'
 
 export interface BookingDependencies {
@@ -90,25 +88,23 @@ export const quoteOrders = async (
   dependencies: BookingDependencies,
   asked: Asked & { readonly actor: Actor },
 ): Promise<Quotation> => {
+  const { pool, catalogues } = dependencies
   const { tenant, batch } = asked
-  const catalogue = await dependencies.catalogues.fresh(tenant)
+  const catalogue = await catalogues.fresh(tenant)
   const checked = await check(dependencies, asked, catalogue)
-  const { verdict } = checked
+  const { verdict, suspicions } = checked
   const comparable = catalogue.checks.duplicate !== 'off' && toComparable(asked, verdict)
-  const conflicts = await readConflicts(dependencies.pool, tenant, { waybills: ownWaybills(batch), comparable })
+  const conflicts = await readConflicts(pool, tenant, { waybills: listOwnWaybills(batch), comparable })
   const refusal = refuse(checked, batch, conflicts, true)
   if (refusal || verdict.kind === 'refused') return refusal ?? (verdict as Refusal)
-  const { warnings } = judge(checked, conflicts.alike)
-  await warnReturns(dependencies.pool, asked, verdict.batch.orders, warnings)
-  return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency, warnings: warnings.errors }
+  await warnReturns(pool, asked, verdict.batch.orders, suspicions.warnings)
+  return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency, warnings: suspicions.warnings.errors }
 }
 
 /** A batch, checked against one version of the catalogue. */
 interface Checked {
   readonly catalogue: Catalogue
   readonly verdict: Verdict
-  readonly habits: Habits | undefined
-  /** The warnings that are found without looking up similar orders. */
   readonly suspicions: Suspicions
 }
 
@@ -118,21 +114,16 @@ const check = async (
   catalogue: Catalogue,
 ): Promise<Checked> => {
   const verdict = checkBatch(batch, catalogue, merchantId, errors)
-  const isUsed = verdict.kind === 'accepted' && catalogue.checks.unusual !== 'off'
-  const habits = isUsed ? await findHabits(tenant, merchantId) : undefined
-  return { catalogue, verdict, habits, suspicions: judge({ catalogue, verdict, habits }) }
+  if (verdict.kind === 'refused')
+    return { catalogue, verdict, suspicions: { errors: verdict.errors, warnings: new ErrorList() } }
+  const habits = catalogue.checks.unusual === 'off' ? undefined : await findHabits(tenant, merchantId)
+  return { catalogue, verdict, suspicions: suspect(verdict.batch, catalogue, habits) }
 }
-
-/** Lists the errors of a refused batch, or the doubts about a valid one. */
-const judge = ({ catalogue, verdict, habits }: Omit<Checked, 'suspicions'>, alike?: FoundAlike): Suspicions =>
-  verdict.kind === 'accepted'
-    ? suspect(verdict.batch, catalogue, habits, alike)
-    : { errors: verdict.errors, warnings: new ErrorList() }
 
 const toComparable = ({ merchantId }: Asked, verdict: Verdict): Comparable | undefined =>
   verdict.kind === 'accepted' ? { merchantId, orders: verdict.batch.orders } : undefined
 
-const ownWaybills = ({ orders }: ReadableBatch): string[] => orders.flatMap(order => order?.waybill ?? [])
+const listOwnWaybills = ({ orders }: ReadableBatch): string[] => orders.flatMap(order => order?.waybill ?? [])
 
 /** Returns the response to a batch that was not written; undefined when nothing is wrong with it now. */
 const explain = async (
@@ -143,7 +134,7 @@ const explain = async (
 ): Promise<Booked | undefined> => {
   const { tenant, batch, key } = booking
   const { version, checks, waybills } = checked.catalogue
-  const wanted = numbered?.waybills ?? ownWaybills(batch)
+  const wanted = numbered?.waybills ?? listOwnWaybills(batch)
   const comparable = checks.duplicate === 'refuse' && toComparable(booking, checked.verdict)
   const conflicts = await readConflicts(pool, tenant, { waybills: wanted, key, comparable })
   const unused = numbered?.fresh.filter(waybill => !conflicts.existing.has(waybill)) ?? []
@@ -155,15 +146,15 @@ const explain = async (
   return newest.version === version ? refuse(checked, batch, conflicts, numbered !== undefined) : undefined
 }
 
-/** Lists every error of the batch, existing waybills included; undefined when there is none. */
+/** Adds what the batch conflicts with to its errors and warnings. Returns every error; undefined when there is none. */
 const refuse = (
-  checked: Checked,
+  { verdict, catalogue, suspicions: { errors, warnings } }: Checked,
   { orders }: ReadableBatch,
   { existing, alike }: Conflicts,
   isNumbered: boolean,
 ): Refusal | undefined => {
-  const { verdict, catalogue } = checked
-  const { errors } = judge(checked, alike)
+  if (verdict.kind === 'accepted')
+    suspectAlike(verdict.batch.orders, alike, catalogue.checks.duplicate === 'refuse' ? errors : warnings)
   if (errors.count === 0 && !isNumbered) errors.add('errors', tooFewLeft(catalogue))
   for (const [index, order] of orders.entries())
     if (order?.waybill !== undefined && existing.has(order.waybill))

@@ -1,8 +1,7 @@
 import { ErrorList, required, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { City } from '../catalogue/cities.ts'
-import { Findings, type Refusal } from '../catalogue/findings.ts'
-import { findPrices, type ParcelPaths } from '../catalogue/price-parcels.ts'
+import { findPrices, type Refusal } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
 import type { Batch, Order, ReadableBatch } from './read-batch.ts'
 
@@ -22,9 +21,6 @@ export interface CheckedBatch {
 
 export type Verdict = { kind: 'accepted'; batch: CheckedBatch } | Refusal
 
-/** The paths of a bulk body. */
-export const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index => `order_data.${index}.` }
-
 /**
  * Finds every error of a batch except existing waybills (docs/merchants/contract.md#errors), or its cities and prices.
  * `errors` has the errors of its shape: the readable parts of the batch are checked besides them.
@@ -36,14 +32,13 @@ export const checkBatch = (
   merchantId: string,
   errors = new ErrorList(),
 ): Verdict => {
-  const findings = new Findings(catalogue.cities, errors)
   const { businessId = '' } = batch
   if (batch.businessId !== undefined && catalogue.merchantOfBusiness.get(businessId) !== merchantId)
     errors.add('general_data.merchant_business_id', selectedInvalid('merchant_business_id'))
   const parcels = { origin: batch.origin, destinations: batch.orders.map(order => order?.destination) }
-  const { origin, destinations, rates } = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
+  const { origin, destinations, rates, refusal } = findPrices(parcels, catalogue, merchantId, errors)
   checkWaybills(batch.orders, catalogue, errors)
-  if (errors.count > 0 || !origin) return findings.refusal()
+  if (errors.count > 0 || !origin) return refusal
   const orders = (batch as Batch).orders.map((order, index) => ({
     order: catalogue.secondaryPhone ? order : { ...order, customerSecondaryPhone: undefined },
     destination: destinations[index] as City,

@@ -11,7 +11,7 @@ import {
   orderParameters,
   storedWarnings,
 } from './batch-rows.ts'
-import { maybeAlikeSql } from './similar-orders.ts'
+import { maybeAlikeSql } from './conflicts.ts'
 
 /** Tells why nothing was written, if so. */
 interface Inserted {

@@ -3,16 +3,19 @@ import {
   getCountryCallingCode,
   isSupportedCountry,
   Metadata,
+  parseIncompletePhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
-import { readDigits } from '../tracking/mask.ts'
 
 /** Matches the separator of two numbers in one field; each has six digits at least. */
 const separator = /[/,;|&\n]|\s(?:or|and)\s/i
 const minDigits = 6
 
 const holdsSeveral = (phone: string): boolean =>
-  phone.split(separator).filter(part => readDigits(part).length >= minDigits).length > 1
+  phone.split(separator).filter(part => toInternational(part).length > minDigits).length > 1
+
+/** Returns + and the digits of a phone number: Arabic and full-width ones count as well. */
+const toInternational = (phone: string): string => parseIncompletePhoneNumber(`+${phone}`)
 
 /** Returns true if the number is spelt as numbers of that country usually are. */
 export const isUsualPhone = (phone: string, country: string): boolean =>
@@ -22,7 +25,7 @@ export const isUsualPhone = (phone: string, country: string): boolean =>
 export const phoneProblem = (phone: string, country: string): string | undefined => {
   if (holdsSeveral(phone))
     return 'The customer phone field seems to hold two numbers, and a message reaches neither. Give the second as customer_secondary_phone.'
-  if (isValid(phone, country) || isValid(`+${readDigits(phone)}`)) return undefined
+  if (isValid(phone, country) || isValid(toInternational(phone))) return undefined
   return `The customer phone field is no phone number of ${country} or another country: no message can reach it.`
 }
 

@@ -1,13 +1,12 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
-import { Findings } from '../catalogue/findings.ts'
 import { PlaceRate, viewRate } from '../catalogue/place-schema.ts'
 import { type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
 import { charge } from '../catalogue/rate-card.ts'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
-import { batchPaths } from './check-batch.ts'
 import { cityReference, partsReader } from './read-batch.ts'
 import { GeneralData, OrderData } from './schema.ts'
 
@@ -57,10 +56,13 @@ interface QuotingOptions {
 }
 
 /** Quotes the charges of parcels, before there is a recipient. */
-export const addQuote = (
-  app: FastifyInstance,
-  { catalogues, maxOrdersPerBatch, maxBodyBytes: bodyLimit, gaps }: QuotingOptions,
-): void => {
+export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
+  app,
+  { catalogues, maxOrdersPerBatch, maxBodyBytes: bodyLimit, gaps },
+) => {
+  acceptJson(app)
+  // A reader of our own checks the body, as that of a batch.
+  app.setValidatorCompiler(() => () => true)
   const body = quoteBody(maxOrdersPerBatch)
   const readParts = partsReader(body, Origin, Parcel, maxOrdersPerBatch)
   const schema = {
@@ -82,9 +84,8 @@ export const addQuote = (
       ),
     }
     const catalogue = await catalogues.fresh(tenant)
-    const findings = new Findings(catalogue.cities, errors)
-    const found = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
-    const { suggestions, missingRates } = findings.refusal()
+    const found = findPrices(parcels, catalogue, merchantId, errors)
+    const { suggestions, missingRates } = found.refusal
     gaps.record(request.merchant, missingRates)
     if (errors.count > 0) throw invalid(errors.errors, { suggestions, more: errors.more })
     return { data: orders.map((order, index) => writeQuote(found, index, Number(order?.weight), catalogue)) }

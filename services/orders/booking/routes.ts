@@ -7,7 +7,6 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
 import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders } from './book.ts'
-import { addQuote } from './quote-routes.ts'
 import { batchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
 
@@ -28,12 +27,11 @@ const BulkQuery = Type.Object({
   ),
 })
 
-/** Creates orders, one or many, and quotes the charges of parcels before there is a recipient. */
+/** Creates orders, one or many. */
 export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (app, options) => {
   // Readers of our own check the bodies: they add rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
   acceptJson(app)
-  addQuote(app, options)
   const bulk = {
     operationId: 'createOrders',
     summary: 'Create orders in bulk',

@@ -3,11 +3,11 @@ import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
-import type { Habits } from './habits.ts'
+import type { FoundAlike } from './conflicts.ts'
+import type { Habits } from './history.ts'
 import { isUsualPhone, phoneProblem } from './phone-check.ts'
-import type { FoundAlike } from './similar-orders.ts'
 
-/** The doubts about a valid batch, by how the tenant treats them. */
+/** The doubts about a batch, by how the tenant treats them. */
 export interface Suspicions {
   readonly warnings: ErrorList
   readonly errors: ErrorList
@@ -20,12 +20,11 @@ const maxLookedUp = 100
 export const chooseCheck = ({ checks: { duplicate } }: Catalogue, orders: number): Check =>
   duplicate ?? (orders <= maxLookedUp ? 'warn' : 'off')
 
-/** `alike` holds the similar earlier orders found so far. */
+/** Lists the doubts that need no look-up of similar orders. */
 export const suspect = (
   { orders }: CheckedBatch,
   { country, checks }: Catalogue,
   habits: Habits | undefined,
-  alike?: FoundAlike,
 ): Suspicions => {
   const suspicions = { warnings: new ErrorList(), errors: new ErrorList() }
   const listFor = (check: Check | null): ErrorList | undefined =>
@@ -33,7 +32,6 @@ export const suspect = (
   const [phones, duplicates, unusual] = [checks.phone, checks.duplicate, checks.unusual].map(listFor)
   if (phones) suspectPhones(orders, country, phones)
   if (duplicates) suspectRepeats(orders, duplicates)
-  if (duplicates && alike) suspectAlike(orders, alike, duplicates)
   if (unusual && habits) suspectUnusual(orders, habits, unusual)
   return suspicions
 }
@@ -92,7 +90,7 @@ const findRepeats = <Key>(indexes: readonly number[], keyOf: (index: number) => 
 
 const andMore = ({ length }: readonly number[]): string => (length > 0 ? ` and ${length} more of the batch` : '')
 
-const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, list: ErrorList): void => {
+export const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, list: ErrorList): void => {
   for (const [index, priced] of orders.entries()) {
     const { sameParcel, sameOrderNo } = alike.get(priced) ?? { sameParcel: null, sameOrderNo: null }
     const path = `order_data.${index}`

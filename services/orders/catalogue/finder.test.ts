@@ -4,8 +4,8 @@ import t from 'tap'
 import { root } from '../../../dev/settings.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { type City, CityIndex } from './cities.ts'
-import { suggestCities } from './findings.ts'
 import { SuggestionBudget } from './place-index.ts'
+import { suggestCities } from './price-parcels.ts'
 import { type Confidence, resolvePlace, type WrittenPlace } from './resolve-place.ts'
 
 const { states }: TenantFile = JSON.parse(readFileSync(join(root, 'examples/demo-tenant.json'), 'utf8'))

@@ -1,6 +1,6 @@
 import type { City, CityIndex, State } from './cities.ts'
 import type { RateCard } from './rate-card.ts'
-import { countryId, type ListedCity, type ListedState } from './schema.ts'
+import type { ListedCity, ListedState } from './schema.ts'
 
 /** Formats reference numbers such as `CT-0260`. */
 export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${String(id).padStart(4, '0')}`
@@ -25,7 +25,7 @@ export class Lists {
     return this.#states.map(({ id, name }) => {
       const cities = citiesOf.get(id) ?? []
       const has_child = cities.length > 0
-      const state = { id, ref_no: refNo('ST', id), name, country_id: countryId, has_child, is_active: true }
+      const state = { id, ref_no: refNo('ST', id), name, country_id: 1, has_child, is_active: true }
       return withCities ? { ...state, cities } : state
     })
   }

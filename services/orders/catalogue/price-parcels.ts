@@ -1,8 +1,12 @@
-import { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import type { ErrorBody } from '@courier/shared/errors/errors.ts'
+import { type ErrorList, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
+import { nameKey } from '@courier/shared/name-key.ts'
 import type { Catalogue } from './catalogue.ts'
-import { addTo, type City, type CityReference } from './cities.ts'
-import { Findings, type Refusal } from './findings.ts'
-import { charge, type Rate, type RateCard } from './rate-card.ts'
+import { addTo, type City, type CityIndex, type CityReference, type Suggestion } from './cities.ts'
+import { indexPlaces, SuggestionBudget } from './place-index.ts'
+import type { Rate, RateCard } from './rate-card.ts'
+import { resolvePlace } from './resolve-place.ts'
+import { splitWords } from './spelling.ts'
 
 /** Parcels of one origin; undefined where the shape is wrong. */
 export interface Parcels {
@@ -15,80 +19,87 @@ export interface FoundPrices {
   readonly origin: City | undefined
   readonly destinations: readonly (City | undefined)[]
   readonly rates: readonly (Rate | undefined)[]
+  /** Holds if there is an error, one that the caller adds later included. */
+  readonly refusal: Refusal
+}
+
+/** A combination of cities that a merchant's card lacks, and the number of parcels that want it. */
+export interface MissingRate {
+  readonly origin: City
+  readonly destination: City
+  readonly parcels: number
+}
+
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly errors: ErrorList
+  readonly suggestions: ErrorBody['suggestions']
+  readonly missingRates: readonly MissingRate[]
 }
 
 /** The prefixes of the cities' fields in the paths of errors. */
-export interface ParcelPaths {
+interface ParcelPaths {
   readonly origin: string
   readonly destination: (index: number) => string
 }
 
+/** The paths of a bulk body. */
+const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index => `order_data.${index}.` }
+
 /**
- * Finds the cities of parcels and a merchant's rates for them; `findings` gets every error
+ * Finds the cities of parcels and a merchant's rates for them; adds every error to `errors`
  * (docs/merchants/contract.md#errors). Pure.
  */
 export const findPrices = (
   { origin: from, destinations: to }: Parcels,
-  { rateCards }: Catalogue,
+  { cities, rateCards }: Catalogue,
   merchantId: string,
-  findings: Findings,
-  paths: ParcelPaths,
+  errors: ErrorList,
+  paths = batchPaths,
 ): FoundPrices => {
-  const origin = from && findings.city(from, `${paths.origin}origin`)
-  const destinations = to.map(
-    (destination, index) => destination && findings.city(destination, `${paths.destination(index)}destination`),
-  )
+  const suggestions = new Suggestions(cities)
+  const findCity = (reference: CityReference | undefined, index?: number): City | undefined => {
+    if (!reference) return undefined
+    const found = cities.find(reference)
+    if (found.kind === 'found') return found.city
+    const path = index === undefined ? `${paths.origin}origin` : `${paths.destination(index)}destination`
+    for (const field of found.fields) {
+      errors.add(`${path}_${field}`, selectedInvalid(`${path}_${field}`))
+      suggestions.add(`${path}_${field}`, field, reference)
+    }
+    return undefined
+  }
+  const origin = findCity(from)
+  const destinations = to.map(findCity)
   const card = rateCards.get(merchantId)
-  if (!card) findings.list.add('merchant_rate_card', 'Please assign a rate card to the merchant.')
-  const rates = origin && card ? findRates(origin, destinations, card, findings, paths) : []
-  return { origin, destinations, rates }
-}
-
-type PricedParcel =
-  | { kind: 'priced'; origin: City; destination: City; rate: Rate /** Hundredths. */; charge: number }
-  | Refusal
-
-/**
- * Returns the cities and the charge of one parcel, as booking finds them, or every error; `path` precedes their fields
- * (`order.`).
- */
-export const priceParcel = (
-  catalogue: Catalogue,
-  merchantId: string,
-  { origin, destination, weightKg }: { origin: CityReference; destination: CityReference; weightKg: number },
-  path = '',
-): PricedParcel => {
-  const findings = new Findings(catalogue.cities, new ErrorList())
-  const paths = { origin: path, destination: () => path }
-  const found = findPrices({ origin, destinations: [destination] }, catalogue, merchantId, findings, paths)
-  const [to] = found.destinations
-  const [rate] = found.rates
-  if (!found.origin || !to || !rate) return findings.refusal()
-  return { kind: 'priced', origin: found.origin, destination: to, rate, charge: charge(rate, weightKg) }
+  if (!card) errors.add('merchant_rate_card', 'Please assign a rate card to the merchant.')
+  const { rates, missingRates } =
+    origin && card ? findRates(origin, destinations, card, errors, paths) : { rates: [], missingRates: [] }
+  const refusal: Refusal = { kind: 'refused', errors, suggestions: suggestions.found, missingRates }
+  return { origin, destinations, rates, refusal }
 }
 
 const findRates = (
   origin: City,
   destinations: readonly (City | undefined)[],
   card: RateCard,
-  { list, missingRates }: Findings,
+  errors: ErrorList,
   paths: ParcelPaths,
-): (Rate | undefined)[] => {
+) => {
   const missing = new Map<City, number[]>()
   const rates = destinations.map((destination, index) => {
     const rate = destination && card.find(origin.id, destination.id)
     if (destination && !rate) addTo(missing, destination, index)
     return rate
   })
-  for (const [destination, indexes] of missing) {
-    missingRates.push({ origin, destination, parcels: indexes.length })
-    list.add(
+  for (const [destination, indexes] of missing)
+    errors.add(
       'rate_card.destination_city_id',
       `No rate card is assigned for the combination ${origin.name} to ${destination.name}. ` +
         `It is from ${origin.name} in ${origin.state.name} to ${destination.name} in ${destination.state.name}${wordPlaces(indexes, paths)}.`,
     )
-  }
-  return rates
+  const missingRates = [...missing].map(([destination, { length: parcels }]) => ({ origin, destination, parcels }))
+  return { rates, missingRates }
 }
 
 const maxPlaces = 10
@@ -98,4 +109,57 @@ const wordPlaces = (indexes: readonly number[], { destination }: ParcelPaths): s
   if (shown[0] === '') return ''
   const rest = indexes.length - shown.length
   return `, of ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}
+
+/** The most distinct names of a request that get suggestions, while its budget lasts. */
+const maxSuggestedNames = 50
+
+/** Suggests cities and states for the fields of a request that name none. */
+class Suggestions {
+  found: Record<string, Suggestion[]> | undefined
+  readonly #remembered = new Map<string, Suggestion[]>()
+  readonly #budget = new SuggestionBudget()
+  readonly #cities: CityIndex
+
+  constructor(cities: CityIndex) {
+    this.#cities = cities
+  }
+
+  add(path: string, field: string, reference: CityReference): void {
+    const isState = field === 'state_name'
+    const name = `${reference.stateName}/${isState ? '' : reference.cityName}`
+    const remembered = this.#remembered.get(name)
+    if (!remembered && this.#remembered.size >= maxSuggestedNames) return
+    const nearest = remembered ?? (isState ? suggestStates : suggestCities)(reference, this.#cities, this.#budget)
+    this.#remembered.set(name, nearest)
+    if (nearest.length === 0) return
+    this.found ??= {}
+    this.found[path] = nearest
+  }
+}
+
+const maxSuggestions = 3
+
+/** Suggests up to three cities, those of the given state first. */
+export const suggestCities = (
+  { cityName = '', stateName = '' }: CityReference,
+  cities: CityIndex,
+  budget: SuggestionBudget,
+): Suggestion[] => {
+  const { city, alternatives } = resolvePlace({ text: cityName, stateName }, cities, budget)
+  const isElsewhere = ({ state }: City) => Number(nameKey(state.name) !== nameKey(stateName))
+  return [...(city ? [city] : []), ...alternatives]
+    .sort((a, b) => isElsewhere(a) - isElsewhere(b))
+    .slice(0, maxSuggestions)
+    .map(({ id, name, state }) => ({ id, name, state: state.name }))
+}
+
+const suggestStates = (
+  { stateName = '' }: CityReference,
+  cities: CityIndex,
+  budget: SuggestionBudget,
+): Suggestion[] => {
+  const near = indexPlaces(cities).near(splitWords(stateName).flat().join(''), budget)
+  const states = new Set(near.flatMap(({ named }) => named.state ?? []))
+  return [...states].slice(0, maxSuggestions).map(({ id, name }) => ({ id, name, state: name }))
 }

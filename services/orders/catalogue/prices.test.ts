@@ -1,47 +1,42 @@
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import t from 'tap'
 import { plainCatalogue } from '../test/plain-catalogue.ts'
-import { Findings } from './findings.ts'
-import { findPrices, priceParcel } from './price-parcels.ts'
+import { type City, CityIndex } from './cities.ts'
+import { SuggestionBudget } from './place-index.ts'
+import { findPrices, suggestCities } from './price-parcels.ts'
 
 const catalogue = plainCatalogue()
 const kotte = { cityId: '1500' }
 const galle = { cityName: 'galle', stateName: 'GALLE' }
 const [jaffna, nallur] = [{ cityId: '3000' }, { cityId: '3001' }]
 
-t.test('one parcel has its cities, its rate and its charge', async t => {
-  const priced = priceParcel(catalogue, 'shoes', { origin: kotte, destination: galle, weightKg: 1.2 })
-  t.match(priced, { kind: 'priced', origin: { id: 1500 }, destination: { id: 2100 }, charge: 54_050 })
-  t.match(priced, { rate: { firstKg: 45_000, eachExtraKg: 9_050 } })
-})
-
-const errorsOf = (destination: object, merchantId = 'shoes', path?: string, origin: object = kotte) => {
-  const found = priceParcel(catalogue, merchantId, { origin, destination, weightKg: 1 }, path)
-  return found.kind === 'refused' ? { errors: found.errors.errors, suggestions: found.suggestions } : undefined
+const refuse = (destination: object, merchantId = 'shoes', path = '', origin: object = kotte) => {
+  const paths = { origin: path, destination: () => path }
+  const found = findPrices({ origin, destinations: [destination] }, catalogue, merchantId, new ErrorList(), paths)
+  return { errors: found.refusal.errors.errors, suggestions: found.refusal.suggestions }
 }
 
 t.test('the errors of one parcel are under its own path', async t => {
-  t.strictSame(errorsOf({ cityName: 'Gale', stateName: 'Galle' }, 'shoes', 'order.'), {
+  t.strictSame(refuse({ cityName: 'Gale', stateName: 'Galle' }, 'shoes', 'order.'), {
     errors: { 'order.destination_city_name': ['The selected destination city name is invalid.'] },
     suggestions: { 'order.destination_city_name': [{ id: 2100, name: 'Galle', state: 'Galle' }] },
   })
   const sentence =
     'No rate card is assigned for the combination Kotte to Jaffna. It is from Kotte in Colombo to Jaffna in Jaffna'
-  t.strictSame(errorsOf(jaffna, 'shoes', 'order.')?.errors, {
+  t.strictSame(refuse(jaffna, 'shoes', 'order.').errors, {
     'rate_card.destination_city_id': [`${sentence}, of order.`],
   })
-  t.strictSame(errorsOf(jaffna)?.errors, { 'rate_card.destination_city_id': [`${sentence}.`] })
-  t.strictSame(errorsOf(galle, 'books')?.errors, { merchant_rate_card: ['Please assign a rate card to the merchant.'] })
-  t.strictSame(errorsOf(galle, 'shoes', 'order.', { cityId: '9' })?.errors, {
+  t.strictSame(refuse(jaffna).errors, { 'rate_card.destination_city_id': [`${sentence}.`] })
+  t.strictSame(refuse(galle, 'books').errors, { merchant_rate_card: ['Please assign a rate card to the merchant.'] })
+  t.strictSame(refuse(galle, 'shoes', 'order.', { cityId: '9' }).errors, {
     'order.origin_city_id': ['The selected origin city id is invalid.'],
   })
 })
 
 const find = (destinations: readonly (object | undefined)[], origin: object | null = kotte) => {
-  const findings = new Findings(catalogue.cities, new ErrorList())
   const paths = { origin: 'from.', destination: (index: number) => `to.${index}.` }
-  const found = findPrices({ origin: origin ?? undefined, destinations }, catalogue, 'shoes', findings, paths)
-  return { ...found, errors: findings.list.errors, missing: findings.missingRates }
+  const found = findPrices({ origin: origin ?? undefined, destinations }, catalogue, 'shoes', new ErrorList(), paths)
+  return { ...found, errors: found.refusal.errors.errors, missing: found.refusal.missingRates }
 }
 
 t.test('returns the rates in the order of the parcels, without the malformed ones', async t => {
@@ -79,4 +74,46 @@ t.test('a combination without a rate is one error, with its first ten places and
   ])
   const ten = find(Array.from({ length: 10 }, () => jaffna)).errors['rate_card.destination_city_id'] ?? []
   t.match(ten, [/, to\.8, to\.9\.$/])
+})
+
+const suggest = (...destinations: object[]) =>
+  findPrices({ origin: kotte, destinations }, catalogue, 'shoes', new ErrorList()).refusal
+
+t.test('names the fields of a bulk body, and suggests cities and states for wrong names', async t => {
+  const { kind, errors, suggestions } = suggest({ cityName: 'Gale', stateName: 'Ga le' }, { cityId: '9' })
+  const galle = [{ id: 2100, name: 'Galle', state: 'Galle' }]
+  t.equal(kind, 'refused')
+  t.strictSame(suggestions, {
+    'order_data.0.destination_state_name': [{ id: 2, name: 'Galle', state: 'Galle' }],
+    'order_data.0.destination_city_name': galle,
+  })
+  t.strictSame(
+    [...errors.paths],
+    ['order_data.0.destination_state_name', 'order_data.0.destination_city_name', 'order_data.1.destination_city_id'],
+  )
+  const found = findPrices({ origin: { cityId: '9' }, destinations: [] }, catalogue, 'shoes', new ErrorList())
+  t.strictSame([...found.refusal.errors.paths], ['general_data.origin_city_id'])
+  t.strictSame(suggest({ cityName: 'Quetzalcoatl', stateName: 'Galle' }).suggestions, undefined)
+})
+
+t.test('suggests three cities at most, those of the named state first', async t => {
+  const [east, west] = ['East', 'West'].map((name, id) => ({ id, name })) as [City['state'], City['state']]
+  const names = ['Kalagama', 'Kalagoma', 'Kalagema', 'Kalagima']
+  const cities = names.map((name, id) => ({ id, name, postalCode: null, state: id === 3 ? west : east }))
+  const shown = suggestCities(
+    { cityName: 'Kalgma', stateName: 'WEST' },
+    new CityIndex([east, west], cities),
+    new SuggestionBudget(),
+  )
+  t.equal(shown.length, 3)
+  t.strictSame(shown[0], { id: 3, name: 'Kalagima', state: 'West' })
+})
+
+t.test('suggests for fifty names of a request, also where they are repeated', async t => {
+  const gale = (spaces: number) => ({ cityName: 'Gale', stateName: `Galle${' '.repeat(spaces)}` })
+  const { suggestions = {} } = suggest(...Array.from({ length: 51 }, (_, spaces) => gale(spaces)), gale(0))
+  const paths = Object.keys(suggestions)
+  t.equal(paths.length, 51)
+  t.notOk('order_data.50.destination_city_name' in suggestions)
+  t.equal(paths.at(-1), 'order_data.51.destination_city_name')
 })

@@ -3,9 +3,6 @@ import { ListBody, pageFields } from '@courier/shared/lists/pages.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
-/** A tenant serves one country. */
-export const countryId = 1
-
 const text = Type.String()
 const is_active = Type.Boolean({ description: 'Always true: the list has no others.' })
 
@@ -87,7 +84,7 @@ export const cityFilters = {
   postal_code: whole<ListedCity>(row => row.postal_code, 'The postal code.'),
   state_id: whole<ListedCity>(row => row.state_id, 'The id of a state.'),
   state_name: part<ListedCity>(row => row.state.name, "Part of the state's name, in any letter case."),
-  country_id: whole<ListedCity>(() => countryId, 'Always 1.'),
+  country_id: whole<ListedCity>(() => 1, 'Always 1.'),
   zone_id: whole<ListedCity>(row => row.zone_id, 'The id of a zone.'),
   zone: whole<ListedCity>(row => row.zone?.name, 'The name of a zone.'),
 }

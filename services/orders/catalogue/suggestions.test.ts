@@ -1,8 +1,8 @@
 import { nameKey } from '@courier/shared/name-key.ts'
 import t from 'tap'
 import { CityIndex } from './cities.ts'
-import { suggestCities } from './findings.ts'
 import { SuggestionBudget } from './place-index.ts'
+import { suggestCities } from './price-parcels.ts'
 
 const western = { id: 1, name: 'Western', state: 'Western' }
 const syllables = ['ka', 'ma', 'na', 'ra', 'la', 'wa', 'ga']

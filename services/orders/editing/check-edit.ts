@@ -1,7 +1,9 @@
 import type { ErrorBody, FieldErrors } from '@courier/shared/errors/errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { isUsualPhone, phoneProblem } from '../booking/phone-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import { priceParcel } from '../catalogue/price-parcels.ts'
+import { findPrices } from '../catalogue/price-parcels.ts'
+import { charge } from '../catalogue/rate-card.ts'
 import { type Mover, nameStatus, whoMay } from '../moves/check-moves.ts'
 import { beforePickup, editableIn, type Statuses } from '../statuses/statuses.ts'
 import type { OrderState } from '../tracking/etag.ts'
@@ -53,15 +55,17 @@ const noSecondPhone =
 const reprice = (order: OrderRow, { values, destination }: OrderChanges, catalogue: Catalogue) => {
   const state: OrderState = { ...order, ...values }
   if (!destination && state.weight === order.weight) return { kind: 'priced' as const, state }
-  const priced = priceParcel(catalogue, order.merchant_id, {
+  const parcel = {
     origin: { cityId: String(order.origin_city_id) },
-    destination: destination ?? { cityId: String(order.destination_city_id) },
-    weightKg: state.weight,
-  })
-  if (priced.kind === 'refused') return priced
-  const destination_city_id = priced.destination.id
+    destinations: [destination ?? { cityId: String(order.destination_city_id) }],
+  }
+  const paths = { origin: '', destination: () => '' }
+  const found = findPrices(parcel, catalogue, order.merchant_id, new ErrorList(), paths)
+  const [city, rate] = [found.destinations[0], found.rates[0]]
+  if (!city || !rate) return found.refusal
+  const destination_city_id = city.id
   const isSame = destination_city_id === order.destination_city_id && state.weight === order.weight
-  const delivery_charge = isSame ? order.delivery_charge : priced.charge / 100
+  const delivery_charge = isSame ? order.delivery_charge : charge(rate, state.weight) / 100
   return { kind: 'priced' as const, state: { ...state, destination_city_id, delivery_charge } }
 }
 

@@ -1,7 +1,7 @@
 import { inTenant, isUnavailable } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { MissingRate } from '../catalogue/findings.ts'
+import type { MissingRate } from '../catalogue/price-parcels.ts'
 import type { Tx } from '../database/tables.ts'
 import { addMissing, type MissingCount } from './queries.ts'
 
