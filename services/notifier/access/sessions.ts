@@ -1,13 +1,18 @@
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { maxTokensPerRequest } from '@courier/shared/contract/staff-tokens.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { findTenantIds } from '@courier/shared/postgres/database.ts'
 import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
+import { type FindTokenHolder, rememberCallers } from '@courier/shared/postgres/token-holders.ts'
+import { findLiveTokens, hashToken, type LiveToken, mayBeToken } from '@courier/shared/postgres/tokens.ts'
+import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { Tx } from '../database/tables.ts'
 import type { OrdersClient, StaffTokenHolder, WantedToken } from '../orders-client/orders-client.ts'
 
-export interface StaffToken {
+interface StaffToken {
   readonly tokenId: string
   readonly staffName: string
   readonly roles: readonly StaffRole[]
@@ -25,7 +30,7 @@ const defaults = {
 }
 export type SessionLimits = Readonly<typeof defaults>
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly pool: pg.Pool
   readonly orders: Pick<OrdersClient, 'findStaff'>
   readonly logger: Logger
@@ -44,7 +49,7 @@ type Found = StaffToken | undefined | 'unconfirmed'
 const toKey = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 
 /** Caches the staff tokens of orders, with a grace period (docs/staff/staff.md#when-orders-is-away). */
-export const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
+const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })
   const looking = new Map<string, Promise<Found>>()
@@ -127,3 +132,27 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
     },
   }
 }
+
+/**
+ * Finds the holders of tokens made here or by orders, cached for a few seconds. undefined: unknown, expired or revoked.
+ * Throws 503 for a token that only orders can know while it does not respond.
+ */
+export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTokenHolder<StaffToken> => {
+  const findOwn = rememberCallers(pool, findStaff)
+  const sessions = createSessions({ pool, ...options })
+  const find = async (tenant: string, token: string, flood = false): Promise<StaffToken | undefined> => {
+    const session = { tenant, hash: hashToken(token).toString('hex') }
+    const own = sessions.findConfirmed(session) ?? (await findOwn(tenant, token, flood))
+    if (own || !mayBeToken(token)) return own
+    const found = await sessions.find(session, flood)
+    if (found === 'unconfirmed') throw httpError('unavailable', unconfirmed, { retryAfterSeconds: 2 })
+    return found
+  }
+  return Object.assign(find, { forget: findOwn.forget })
+}
+
+const unconfirmed =
+  'Your login cannot be checked at the moment: the orders service does not respond. Nothing was changed; repeat the request.'
+
+const findStaff = (tx: Tx, tenant: string, hashes: readonly Buffer[]) =>
+  findLiveTokens<StaffToken & LiveToken>(tx, tenant, hashes, { columns: sql`array['admin'] as roles` })

@@ -1,8 +1,6 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { type Selectable, sql, type UpdateObject } from 'kysely'
-import { query, type Tables, type Tx } from '../database/tables.ts'
-
-export type ChannelRow = Selectable<Tables['channels']>
+import { sql, type UpdateObject } from 'kysely'
+import { type ChannelRow, query, type Tables, type Tx } from '../database/tables.ts'
 
 export const isPhoneNumberId = (text: string): boolean => /^[0-9]{1,32}$/.test(text)
 

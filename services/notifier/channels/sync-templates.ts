@@ -3,7 +3,7 @@ import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { chooseChannel, findSendingChannels } from '../conversations/queries.ts'
+import { chooseChannel, findChannels } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
@@ -16,11 +16,11 @@ import { noToken } from './view.ts'
 export const createSyncChannel =
   (pool: pg.Pool, tokens: TokenKeeper, api: MessagingApi) =>
   async (tenant: string, wanted: string | undefined, by?: Actor): Promise<SyncResult> => {
-    const channels = await inTenant(pool, tenant, (tx: Tx) => findSendingChannels(tx, tenant))
+    const channels = await inTenant(pool, tenant, (tx: Tx) => findChannels(tx, tenant))
     const channel = chooseChannel(wanted, channels)
     const whyNone = wanted ? 'The selected channel is invalid.' : channels.length === 0 ? noChannel : noDefault
     if (!channel) return { kind: 'refused', reason: whyNone }
-    const { phoneNumberId, wabaId } = channel
+    const { phone_number_id: phoneNumberId, waba_id: wabaId } = channel
     const { next, current } = await tokens.find(tenant, phoneNumberId)
     const [first, second] = [next ?? current, next && current]
     if (!first) return { kind: 'refused', reason: noToken }

@@ -1,6 +1,6 @@
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { type RawBuilder, sql } from 'kysely'
-import { query, type Tx, toColumns } from '../database/tables.ts'
+import { type ChannelRow, query, type Tx, toColumns } from '../database/tables.ts'
 import type { Conversation, Person } from './conversation.ts'
 import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
@@ -113,38 +113,24 @@ export const findSettings = (tx: Tx, tenant: string) => selectTenant(tx, tenant)
 
 export const findCountry = async (tx: Tx, tenant: string): Promise<string> => (await findSettings(tx, tenant)).country
 
-export interface SendingChannel {
-  readonly phoneNumberId: string
-  readonly name: string
-  readonly plan: 'free' | 'paid'
-  readonly isDefault: boolean
-  readonly wabaId: string | null
-  readonly state: 'active' | 'paused'
-  readonly pausedReason: string | null
-  readonly notBefore: Date | null
-}
-
-export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChannel[]> =>
-  query<SendingChannel>(tx)`
-    select phone_number_id as "phoneNumberId", name, plan, is_default as "isDefault", waba_id as "wabaId", state,
-      paused_reason as "pausedReason", not_before as "notBefore"
-    from channels where tenant_id = ${tenant} order by phone_number_id`
+export const findChannels = (tx: Tx, tenant: string): Promise<ChannelRow[]> =>
+  query<ChannelRow>(tx)`select * from channels where tenant_id = ${tenant} order by phone_number_id`
 
 /** Chooses the named channel; without a name the default one, or the only one. */
-export const chooseChannel = (wanted: string | null | undefined, channels: readonly SendingChannel[]) =>
+export const chooseChannel = (wanted: string | null | undefined, channels: readonly ChannelRow[]) =>
   wanted
-    ? channels.find(({ phoneNumberId }) => phoneNumberId === wanted)
-    : (channels.find(({ isDefault }) => isDefault) ?? (channels.length === 1 ? channels[0] : undefined))
+    ? channels.find(({ phone_number_id }) => phone_number_id === wanted)
+    : (channels.find(({ is_default }) => is_default) ?? (channels.length === 1 ? channels[0] : undefined))
 
 /** Finds the tenant's number with that id, or all of its numbers. */
 export const findNumbers = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string[]> => {
-  const numbers = (await findSendingChannels(tx, tenant)).map(({ phoneNumberId }) => phoneNumberId)
+  const numbers = (await findChannels(tx, tenant)).map(({ phone_number_id }) => phone_number_id)
   return numbers.filter(id => wanted === undefined || id === wanted)
 }
 
 /** Finds the number that `chooseChannel` chooses. */
 export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string | undefined> =>
-  chooseChannel(wanted, await findSendingChannels(tx, tenant))?.phoneNumberId
+  chooseChannel(wanted, await findChannels(tx, tenant))?.phone_number_id
 
 /** Queues the messages held for these people; returns how many. */
 export const releaseHeld = async (tx: Tx, people: readonly Person[]): Promise<number> => {

@@ -1,5 +1,5 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
-import { invalid } from '@courier/shared/errors/errors.ts'
+import { type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -7,11 +7,11 @@ import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Person } from './conversation.ts'
-import { findPerson } from './find-person.ts'
 import type { Keyword } from './keywords.ts'
 import { findOptOuts } from './opt-outs.ts'
-import { findConversation, findNumbers, findSettings, recordInbound } from './queries.ts'
-import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
+import { normalisePhone } from './phone-number.ts'
+import { findConversation, findNumber, findNumbers, findSettings, recordInbound } from './queries.ts'
+import { Conversation, conversationView, noPhone, OptOutBody, Phone } from './view.ts'
 
 export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const GetConversation = {
@@ -65,4 +65,22 @@ const readConversation = async (tx: Tx, person: Person) => {
   const { now } = await findSettings(tx, tenant)
   const known = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
   return conversationView(known, await findOptOuts(tx, person), now)
+}
+
+/** Finds a person by a phone number in any usual spelling. Throws 422 for an unknown phone or channel. */
+export const findPerson = async (
+  tx: Tx,
+  tenant: string,
+  phone: string,
+  channel: string | undefined,
+  find: (...given: [Tx, string, string | undefined, string]) => Promise<string | undefined> = findNumber,
+): Promise<Person> => {
+  const recipient = normalisePhone(phone, (await findSettings(tx, tenant)).country)
+  const phoneNumberId = await find(tx, tenant, channel, recipient ?? '')
+  const errors: FieldErrors = {}
+  if (phoneNumberId === undefined)
+    errors.channel = [channel ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.']
+  if (recipient === undefined) errors.phone = [noPhone]
+  if (recipient === undefined || phoneNumberId === undefined) throw invalid(errors)
+  return { tenant, phoneNumberId, recipient }
 }

@@ -1,6 +1,6 @@
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
-import { type ColumnType, type Generated, sql } from 'kysely'
+import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import type { Component, Content } from '../messaging-api/message-template.ts'
 
 /** The statuses of a message in the order of its life; each step of the queue changes the first three. */
@@ -105,6 +105,8 @@ export interface Tables {
     paused_reason: string | null
   }
 }
+
+export type ChannelRow = Selectable<Tables['channels']>
 
 /** A transaction of a tenant, or of all tenants for the queue and the webhooks. */
 export type Tx = TenantTransaction<Tables>

@@ -1,6 +1,6 @@
 import { type CourierEvent, type OrderSnapshot, orderEventTypes } from '@courier/shared/contract/order-events.ts'
-import { sql } from 'kysely'
-import { query, type Tx } from '../database/tables.ts'
+import { type Selectable, sql } from 'kysely'
+import { query, type Tables, type Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
 
 export interface EventError {
@@ -24,28 +24,12 @@ export const learnTimeZone = async (tx: Tx, tenant: string, known: string | null
   return rows.length > 0 ? stated : (known ?? 'UTC')
 }
 
-export const findRules = (tx: Tx, tenant: string) =>
-  tx.selectFrom('rules').select(ruleColumns).where('tenant_id', '=', tenant).orderBy('position').execute()
+export type Rule = Omit<Selectable<Tables['rules']>, 'tenant_id' | 'position'>
 
-/** Rules are compared with those of a file as JSON: `toRule` has the same order. */
-const ruleColumns = [
-  'event',
-  'text',
-  'template',
-  'language',
-  'header',
-  'body',
-  'components',
-  'phone_number_id',
-  'holds_until_open',
-  'send_between',
-  'supersedes',
-  'expires_after_hours',
-  'pauses_on_category_change',
-  'paused_reason',
-] as const
-
-export type Rule = Awaited<ReturnType<typeof findRules>>[number]
+export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
+  const rules = await tx.selectFrom('rules').selectAll().where('tenant_id', '=', tenant).orderBy('position').execute()
+  return rules.map(({ tenant_id, position, ...rule }) => rule)
+}
 
 /** Stores new events in their keys' order, so that equal requests never deadlock; returns the ids of the new ones. */
 export const insertEvents = async (tx: Tx, tenant: string, events: readonly CourierEvent[]): Promise<Set<string>> => {

@@ -5,7 +5,7 @@ import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgr
 import type pg from 'pg'
 import type { Conversation } from '../conversations/conversation.ts'
 import { rememberPhones } from '../conversations/phone-number.ts'
-import { chooseChannel, findSendingChannels, findSettings, lockConversations } from '../conversations/queries.ts'
+import { chooseChannel, findChannels, findSettings, lockConversations } from '../conversations/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
@@ -95,19 +95,19 @@ export const readContext = async (
 ): Promise<SendingContext> => {
   const { country, opt_out_exempt, send_between, time_zone, now } = await findSettings(tx, tenant)
   const recipientOf = rememberPhones(country)
-  const channels = await findSendingChannels(tx, tenant)
+  const channels = await findChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
   const templates = new Map<string, CatalogueTemplate[] | undefined>()
   // Sorts the numbers: two requests that lock the conversations of several numbers cannot deadlock.
-  const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phoneNumberId ?? '') < (b?.phoneNumberId ?? '') ? -1 : 1))
+  const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phone_number_id ?? '') < (b?.phone_number_id ?? '') ? -1 : 1))
   for (const [channel, messages] of sorted) {
     if (!channel) continue
     const recipients = messages.flatMap(({ to }) => recipientOf(to) ?? [])
-    const { phoneNumberId, wabaId } = channel
-    conversations.set(phoneNumberId, await findConversations(tx, tenant, phoneNumberId, [...new Set(recipients)]))
+    const { phone_number_id: number, waba_id } = channel
+    conversations.set(number, await findConversations(tx, tenant, number, [...new Set(recipients)]))
     const names = [...new Set(messages.flatMap(({ template }) => (isPlain(template) ? [] : template.name)))]
-    if (wabaId) templates.set(phoneNumberId, await findTemplates(tx, tenant, wabaId, names))
+    if (waba_id) templates.set(number, await findTemplates(tx, tenant, waba_id, names))
   }
   return {
     now,
@@ -115,13 +115,13 @@ export const readContext = async (
     nextAllowed: rememberAllowed(),
     recipientOf,
     channels,
-    conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),
-    catalogued: ({ phoneNumberId }, { name, language }) =>
-      templates.get(phoneNumberId)?.find(known => known.name === name && known.language === language.code),
+    conversation: ({ phone_number_id }, recipient) => conversations.get(phone_number_id)?.get(recipient),
+    catalogued: ({ phone_number_id }, { name, language }) =>
+      templates.get(phone_number_id)?.find(known => known.name === name && known.language === language.code),
     exemptsParcels: opt_out_exempt === 'parcel_under_way',
     // Without a synced catalogue nothing is checked: the API itself refuses.
-    templateErrors: ({ phoneNumberId }, template) => {
-      const known = templates.get(phoneNumberId)
+    templateErrors: ({ phone_number_id }, template) => {
+      const known = templates.get(phone_number_id)
       return known ? checkTemplate(known, template) : {}
     },
   }

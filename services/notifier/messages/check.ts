@@ -1,8 +1,9 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/errors/field-errors.ts'
 import { type Conversation, expiresAt, isOpen } from '../conversations/conversation.ts'
-import { chooseChannel, type SendingChannel } from '../conversations/queries.ts'
+import { chooseChannel } from '../conversations/queries.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'
+import type { ChannelRow } from '../database/tables.ts'
 import {
   type Content,
   isPlain,
@@ -23,11 +24,11 @@ export interface SendingContext {
   readonly nextAllowed: typeof nextAllowed
   /** E.164 digits without the plus; undefined when the text is no phone number. */
   readonly recipientOf: (to: string) => string | undefined
-  readonly channels: readonly SendingChannel[]
+  readonly channels: readonly ChannelRow[]
   /** Returns the errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
-  readonly templateErrors: (channel: SendingChannel, template: MessageTemplate) => FieldErrors
-  readonly conversation: (channel: SendingChannel, recipient: string) => Conversation | undefined
-  readonly catalogued: (channel: SendingChannel, template: MessageTemplate) => CatalogueTemplate | undefined
+  readonly templateErrors: (channel: ChannelRow, template: MessageTemplate) => FieldErrors
+  readonly conversation: (channel: ChannelRow, recipient: string) => Conversation | undefined
+  readonly catalogued: (channel: ChannelRow, template: MessageTemplate) => CatalogueTemplate | undefined
   /** Exempts utility messages about a parcel that is under way from opt-outs. */
   readonly exemptsParcels: boolean
 }
@@ -85,7 +86,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const wanted = sendAt ?? now
   const allowed = hours ? context.nextAllowed(wanted, hours) : wanted
   const message = {
-    phoneNumberId: channel.phoneNumberId,
+    phoneNumberId: channel.phone_number_id,
     recipient,
     template: request.template,
     waybillNumber: request.waybill_number || null,
@@ -153,7 +154,7 @@ const readSendAt = (text: string | null | undefined, now: Date, errors: FieldErr
 }
 
 const closedSentence = (
-  channel: SendingChannel | undefined,
+  channel: ChannelRow | undefined,
   conversation: Conversation | undefined,
   isText: boolean,
 ): string => {

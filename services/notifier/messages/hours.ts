@@ -10,21 +10,18 @@ const dayMilliseconds = 86_400_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Returns how far clocks are ahead of UTC, in milliseconds. Throws RangeError for an unknown time zone. */
-const offsetAt = (time: number, timeZone: string): number => {
-  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
+/** Returns the milliseconds since midnight by the clocks of a zone. Throws RangeError for an unknown time zone. */
+const readClock = (time: number, timeZone: string): number => {
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'medium' })
   formats.set(timeZone, format)
-  const name = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)/.exec(name) ?? []
-  const amount = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * minuteMilliseconds
-  return sign === '-' ? -amount : amount
+  return sinceMidnight(format.format(time)) + (time % 1000)
 }
 
 /** Returns true for a name, not for an offset such as +05:30, which Postgres reads as west of Greenwich. */
 export const isTimeZone = (name: string): boolean => {
   if (name !== 'UTC' && !/^[A-Za-z_]+(\/[A-Za-z0-9_+-]+)+$/.test(name)) return false
   try {
-    offsetAt(0, name)
+    readClock(0, name)
     return true
   } catch {
     return false
@@ -32,12 +29,12 @@ export const isTimeZone = (name: string): boolean => {
 }
 
 const sinceMidnight = (text: string): number => {
-  const [hours, minutes] = text.split(':').map(Number)
-  return ((hours ?? 0) * 60 + (minutes ?? 0)) * minuteMilliseconds
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number)
+  return (hours * 60 + minutes) * minuteMilliseconds + seconds * 1000
 }
 
 const isAllowed = (time: number, { between, timeZone }: Hours): boolean => {
-  const clock = (time + offsetAt(time, timeZone)) % dayMilliseconds
+  const clock = readClock(time, timeZone)
   const [from, to] = [sinceMidnight(between[0]), sinceMidnight(between[1])]
   return from < to ? from <= clock && clock < to : from <= clock || clock < to
 }
@@ -55,7 +52,7 @@ export const nextAllowed = (now: Date, hours: Hours): Date => {
   const start = sinceMidnight(hours.between[0]) + dayMilliseconds
   const end = time + 3 * dayMilliseconds
   for (let quarter = time - (time % quarterMilliseconds); quarter < end; quarter += quarterMilliseconds) {
-    const clock = (quarter + offsetAt(quarter, hours.timeZone)) % dayMilliseconds
+    const clock = readClock(quarter, hours.timeZone)
     const begin = quarter + ((start - clock) % dayMilliseconds)
     const isNext = (each: number) => each >= time && each < quarter + quarterMilliseconds && isAllowed(each, hours)
     const next = [quarter, begin].find(isNext)

@@ -64,16 +64,9 @@ const known = (entry: ErrorEntry, { code, retryAfterSeconds }: Failure, retries:
 }
 
 const seconds = (delay: Delay, retries: number): number => {
-  switch (delay) {
-    case 'usage_header':
-      return 900 * 2 ** Math.min(retries, 2)
-    case 'powers_of_four':
-      return 4 ** Math.min(retries, 4)
-    case 'named_in_details':
-      return 3_600
-    default:
-      return delay
-  }
+  if (delay === 'usage_header') return 900 * 2 ** Math.min(retries, 2)
+  if (delay === 'powers_of_four') return 4 ** Math.min(retries, 4)
+  return delay === 'named_in_details' ? 3_600 : delay
 }
 
 const passing = 'Nothing to do: the notifier retries.'

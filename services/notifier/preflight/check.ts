@@ -1,8 +1,9 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { findCountryOf } from '../conversations/phone-number.ts'
-import { chooseChannel, type SendingChannel } from '../conversations/queries.ts'
+import { chooseChannel } from '../conversations/queries.ts'
 import { findPrice, type TenantTariffs } from '../costs/price.ts'
+import type { ChannelRow } from '../database/tables.ts'
 import { type CheckedMessage, exempts, readCategory, type SendingContext } from '../messages/check.ts'
 import { deferUntil, waitsFor } from '../messages/hours.ts'
 import { firstStatus } from '../messages/insert.ts'
@@ -60,7 +61,7 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   }
 }
 
-const showChannel = ({ phoneNumberId: phone_number_id, name, state, pausedReason: paused_reason }: SendingChannel) => {
+const showChannel = ({ phone_number_id, name, state, paused_reason }: ChannelRow) => {
   return { phone_number_id, name, state, paused_reason }
 }
 
@@ -71,12 +72,12 @@ const waiting = (waits_for: string | null): Omit<Leaving, 'errors'> => ({ leaves
 /** Returns when the queue would send it, ignoring the rate of its number, or the reason why it would not. */
 const leaving = (
   message: CheckedMessage,
-  channel: SendingChannel,
+  channel: ChannelRow,
   known: CatalogueTemplate | undefined,
   { now, nextAllowed, conversation }: PreflightContext,
 ): Leaving => {
   const { hours, sendAt } = message
-  const due = [now, sendAt, channel.notBefore].reduce<Date>(
+  const due = [now, sendAt, channel.not_before].reduce<Date>(
     (latest, time) => (time && time > latest ? time : latest),
     now,
   )
@@ -96,7 +97,7 @@ const leaving = (
   if (reason?.kind === 'failed' || reason?.kind === 'cancelled')
     return { ...waiting(null), errors: { to: [reason.detail] } }
   if (channel.state === 'paused') {
-    const sentence = `The channel is paused: ${channel.pausedReason}`
+    const sentence = `The channel is paused: ${channel.paused_reason}`
     return { ...waiting(sentence), errors: { channel: [sentence] } }
   }
   if (reason) return { ...waiting(reason.detail ?? null), errors: {} }

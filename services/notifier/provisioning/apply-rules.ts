@@ -1,7 +1,7 @@
 import { type Applied, compare } from '@courier/shared/cli/changes.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { chooseChannel, findSendingChannels, type SendingChannel } from '../conversations/queries.ts'
-import type { Tx } from '../database/tables.ts'
+import { chooseChannel, findChannels } from '../conversations/queries.ts'
+import type { ChannelRow, Tx } from '../database/tables.ts'
 import { findRules, type Rule } from '../events/queries.ts'
 import { toTemplate } from '../events/rules.ts'
 import { isOpenPlaceholder } from '../messages/placeholders.ts'
@@ -13,8 +13,8 @@ import { nameRule } from './check-rules.ts'
 /** Replaces the tenant's rules by these, in this order, none paused; undefined keeps them. Hold `lockTenant`. */
 export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {
   if (!wanted) return { kind: 'applied', changes: [] }
-  const channels = await findSendingChannels(tx, tenant)
-  const known = [null, ...channels.map(({ phoneNumberId }) => phoneNumberId)]
+  const channels = await findChannels(tx, tenant)
+  const known = [null, ...channels.map(({ phone_number_id }) => phone_number_id)]
   const errors: FieldErrors = {}
   for (const [index, { phone_number_id: id }] of wanted.entries())
     if (!known.includes(id)) errors[`rules.${index}.channel`] = [`There is no channel ${id}.`]
@@ -26,7 +26,7 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
 
 /** Indexes rules by their names; one at another index has changed. */
 const listPlaces = (rules: readonly Rule[]) =>
-  new Map(rules.map((rule, place) => [nameRule(rule), JSON.stringify([place, rule])]))
+  new Map(rules.map((rule, place) => [nameRule(rule), JSON.stringify([place, Object.entries(rule).sort()])]))
 
 const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Promise<void> => {
   await tx.deleteFrom('rules').where('tenant_id', '=', tenant).execute()
@@ -42,7 +42,7 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
 }
 
 /** Warns of legal settings in rules that prevent their messages from being sent, by the templates of the last sync. */
-const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], channels: readonly SendingChannel[]) => {
+const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], channels: readonly ChannelRow[]) => {
   const warnings: string[] = []
   for (const [index, rule] of rules.entries()) {
     const path = `rules.${index}`
@@ -54,7 +54,7 @@ const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], chann
     }
     for (const placed of listTexts(toTemplate(rule)))
       if (isOpenPlaceholder(placed.text)) warnings.push(`${path}.${placeIn(rule, placed)}: {{ and }} are not in pairs`)
-    const wabaId = chooseChannel(rule.phone_number_id, channels)?.wabaId
+    const wabaId = chooseChannel(rule.phone_number_id, channels)?.waba_id
     const known = wabaId ? await findTemplates(tx, tenant, wabaId, [rule.template]) : undefined
     const errors = known ? checkTemplate(known, toTemplate(rule), `${path}.`) : {}
     for (const sentence of Object.values(errors).flat()) warnings.push(`${path}: ${sentence}`)

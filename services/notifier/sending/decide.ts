@@ -22,16 +22,10 @@ interface Decision {
 
 /** Decides the outcome of a message and the effects of its send's result. Pure. */
 export const decide = (message: ClaimedMessage, result: Accepted | Failed, random: () => number): Decision => {
-  switch (result.kind) {
-    case 'accepted':
-      return decided(accepted(message, result))
-    case 'no_response':
-      return decided(unknown(message, result.reason))
-    case 'not_written':
-      return decided(retry(message, random, { code: null, meaning: result.reason }))
-    case 'refused':
-      return refused(message, classify(result, message.attempts), random)
-  }
+  if (result.kind === 'accepted') return decided(accepted(message, result))
+  if (result.kind === 'no_response') return decided(unknown(message, result.reason))
+  if (result.kind === 'refused') return refused(message, classify(result, message.attempts), random)
+  return decided(retry(message, random, { code: null, meaning: result.reason }))
 }
 
 const decided = (outcome: SendOutcome, ...effects: Effect[]): Decision => ({ outcome, effects })

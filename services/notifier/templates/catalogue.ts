@@ -1,5 +1,5 @@
 import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.ts'
-import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
+import { isRecord, type Json, list, record } from '../messaging-api/read-json.ts'
 
 /** The documented statuses (docs/contributors/messaging-api.md#templates). */
 export const templateStatuses: readonly string[] =
@@ -118,24 +118,17 @@ const readButton = ({ type, url }: Json): TemplateButton => {
 
 const findBlockReason = (component: Json): string | undefined => {
   const type = capitals(component.type) ?? ''
-  switch (type) {
-    case 'HEADER': {
-      const format = capitals(component.format) ?? 'TEXT'
-      const isKnown = ['TEXT', ...headerKinds.map(kind => kind.toUpperCase())].includes(format)
-      return isKnown ? undefined : `a header of the kind ${describe(format)}`
-    }
-    case 'BUTTONS':
-      return list(component.buttons)
-        .filter(isRecord)
-        .map(({ type }) => capitals(type) ?? '')
-        .filter(kind => unsendableButtons.includes(kind))
-        .map(kind => `a button of the kind ${describe(kind)}`)[0]
-    case 'BODY':
-    case 'FOOTER':
-      return undefined
-    default:
-      return `a part of the kind ${describe(type)}`
+  if (type === 'HEADER') {
+    const format = capitals(component.format) ?? 'TEXT'
+    const isKnown = ['TEXT', ...headerKinds.map(kind => kind.toUpperCase())].includes(format)
+    return isKnown ? undefined : `a header of the kind ${describe(format)}`
   }
+  if (type === 'BUTTONS') {
+    const kinds = list(component.buttons).map(button => capitals(record(button).type) ?? '')
+    const unsendable = kinds.find(kind => unsendableButtons.includes(kind))
+    return unsendable && `a button of the kind ${describe(unsendable)}`
+  }
+  return type === 'BODY' || type === 'FOOTER' ? undefined : `a part of the kind ${describe(type)}`
 }
 
 const unsendableButtons = ['OTP', 'MPM', 'SPM']
