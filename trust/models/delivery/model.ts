@@ -10,6 +10,8 @@ export interface Order {
 }
 export const orderEvent = ({ waybill, status }: Order): string => `${waybill} ${status}`
 
+export const leaseSeconds = { notifier: 20, endpoint: 22 }
+
 /** Times are in seconds. */
 export interface World {
   now: number
@@ -28,58 +30,74 @@ export interface Drain<Item = unknown> {
   due: Item[]
 }
 
-/** Two processes deliver the events of orders to one receiver, one at a time. */
-export interface Channel<D extends Drain = Drain> {
-  world: World
+/** Reads the log in two processes, one at a time, and delivers its events to one receiver. */
+export abstract class Reader<D extends Drain = Drain> {
+  readonly world: World
   /** The receiver's reaction to requests. */
-  mood: string
+  mood = 'works'
   lease: { holder: ProcessName | 'nobody'; until: number } | undefined
-  stopped: Partial<Record<ProcessName, D>>
+  readonly stopped: Partial<Record<ProcessName, D>> = {}
   /** Since the last check. */
-  requests: string[]
+  requests: string[] = []
   /** Every event that arrived, the first one first. */
-  seen: string[]
-}
+  readonly seen: string[] = []
 
-export interface Rules<C extends Channel<D>, D extends Drain> extends Record<Stage, (channel: C, drain: D) => void> {
+  constructor(world: World) {
+    this.world = world
+  }
+
+  abstract readonly leaseSeconds: number
   /** Orders were booked or moved. */
-  happen: (channel: C, orders: readonly Order[]) => void
+  abstract happen(orders: readonly Order[]): void
   /** Returns true if there is work for the process now. */
-  mayWork: (channel: C, name: ProcessName) => boolean
-  acquire: (channel: C, name: ProcessName) => D
-}
+  abstract mayWork(name: ProcessName): boolean
+  abstract begin(drain: Drain<never>): D
+  abstract read(drain: D): void
+  abstract send(drain: D): void
+  abstract store(drain: D): void
+  /** Returns what `look` reads of the application. */
+  abstract show(): object
 
-export const beginChannel = (world: World) => {
-  return { world, mood: 'works', lease: undefined, stopped: {}, requests: [], seen: [] }
-}
+  hold(holder: ProcessName): void {
+    this.lease = { holder, until: this.world.now + this.leaseSeconds }
+  }
 
-export const isHeldElsewhere = ({ lease, world }: Channel, name: ProcessName): boolean =>
-  lease !== undefined && lease.holder !== name && lease.until > world.now
+  isHeldBy({ process }: Drain): boolean {
+    return this.lease?.holder === process
+  }
 
-/** Returns false when less than half of the lease is left, at which a process renews it. */
-export const isFresh = ({ world }: Channel, { since }: Drain, leaseSeconds: number): boolean =>
-  world.now - since < leaseSeconds / 2
+  isHeldElsewhere(name: ProcessName): boolean {
+    return this.lease !== undefined && this.lease.holder !== name && this.lease.until > this.world.now
+  }
 
-export const createProcesses = <C extends Channel<D>, D extends Drain>(rules: Rules<C, D>) => {
-  const advance = (channel: C, drain: D, stop?: Stage): void => {
+  /** Returns false when less than half of the lease is left, at which a process renews it. */
+  isFresh({ since }: Drain): boolean {
+    return this.world.now - since < this.leaseSeconds / 2
+  }
+
+  /** Delivers until there is no more work for the process, or until it stops. */
+  work(name: ProcessName, stop?: Stage): void {
+    while (!this.stopped[name] && this.mayWork(name) && !this.isHeldElsewhere(name)) {
+      this.hold(name)
+      this.#advance(this.begin({ process: name, next: 'read', since: this.world.now, due: [] }), stop)
+    }
+  }
+
+  goOn(name: ProcessName): void {
+    const drain = this.stopped[name]
+    delete this.stopped[name]
+    if (drain) this.#advance(drain)
+    this.work(name)
+  }
+
+  #advance(drain: D, stop?: Stage): void {
     for (const stage of stages.slice(stages.indexOf(drain.next))) {
       drain.next = stage
       if (stage === stop && (stage === 'read' || drain.due.length > 0)) {
-        channel.stopped[drain.process] = drain
+        this.stopped[drain.process] = drain
         return
       }
-      rules[stage](channel, drain)
+      this[stage](drain)
     }
   }
-  /** Delivers until there is no more work for the process, or until it stops. */
-  const work = (channel: C, name: ProcessName, stop?: Stage): void => {
-    while (!channel.stopped[name] && rules.mayWork(channel, name)) advance(channel, rules.acquire(channel, name), stop)
-  }
-  const goOn = (channel: C, name: ProcessName): void => {
-    const drain = channel.stopped[name]
-    delete channel.stopped[name]
-    if (drain) advance(channel, drain)
-    work(channel, name)
-  }
-  return { work, goOn }
 }

@@ -7,7 +7,7 @@ import type { Tx } from '../../../services/orders/database/tables.ts'
 import { DeliveryLoop, type Drained, type Waiting } from '../../../services/orders/log/loop.ts'
 import type { Stage } from './model.ts'
 
-export interface ProcessOptions<Key> {
+interface ProcessOptions<Key> {
   readonly findWaiting: (tx: Tx, holder: string) => Promise<readonly Waiting<Key>[]>
   readonly drain: (key: Key, options: typeof own & { pool: pg.Pool; holder: string }) => Promise<Drained>
   readonly identify: (key: Key) => string
@@ -15,118 +15,104 @@ export interface ProcessOptions<Key> {
 
 const own = { logger: pino({ level: 'silent' }), isStopping: () => false }
 
-/** Creates a process that delivers on a step's command, until there is no more work, or until it stops. */
-export const createProcess = <Key>(
-  pool: pg.Pool,
-  gate: Gate,
-  { findWaiting, drain, identify }: ProcessOptions<Key>,
-) => {
-  const holder = randomUUID()
-  let draining = 0
-  let quiet = Promise.withResolvers<void>()
-  quiet.resolve()
-  const loop = new DeliveryLoop<Key>({
-    logger: own.logger,
-    name: 'model',
-    findWaiting: async () => {
-      const found = await inAllTenants(pool, (tx: Tx) => findWaiting(tx, holder))
-      // By then it has begun to drain the chosen tenant or endpoint.
-      setImmediate(() => draining === 0 && quiet.resolve())
-      return found
-    },
-    drain: async key => {
-      draining++
-      gate.count(0)
-      return drain(key, { ...own, pool, holder }).finally(() => {
-        draining--
-        gate.count(Number.NaN)
-      })
-    },
-    identify,
-    describe: () => ({}),
-    concurrency: 4,
-    wakeMilliseconds: 1,
-  })
-  const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
-  let onEnd: (() => void) | undefined
-  const connectAtGate = async (): Promise<pg.PoolClient> => {
-    const ended = onEnd
-    onEnd = undefined
-    await gate.pass('transaction')
-    const client = await connect()
-    const { release } = client
-    return Object.assign(client, { release: (error?: Error) => [release(error), ended?.()] })
-  }
-  Object.assign(pool, { connect: connectAtGate })
-  const end = async (): Promise<void> => {
-    await quiet.promise
-    await loop.stop()
-  }
-  return {
-    /** Runs the process; returns true if it stopped. */
-    run: async (stop?: Stage): Promise<boolean> => {
-      quiet = Promise.withResolvers<void>()
-      gate.close(stop)
-      loop.start()
-      const isStopped = await Promise.race([gate.reached.promise.then(() => true), quiet.promise.then(() => false)])
-      // Ends the work that is under way in it.
-      for (let turns = 0; isStopped && turns < 5; turns++) await turn()
-      if (!isStopped) await end()
-      return isStopped
-    },
-    /** Resumes the process if it stopped. */
-    wake: async (): Promise<void> => {
-      gate.open()
-      await end()
-    },
-    /** Calls back at the end of the transaction that begins next. */
-    afterNextTransaction: (call: () => void): void => {
-      onEnd = call
-    },
-  }
-}
-
-/** Stops all work of a process at one point, until it is opened. */
-export class Gate {
+/** A process that delivers on a step's command, until there is no more work, or until it stops at a stage. */
+export class Runner<Key = never> {
+  readonly #loop: DeliveryLoop<Key>
   #stop: Stage | undefined
+  #reached = Promise.withResolvers<void>()
+  /** It has stopped: everything waits for this. */
   #opened: PromiseWithResolvers<void> | undefined
-  reached = Promise.withResolvers<void>()
-  #transactions = Number.NaN
-  /** Requests of the drain, and those that were let through. */
-  #requests = 0
+  #quiet = Promise.withResolvers<void>()
+  /** What the drain that runs has begun. */
+  #drain: { transactions: number; requests: number } | undefined
+  #onEnd: (() => void) | undefined
 
-  close(stop: Stage | undefined): void {
-    this.#stop = stop
-    this.reached = Promise.withResolvers<void>()
+  constructor(pool: pg.Pool, { findWaiting, drain, identify }: ProcessOptions<Key>) {
+    const holder = randomUUID()
+    this.#quiet.resolve()
+    this.#loop = new DeliveryLoop<Key>({
+      logger: own.logger,
+      name: 'model',
+      findWaiting: async () => {
+        const found = await inAllTenants(pool, (tx: Tx) => findWaiting(tx, holder))
+        // By then it has begun to drain the chosen tenant or endpoint.
+        setImmediate(() => {
+          if (!this.#drain) this.#quiet.resolve()
+        })
+        return found
+      },
+      drain: async key => {
+        this.#drain = { transactions: 0, requests: 0 }
+        return drain(key, { ...own, pool, holder }).finally(() => {
+          this.#drain = undefined
+        })
+      },
+      identify,
+      describe: () => ({}),
+      concurrency: 4,
+      wakeMilliseconds: 1,
+    })
+    const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
+    const connectAtGate = async (): Promise<pg.PoolClient> => {
+      const ended = this.#onEnd
+      this.#onEnd = undefined
+      await this.pass('transaction')
+      const client = await connect()
+      const { release } = client
+      return Object.assign(client, { release: (error?: Error) => [release(error), ended?.()] })
+    }
+    Object.assign(pool, { connect: connectAtGate })
   }
 
-  open(): void {
+  /** Runs the process; returns true if it stopped. */
+  async run(stop?: Stage): Promise<boolean> {
+    this.#quiet = Promise.withResolvers<void>()
+    this.#reached = Promise.withResolvers<void>()
+    this.#stop = stop
+    this.#loop.start()
+    const isStopped = await Promise.race([
+      this.#reached.promise.then(() => true),
+      this.#quiet.promise.then(() => false),
+    ])
+    // Ends the work that is under way in it.
+    for (let turns = 0; isStopped && turns < 5; turns++) await turn()
+    if (!isStopped) await this.#end()
+    return isStopped
+  }
+
+  /** Resumes the process if it stopped. */
+  async wake(): Promise<void> {
     this.#stop = undefined
     this.#opened?.resolve()
     this.#opened = undefined
+    await this.#end()
   }
 
-  /** A drain begins with 0; after it nothing counts. */
-  count(transactions: number): void {
-    this.#transactions = transactions
-    this.#requests = 0
+  async #end(): Promise<void> {
+    await this.#quiet.promise
+    await this.#loop.stop()
   }
 
+  /** Calls back at the end of the transaction that begins next. */
+  afterNextTransaction(call: () => void): void {
+    this.#onEnd = call
+  }
+
+  /** Lets a transaction or a request begin, unless the process stops before it or has stopped. */
   async pass(what: 'transaction' | 'request'): Promise<void> {
-    if (what === 'transaction') this.#transactions++
+    const { transactions = 0, requests = 0 } = this.#drain ?? {}
+    if (this.#drain && what === 'transaction') this.#drain.transactions++
     const isThere = {
-      read: what === 'transaction' && this.#transactions === 2,
+      read: what === 'transaction' && transactions === 1,
       send: what === 'request',
-      store: what === 'transaction' && this.#requests > 0,
+      store: what === 'transaction' && requests > 0,
     }
     if (this.#stop && !this.#opened && isThere[this.#stop]) {
       this.#opened = Promise.withResolvers<void>()
-      this.reached.resolve()
+      this.#reached.resolve()
     }
-    const isHeld = this.#opened && (this.#stop !== 'store' || what === 'transaction')
-    if (isHeld) await this.#opened?.promise
-    if (what === 'request') this.#requests++
+    const isHeld = this.#stop !== 'store' || what === 'transaction'
+    if (isHeld && this.#opened) await this.#opened.promise
+    if (this.#drain && what === 'request') this.#drain.requests++
   }
 }
-
-export type Runner = ReturnType<typeof createProcess>

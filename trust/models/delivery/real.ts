@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import { createServiceClient, type ServiceClient } from '@courier/shared/service-client.ts'
 import type { Static } from '@sinclair/typebox'
 import type pg from 'pg'
+import { onServer } from '../../../dev/databases.ts'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createCatalogues } from '../../../services/orders/catalogue/catalogue.ts'
 import type { Tx } from '../../../services/orders/database/tables.ts'
@@ -22,12 +22,11 @@ import { startReceiver } from '../../../services/orders/test/receiver.ts'
 import { batch, order } from '../../../services/orders/test/tenant.ts'
 import { startWebhookReceiver } from '../../../services/orders/test/webhook-receiver.ts'
 import { createSnapshotReader } from '../../../services/orders/tracking/order-snapshot.ts'
-import { setUpClock } from '../../postgres-clock.ts'
 import { expectSame } from '../history.ts'
-import { type Endpoint, endpointLeaseSeconds, reactionTo, type Verb } from './endpoint.ts'
-import { type Order, orderEvent } from './model.ts'
-import { notifierMoods, type Outbox, outboxLeaseSeconds } from './outbox.ts'
-import { createProcess, Gate, type Runner } from './process.ts'
+import type { Endpoint, Verb } from './endpoint.ts'
+import { leaseSeconds, type Order, orderEvent } from './model.ts'
+import { notifierMoods, type Outbox } from './outbox.ts'
+import { Runner } from './process.ts'
 
 const tenant = 'demo'
 
@@ -35,6 +34,26 @@ const openPool = (t: Teardown, url: string): pg.Pool => {
   const pool = createPool({ url, name: 'model', connections: 5 })
   t.teardown(() => pool.end())
   return pool
+}
+
+/**
+ * Replaces now() of the service's role by a clock that stands still: the server's own clock is the computer's. Defaults
+ * of columns keep the real one. Call it before the service connects. Returns a function that sets the clock.
+ */
+const stopClock = async (url: string) => {
+  const { username: role, pathname } = new URL(url)
+  const superuserUrl = new URL(pathname, process.env.TEST_POSTGRES_URL).href
+  const run = (text: string, values: unknown[] = []) => onServer(superuserUrl, client => client.query(text, values))
+  await run(`
+    create schema clock;
+    create table clock.clock (time timestamptz not null);
+    insert into clock.clock values ('epoch');
+    create function clock.now() returns timestamptz language sql stable as 'select time from clock.clock';
+    create function clock.clock_timestamp() returns timestamptz language sql volatile as 'select time from clock.clock';
+    grant usage on schema clock to ${role};
+    grant select on clock.clock to ${role};
+    alter role ${role} in database ${pathname.slice(1)} set search_path = clock, pg_catalog, public`)
+  return (milliseconds: number) => run('update clock.clock set time = to_timestamp($1)', [milliseconds / 1000])
 }
 
 /** Starts orders with clocks that move only on a step's command. The test sets Math.random(). */
@@ -45,11 +64,10 @@ export const startOrders = async (t: Teardown) => {
     Object.assign(Math, { random: real.random })
     Object.assign(AbortSignal, { timeout: real.timeout })
   })
-  let setClock = async (_: number): Promise<void> => {}
+  let setClock: Awaited<ReturnType<typeof stopClock>> | undefined
   const fixture = await ordersFixture(t, {
     poolOf: async url => {
-      const superuserUrl = new URL(new URL(url).pathname, process.env.TEST_POSTGRES_URL).href
-      setClock = (await setUpClock({ url, ownerUrl: '', superuserUrl }, { isStopped: true })).set
+      setClock = await stopClock(url)
       return openPool(t, url)
     },
   })
@@ -60,7 +78,7 @@ export const startOrders = async (t: Teardown) => {
     now = Math.round((now + seconds) * 10) / 10
     performance.now = () => made + now * 1000
     AbortSignal.timeout = () => new AbortController().signal
-    await setClock(base + now * 1000)
+    await setClock?.(base + now * 1000)
     return now
   }
   const book = async (orders: number): Promise<Order[]> => {
@@ -80,26 +98,27 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
   const arrived: string[] = []
   const change = <Result>(run: (tx: Tx) => Promise<Result>): Promise<Result> => inTenant(pool, tenant, run)
 
-  const startProcess = (): Runner => {
-    const gate = new Gate()
+  const startProcess = (): Runner<string> => {
     const client = createServiceClient({ baseUrl: receiver.url, serviceToken, failuresToOpen: 1e9 })
     t.teardown(client.close)
     const post: ServiceClient['post'] = async (...words) => {
-      await gate.pass('request')
+      await runner.pass('request')
       return client.post(...words)
     }
     const ownPool = newPool()
     // Reading the catalogue is no step of the model.
     const readSnapshots = createSnapshotReader(ownPool, createCatalogues(pool, 2 ** 20), undefined)
-    const sending = { readSnapshots, notifier: { ...client, post }, leaseSeconds: outboxLeaseSeconds }
-    return createProcess<string>(ownPool, gate, {
+    const sending = { readSnapshots, notifier: { ...client, post }, leaseSeconds: leaseSeconds.notifier }
+    const runner = new Runner<string>(ownPool, {
       findWaiting,
       drain: (tenant, options) => drainTenant({ ...options, ...sending }, tenant),
       identify: tenant => tenant,
     })
+    return runner
   }
   return {
     runners: { A: startProcess(), B: startProcess() },
+    arrived,
     reactAs: (outbox: Outbox): void => {
       receiver.react = ({ events }) => {
         const orders = events.map(({ order }) => ({ waybill: order.waybill_number, status: order.status_key }))
@@ -107,8 +126,6 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
         return notifierMoods[outbox.mood] ?? 'hang'
       }
     },
-    /** Returns the requests since the last time. */
-    arrivals: async (): Promise<string[]> => arrived.splice(0),
     /** Does as `restored` does after a restore of the notifier's database; returns the order's events. */
     queueAgain: (waybill: string): Promise<string[]> =>
       change(async tx => {
@@ -133,31 +150,28 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
 type Row = Static<typeof WebhookDelivery> & { body: { data: { status: { key: string } } } }
 
 /** Starts a merchant's endpoint, and two processes that send webhooks to it. */
-export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPool }: Orders) => {
+export const startEndpoint = async (t: Teardown, { request, base, rows, newPool }: Orders) => {
   const receiver = await startWebhookReceiver(t)
-  let arrived: string[] = []
+  const arrived: string[] = []
   let id = ''
   const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => {
-    const headers = { 'x-tenant': tenant, authorization: `Bearer ${token}` }
-    const url = `/api/public/merchant/webhook${path}`
-    const response = await app.inject({ method, url, headers, ...(body && { payload: body }) })
-    if (response.statusCode > 299) throw new Error(`${method} ${path}: ${response.body}`)
-    return response.json().data
+    const response = await request(method, `/api/public/merchant/webhook${path}`, body)
+    if (response.status > 299) throw new Error(`${method} ${path}: ${JSON.stringify(response.body)}`)
+    return response.body.data
   }
   const urlOf = (number: number): string => `${receiver.url}&n=${number}`
   const timeOf = (time: string | null): number | undefined =>
     time === null ? undefined : Math.round(Date.parse(time) / 100 - base / 100) / 10
 
   /** Sends one request after the other, each when the response to the one before is stored: results have one order. */
-  const startProcess = (): Runner => {
-    const gate = new Gate()
+  const startProcess = (): Runner<EndpointKey> => {
     const agent = createAgent(undefined)
     t.teardown(() => agent.destroy())
     let earlier = Promise.resolve()
     let stored = (): void => {}
     const dispatcher = agent.compose(dispatch => (request, handler) => {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const turn = earlier.then(() => gate.pass('request'))
+      const turn = earlier.then(() => runner.pass('request'))
       earlier = promise
       turn.then(() => {
         stored = resolve
@@ -170,11 +184,11 @@ export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPo
       dispatcher,
       allowsPrivate: true,
       clock: async () => new Date(),
-      leaseSeconds: endpointLeaseSeconds,
+      leaseSeconds: leaseSeconds.endpoint,
       aborted: new AbortController().signal,
       onAttempt: () => runner.afterNextTransaction(stored),
     }
-    const runner = createProcess<EndpointKey>(newPool(), gate, {
+    const runner = new Runner<EndpointKey>(newPool(), {
       findWaiting: findWaitingEndpoints,
       drain: (key, options) => drainEndpoint({ ...options, ...sending }, key),
       identify: ({ endpointId }) => endpointId,
@@ -184,16 +198,17 @@ export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPo
   return {
     receiver,
     runners: { A: startProcess(), B: startProcess() },
+    arrived,
     /** Creates an endpoint in place of all others. */
     create: async (endpoint: Endpoint): Promise<void> => {
       for (const { id } of await call('GET', '')) await call('DELETE', `/${id}`)
       const made = await call('POST', '', { url: urlOf(0) })
       id = made.id
       receiver.secret = made.secret
-      arrived = []
+      arrived.length = 0
       receiver.react = ({ waybill, body, path }) => {
         arrived.push(`${orderEvent({ waybill, status: body.data.status.key })} to ${/\d+$/.exec(path)}`)
-        const { retryAfter, ...reaction } = reactionTo(endpoint, waybill)
+        const { retryAfter, ...reaction } = endpoint.reactionTo(waybill)
         return { ...reaction, headers: retryAfter ? { 'retry-after': `${retryAfter}` } : {} }
       }
     },
@@ -206,11 +221,6 @@ export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPo
         where endpoint_id = $1 and state = 'pending' and attempts > 0 and next_attempt_at is not null`,
         [id, base / 1000 + now],
       ),
-    /** Returns the arrivals since the last time, which may be under way. */
-    arrivals: async (expected: number): Promise<string[]> => {
-      for (let tries = 0; tries < 200 && arrived.length < expected; tries++) await delay(10)
-      return arrived.splice(0)
-    },
     /** Reads the endpoint as the merchant sees it, with its failures in a row. */
     look: async () => {
       const [[{ disabled_reason: disabled, failing_since }], [{ failures }], list] = await Promise.all([
@@ -218,15 +228,10 @@ export const startEndpoint = async (t: Teardown, { app, base, rows, token, newPo
         rows('select failures from webhook_endpoints where endpoint_id = $1', [id]),
         call('GET', `/${id}/deliveries?limit=100`),
       ])
-      const deliveries = (list as Row[]).map(
-        ({ waybill_number: waybill, body, state, attempts, code, next_attempt_at }) => ({
-          event: orderEvent({ waybill: waybill ?? '', status: body.data.status.key }),
-          state,
-          attempts,
-          code,
-          dueAt: timeOf(next_attempt_at),
-        }),
-      )
+      const deliveries = (list as Row[]).map(({ waybill_number, body, state, attempts, code, next_attempt_at }) => {
+        const event = orderEvent({ waybill: waybill_number ?? '', status: body.data.status.key })
+        return { event, state, attempts, code, dueAt: timeOf(next_attempt_at) }
+      })
       const endpoint = { disabled, failures, failingSince: timeOf(failing_since) }
       return { endpoint, deliveries: deliveries.toReversed() }
     },

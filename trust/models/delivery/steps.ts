@@ -1,30 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type CreateModel, expectSame, pick, type Step, stepWith, times } from '../history.ts'
 import { nextStatus } from '../order/model.ts'
+import { Endpoint, endpointMoods, type Verb } from './endpoint.ts'
 import {
-  beginEndpoint,
-  change,
-  type Endpoint,
-  endpointMoods,
-  endpointRules,
-  showEndpoint,
-  tire,
-  type Verb,
-} from './endpoint.ts'
-import {
-  type Channel,
-  createProcesses,
-  type Drain,
   type Order,
   orderEvent,
   type ProcessName,
   processNames,
-  type Rules,
+  type Reader,
   type Stage,
   stages,
   type World,
 } from './model.ts'
-import { beginOutbox, notifierMoods, type Outbox, outboxRules } from './outbox.ts'
+import { notifierMoods, Outbox } from './outbox.ts'
 import type { Runner } from './process.ts'
 import { startEndpoint, startNotifier, startOrders } from './real.ts'
 
@@ -37,9 +26,9 @@ interface State extends World {
 }
 
 interface Receiver {
-  readonly runners: Record<ProcessName, Runner>
-  /** Returns the requests since the last time; waits for the `expected` ones, which may be under way. */
-  readonly arrivals: (expected: number) => Promise<string[]>
+  readonly runners: Record<ProcessName, Pick<Runner, 'run' | 'wake'>>
+  /** The requests since the last check. */
+  readonly arrived: string[]
   /** Reads the state that `show` returns for the model. */
   readonly look: () => Promise<object>
 }
@@ -51,61 +40,62 @@ const deliveries = fc.record({
   stop: fc.option(fc.constantFrom(...stages), { freq: 1, nil: undefined }),
 })
 
+const done = (text: string, act: (state: State) => unknown): Step<State> => ({
+  text: () => text,
+  run: async state => {
+    await act(state)
+    return 'done'
+  },
+})
+
 /** Builds the steps in which processes deliver to one receiver. */
-const deliverySteps = <C extends Channel<D>, D extends Drain>(
-  receiver: string,
-  channelOf: (state: State) => C,
-  rules: Rules<C, D>,
-  { runners, arrivals, look }: Receiver,
-  show: (channel: C) => object,
-) => {
-  const { work, goOn } = createProcesses(rules)
+const deliverySteps = (receiver: 'notifier' | 'endpoint', { runners, arrived, look }: Receiver, moods: object) => {
+  const readerOf = (state: State): Reader => state[receiver]
   const isPlayed = ({ receivers }: State): boolean => receivers.includes(receiver)
   const reacts = (mood: string): Step<State> => ({
+    ...done(`the ${receiver} ${mood} from now on`, state => Object.assign(readerOf(state), { mood })),
     isPossible: isPlayed,
-    text: () => `the ${receiver} ${mood}`,
-    run: async state => {
-      channelOf(state).mood = mood
-      return 'from now on'
-    },
   })
   const delivers = ({ name, stop }: { name: ProcessName; stop?: Stage | undefined }): Step<State> => ({
-    isPossible: state => isPlayed(state) && !channelOf(state).stopped[name],
+    isPossible: state => isPlayed(state) && !readerOf(state).stopped[name],
     text: () => `process ${name} delivers to the ${receiver}${stop ? ` and stops before it can ${stop}` : ''}`,
     run: async state => {
-      const channel = channelOf(state)
-      work(channel, name, stop)
-      expectSame('it stopped', await runners[name].run(stop), channel.stopped[name] !== undefined)
-      return channel.requests.join('; ') || 'nothing'
+      const reader = readerOf(state)
+      reader.work(name, stop)
+      expectSame('it stopped', await runners[name].run(stop), reader.stopped[name] !== undefined)
+      return reader.requests.join('; ') || 'nothing'
     },
   })
   const goesOn = (name: ProcessName): Step<State> => ({
-    isPossible: state => channelOf(state).stopped[name] !== undefined,
+    isPossible: state => readerOf(state).stopped[name] !== undefined,
     text: () => `process ${name} goes on delivering to the ${receiver}`,
     run: async state => {
-      goOn(channelOf(state), name)
+      readerOf(state).goOn(name)
       await runners[name].wake()
-      return channelOf(state).requests.join('; ') || 'nothing'
+      return readerOf(state).requests.join('; ') || 'nothing'
     },
   })
   /** Compares requests and state with the model, and requires that a waybill's events first arrive in order. */
   const check = async (state: State): Promise<void> => {
-    const channel = channelOf(state)
-    const arrived = await arrivals(channel.requests.length)
-    expectSame(`requests to the ${receiver}`, arrived, channel.requests)
-    for (const request of arrived) channel.seen.push(...request.replace(/ to .*/, '').split(', '))
-    channel.requests = []
-    expectSame(receiver, await look(), show(channel))
+    const reader = readerOf(state)
+    // They may be under way.
+    for (let tries = 0; tries < 200 && arrived.length < reader.requests.length; tries++) await delay(10)
+    const requests = arrived.splice(0)
+    expectSame(`requests to the ${receiver}`, requests, reader.requests)
+    for (const request of requests) reader.seen.push(...request.replace(/ to .*/, '').split(', '))
+    reader.requests = []
+    expectSame(receiver, await look(), reader.show())
     for (const { waybill } of state.orders) {
       const of = (events: readonly string[]) => [...new Set(events)].filter(event => event.startsWith(waybill))
-      const first = of(channel.seen)
+      const first = of(reader.seen)
       expectSame(`first arrivals of ${waybill}`, first, of(state.happened).slice(0, first.length))
     }
   }
   /** Makes every request succeed from now on, and resumes the processes. */
   const recover = async (state: State): Promise<void> => {
-    channelOf(state).mood = 'works'
-    for (const name of processNames.filter(name => channelOf(state).stopped[name])) {
+    const reader = readerOf(state)
+    reader.mood = 'works'
+    for (const name of processNames.filter(name => reader.stopped[name])) {
       await goesOn(name).run(state)
       await check(state)
     }
@@ -114,11 +104,11 @@ const deliverySteps = <C extends Channel<D>, D extends Drain>(
   const finish = async (state: State): Promise<void> => {
     await delivers({ name: 'A' }).run(state)
     await check(state)
-    const { seen } = channelOf(state)
+    const { seen } = readerOf(state)
     const lost = state.happened.filter(event => !seen.includes(event))
     expectSame(`never arrived at the ${receiver}`, lost, [])
   }
-  const steps = (moods: object) => [
+  const steps = [
     ...times(2, fc.constantFrom('works', 'works', 'works', ...Object.keys(moods)).map(reacts)),
     ...times(4, deliveries.map(delivers)),
     ...times(3, processName.map(goesOn)),
@@ -130,14 +120,12 @@ export const delivery: CreateModel = async t => {
   const real = await startOrders(t)
   const notifier = await startNotifier(t, real)
   const endpoint = await startEndpoint(t, real)
-  const outboxOf = (state: State) => state.notifier
-  const endpointOf = (state: State) => state.endpoint
-  const toNotifier = deliverySteps('notifier', outboxOf, outboxRules, notifier, ({ rows }) => rows)
-  const toEndpoint = deliverySteps('endpoint', endpointOf, endpointRules, endpoint, showEndpoint)
+  const toNotifier = deliverySteps('notifier', notifier, notifierMoods)
+  const toEndpoint = deliverySteps('endpoint', endpoint, endpointMoods)
+  const both = [toNotifier, toEndpoint]
 
   const happen = (state: State, changed: readonly Order[]): string => {
-    outboxRules.happen(state.notifier, changed)
-    endpointRules.happen(state.endpoint, changed)
+    for (const reader of [state.notifier, state.endpoint]) reader.happen(changed)
     state.happened.push(...changed.map(orderEvent))
     return changed.map(orderEvent).join(', ')
   }
@@ -176,17 +164,13 @@ export const delivery: CreateModel = async t => {
       return events.length
     },
   )
-  const done = (text: string, act: (state: State) => Promise<unknown>): Step<State> => ({
-    text: () => text,
-    run: state => act(state).then(() => 'done'),
-  })
   const changes = (verb: Verb) =>
     done(`the merchant ${verb} the endpoint`, state => {
-      change(state.endpoint, verb)
+      state.endpoint.change(verb)
       return endpoint.change(verb, state.endpoint.url)
     })
   const tires = done('what failed has failed nine times', state => {
-    tire(state.endpoint)
+    state.endpoint.tire()
     return endpoint.tire(state.now)
   })
   const passes = (seconds: number) =>
@@ -200,21 +184,18 @@ export const delivery: CreateModel = async t => {
       receivers: fc.constantFrom('notifier', 'endpoint', 'notifier endpoint'),
     }),
     begin: async ({ random, receivers }) => {
-      for (const { runners } of [notifier, endpoint]) for (const name of processNames) await runners[name].wake()
+      for (const { runners } of [notifier, endpoint]) for (const runner of Object.values(runners)) await runner.wake()
       await notifier.empty('log')
       Math.random = () => random
       const world: World = { now: await real.pass(1_000), random, orders: [], happened: [] }
-      const state: State = Object.assign(world, {
-        receivers,
-        notifier: beginOutbox(world),
-        endpoint: beginEndpoint(world),
-      })
+      const readers = { notifier: new Outbox(world), endpoint: new Endpoint(world) }
+      const state: State = Object.assign(world, { receivers, ...readers })
       await endpoint.create(state.endpoint)
       notifier.reactAs(state.notifier)
       // Nothing waits, so the processes forget their failures.
-      for (const name of processNames) await notifier.runners[name].run()
+      for (const runner of Object.values(notifier.runners)) await runner.run()
       await notifier.empty('outbox_leases')
-      await notifier.arrivals()
+      notifier.arrived.length = 0
       return state
     },
     steps: [
@@ -224,19 +205,17 @@ export const delivery: CreateModel = async t => {
       ...times(2, fc.constantFrom<Verb[]>('enables', 'disables', 'moves').map(changes)),
       fc.constant(tires),
       ...times(3, fc.constantFrom(0.6, 6.3, 23.1, 371.7, 7_233.3, 91_111.1).map(passes)),
-      ...toNotifier.steps(notifierMoods),
-      ...toEndpoint.steps(endpointMoods),
+      ...toNotifier.steps,
+      ...toEndpoint.steps,
     ],
     check: async (state: State) => {
-      for (const { isPlayed, check } of [toNotifier, toEndpoint]) if (isPlayed(state)) await check(state)
+      for (const { isPlayed, check } of both) if (isPlayed(state)) await check(state)
     },
     end: async (state: State) => {
-      await toNotifier.recover(state)
-      await toEndpoint.recover(state)
+      for (const { recover } of both) await recover(state)
       await changes('enables').run(state)
       await passes(1_000).run(state)
-      await toNotifier.finish(state)
-      await toEndpoint.finish(state)
+      for (const { finish } of both) await finish(state)
       expectSame('outbox in the end', state.notifier.rows, [])
       expectSame('forged', endpoint.receiver.forged, 0)
     },
