@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Evidence, StoredMessage } from '../evidence.ts'
+import t from 'tap'
+import type { Check, Evidence, StoredMessage } from '../evidence.ts'
 import type { Call } from '../history.ts'
 
 /** Ways to spoil a true history, each of which a check has to detect. */
@@ -10,6 +11,21 @@ const lines = readFileSync(new URL('./true-history.jsonl', import.meta.url), 'ut
   .trim()
   .split('\n')
 export const trueHistory = () => Object.fromEntries(lines.map(line => JSON.parse(line))) as Evidence
+
+/** Requires that each check detects every history that is spoiled in one of its ways. */
+export const testChecks = <Name extends string>(
+  checks: Readonly<Record<Name, Check>>,
+  spoils: Readonly<Record<NoInfer<Name>, Spoils>>,
+): void => {
+  for (const [name, ways] of Object.entries<Spoils>(spoils))
+    t.test(`${name} detects a spoiled history`, async t => {
+      for (const [way, spoil] of Object.entries(ways)) {
+        const evidence = trueHistory()
+        spoil(evidence)
+        t.not(checks[name as Name](evidence).length, 0, way)
+      }
+    })
+}
 
 /** Returns the first match; the recorded history has one. */
 export const find = <Item>(items: readonly Item[], isSo: (item: Item) => boolean): Item => {

@@ -1,8 +1,8 @@
-import type * as effects from '../checks/effects.ts'
 import type { Call } from '../history.ts'
-import { any, change, double, find, isBatch, isKeyed, isMove, later, remove, type Spoils } from './spoil.ts'
+import { any, change, double, find, isBatch, isKeyed, isMove, later, remove, testChecks } from '../test/spoil.ts'
+import * as effects from './effects.ts'
 
-export const spoilsOfEffects: Record<keyof typeof effects, Spoils> = {
+testChecks(effects, {
   acknowledgedIsStored: {
     'an order is lost': ({ history, effects }) => remove(effects, ({ name }) => name === find(history, isBatch).name),
     'a move is lost': ({ history, effects }) => remove(effects, ({ name }) => name === find(history, isMove).name),
@@ -73,4 +73,4 @@ export const spoilsOfEffects: Record<keyof typeof effects, Spoils> = {
     'an order is found without data': ({ history }) =>
       change(history, ({ what }) => what === 'look up', { data: null }),
   },
-}
+})

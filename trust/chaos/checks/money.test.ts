@@ -1,6 +1,6 @@
-import type * as money from '../checks/money.ts'
 import type { Evidence, StoredOrder } from '../evidence.ts'
-import { any, change, find, type Spoils } from './spoil.ts'
+import { any, change, find, testChecks } from '../test/spoil.ts'
+import * as money from './money.ts'
 
 /** Delivers the first order, and books these amounts for it. */
 const deliver = ({ orders, money }: Evidence, book: (order: StoredOrder) => number[]): void => {
@@ -9,7 +9,7 @@ const deliver = ({ orders, money }: Evidence, book: (order: StoredOrder) => numb
   money.push(...book(order).map(cod => ({ waybill: order.waybill, cod })))
 }
 
-export const spoilsOfMoney: Record<keyof typeof money, Spoils> = {
+testChecks(money, {
   moneyIsBookedOnce: {
     'a delivered parcel has no line': evidence => deliver(evidence, () => []),
     'a parcel was booked twice': evidence => deliver(evidence, ({ cod }) => [cod, cod]),
@@ -17,4 +17,4 @@ export const spoilsOfMoney: Record<keyof typeof money, Spoils> = {
     'a parcel that was not delivered has a line': ({ orders, money }) => money.push(find(orders, any)),
     'the check of the ledger found something': ({ brokenLedger }) => brokenLedger.push('unequal 018f'),
   },
-}
+})
