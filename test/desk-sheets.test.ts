@@ -6,7 +6,7 @@ import { root } from '../dev/settings.ts'
 
 // The types of the page's files are checked with the page.
 const { guessColumns, parseSheet, readNumber, writeCsv } = await import(join(root, 'portal/desk/read-sheet.js'))
-const { readWorkbook } = await import(join(root, 'portal/desk/read-xlsx.js'))
+const { readWorkbook } = await import(join(root, 'portal/desk/upload/read-xlsx.js'))
 
 const sheet = (name: string): string[][] => parseSheet(readFileSync(join(root, 'examples/sheets', name), 'utf8'))
 

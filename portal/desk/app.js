@@ -7,8 +7,8 @@ import { Book } from './screens/book.js'
 import { Money } from './screens/money.js'
 import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
-import { Upload } from './screens/upload.js'
 import { Webhooks } from './screens/webhooks.js'
+import { Upload } from './upload/upload.js'
 
 const screens = {
   upload: { Screen: Upload },

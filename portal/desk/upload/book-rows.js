@@ -1,9 +1,9 @@
 // Books an upload in chunks, each with a key. The browser stores them before it sends them: after a closed tab or a
 // lost connection the same chunks go with the same keys, and orders books none twice.
-import { ApiError, own } from '../kit/api.js'
-import { getSession } from '../kit/session.js'
+import { ApiError, own } from '../../kit/api.js'
+import { getSession } from '../../kit/session.js'
+import { chunk, retry } from '../merchant.js'
 import { ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
-import { chunk, retry } from './merchant.js'
 
 /**
  * @typedef {{

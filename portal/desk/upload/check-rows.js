@@ -1,7 +1,7 @@
 // Checks rows before anything is made: finds their cities, then books them on trial, which prices them.
-import { ApiError, own } from '../kit/api.js'
-import { chunk } from './merchant.js'
-import { readNumber } from './read-sheet.js'
+import { ApiError, own } from '../../kit/api.js'
+import { chunk } from '../merchant.js'
+import { readNumber } from '../read-sheet.js'
 
 /**
  * A row of the sheet. `values` are its cells by field; `errors` and `warnings` are by field, '' for the whole row.
