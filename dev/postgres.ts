@@ -1,7 +1,7 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chown, cp, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -176,8 +176,6 @@ const readPidFile = async (cluster: string): Promise<string[]> =>
   (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')
 
 const tail = async (path: string): Promise<string> => {
-  const file = await open(path).catch(() => undefined)
-  const text = await file?.readFile('utf8')
-  await file?.close()
-  return (text ?? '').trim().split('\n').slice(-10).join('\n')
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return text.trim().split('\n').slice(-10).join('\n')
 }

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
 import { chromium } from 'playwright-core'
+import { onServer } from './databases.ts'
 import { readTokens } from './demo-data.ts'
 import { demoEmail, demoPassword } from './demo-tenant.ts'
 import { findFreePort } from './ports.ts'
@@ -39,16 +39,13 @@ const post = async (path: string, token: string, body: unknown) => {
   return data
 }
 
-const inDatabase = async (name: string, text: string): Promise<void> => {
+const inDatabase = (name: string, text: string): Promise<unknown> => {
   const address = `127.0.0.1:${ports.EMBEDDED_POSTGRES_PORT}/${name}`
-  const client = new pg.Client({ connectionString: `postgres://postgres:${embeddedPassword}@${address}` })
-  await client.connect()
-  await client.query(text)
-  await client.end()
+  return onServer(`postgres://postgres:${embeddedPassword}@${address}`, client => client.query(text))
 }
 
 /** Spreads the orders over the last month. It delivers most of those older than a day and returns the others. */
-const giveMonth = (): Promise<void> =>
+const giveMonth = (): Promise<unknown> =>
   inDatabase(
     'orders',
     `create temporary table aged as select waybill_number, created_at - interval '1 day' * (29 - n * 30 / 590)
@@ -62,7 +59,7 @@ const giveMonth = (): Promise<void> =>
   )
 
 /** Spreads the month's messages, which all leave within seconds, over the hours before. */
-const giveDay = (): Promise<void> =>
+const giveDay = (): Promise<unknown> =>
   inDatabase(
     'notifier',
     `update message_events set happened_at = happened_at - interval '1 minute' * (abs(hashtext(message_id)) % 600)

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './settings.ts'
+import { runTool } from './tool.ts'
 
 const usage = `usage: npm run secrets [-- FILE]
 
@@ -21,26 +22,15 @@ const write = (file: string): void => {
 change them with alter role, or delete all its data with docker compose down -v.\n`)
 }
 
-const fail = (message: string): void => {
-  process.stderr.write(`${message}\n`)
-  process.exitCode = 1
-}
-
-const run = (): void => {
+await runTool(async () => {
   const { values, positionals } = parseArgs({ options: { help: { type: 'boolean' } }, allowPositionals: true })
   if (values.help) return void process.stdout.write(usage)
-  if (positionals.length > 1) return fail(usage)
+  if (positionals.length > 1) throw new Error(usage)
   const file = resolve(positionals[0] ?? join(root, '.env'))
   try {
     write(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    fail(`${file} exists and is not changed. Move it away, or name another file.`)
+    throw new Error(`${file} exists and is not changed. Move it away, or name another file.`)
   }
-}
-
-try {
-  run()
-} catch (error) {
-  fail((error as Error).message)
-}
+})
