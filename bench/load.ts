@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
-import { accessToken, apiPath, appSecret, formatId, formatMessage, numberOf } from './notifier-messages.ts'
+import { accessToken, apiPath, appSecret, formatId, formatMessage, phoneNumberIds } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
 
@@ -83,7 +83,7 @@ const updatesFrom = (
     const id = formatId(((first + index) % messages) + 1)
     return { id: `wamid.${id}`, status, timestamp, recipient_id: '94770000000', biz_opaque_callback_data: id }
   })
-  const metadata = { display_phone_number: '94112000000', phone_number_id: numberOf.large }
+  const metadata = { display_phone_number: '94112000000', phone_number_id: phoneNumberIds.large }
   const changes = [{ field: 'messages', value: { messaging_product: 'whatsapp', metadata, statuses } }]
   return JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '102290129340398', changes }] })
 }

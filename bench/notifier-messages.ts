@@ -3,11 +3,11 @@ import type pg from 'pg'
 export type Tenant = 'large' | 'small'
 
 /** The number that a tenant sends from. */
-export const numberOf: Record<Tenant, string> = { large: '106540352242922', small: '106540352242923' }
+export const phoneNumberIds: Record<Tenant, string> = { large: '106540352242922', small: '106540352242923' }
 
 export const accessToken = 'demo-access-token'
 export const appSecret = 'demo-app-secret'
-export const apiPath = `/v17.0/${numberOf.large}/messages`
+export const apiPath = `/v17.0/${phoneNumberIds.large}/messages`
 
 const text = (text: string) => ({ type: 'text', text })
 const template = {
@@ -56,7 +56,7 @@ export const insertMessages = async (
         from given
       )
       insert into message_events (tenant_id, message_id, status) select $1, message_id, $7 from given`,
-    values: [tenant, numberOf[tenant], count, JSON.stringify(template), idDigits, firstRecipient, status],
+    values: [tenant, phoneNumberIds[tenant], count, JSON.stringify(template), idDigits, firstRecipient, status],
   })
 }
 

@@ -12,7 +12,7 @@ import { runAdmin } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { toTeardown } from '../dev/tool.ts'
 import { control } from '../trust/courier.ts'
-import { accessToken, appSecret, numberOf, type Tenant } from './notifier-messages.ts'
+import { accessToken, appSecret, phoneNumberIds, type Tenant } from './notifier-messages.ts'
 import { startService, tell } from './service.ts'
 
 const run = promisify(execFile)
@@ -154,7 +154,7 @@ const applyChannel = async (admin: Admin, tenant: Tenant): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-channel-'))
   const path = join(folder, 'notifier.json')
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: randomHex() }
-  const channel = { phone_number_id: numberOf[tenant], name: 'Bench', plan: 'paid', default: true, ...secrets }
+  const channel = { phone_number_id: phoneNumberIds[tenant], name: 'Bench', plan: 'paid', default: true, ...secrets }
   await writeFile(path, JSON.stringify({ tenant: { id: tenant, country: 'LK' }, channels: [channel] }))
   await admin('apply', path)
   await rm(folder, { recursive: true })
@@ -164,7 +164,7 @@ const applyChannel = async (admin: Admin, tenant: Tenant): Promise<void> => {
 export const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> => {
   const environment = { DEMO_ACCESS_TOKEN: accessToken, SIMULATOR_THROUGHPUT_PER_SECOND: '0', WEBHOOK_URL: 'none' }
   const url = await startService({ file: 'simulator/main.ts', portSetting: 'SIMULATOR_PORT', environment }, cleanUps)
-  await control(url, `/numbers/${numberOf.small}`, {}, 'PUT')
+  await control(url, `/numbers/${phoneNumberIds.small}`, {}, 'PUT')
   return url
 }
 

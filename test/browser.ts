@@ -47,4 +47,5 @@ export const findBarriers = async (page: Page): Promise<string[]> => {
 }
 
 /** Returns the width that the page needs, in pixels. */
-export const widthOf = (page: Page): Promise<number> => page.evaluate<number>('document.documentElement.scrollWidth')
+export const measureWidth = (page: Page): Promise<number> =>
+  page.evaluate<number>('document.documentElement.scrollWidth')

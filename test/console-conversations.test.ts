@@ -1,6 +1,6 @@
 import t from 'tap'
 import { phoneNumberId, until } from '../services/notifier/test/fixture.ts'
-import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 
 const browser = await launchBrowser(t)
@@ -80,7 +80,7 @@ if (browser) {
       for (const hash of ['conversations', 'conversations/94770000101', 'conversations/94770000102', 'today']) {
         await page.goto(`${url}#/${hash}`)
         await page.locator('tbody tr, .thread li, .tiles').first().waitFor()
-        t.ok((await widthOf(page)) <= 390, `${language} ${hash}`)
+        t.ok((await measureWidth(page)) <= 390, `${language} ${hash}`)
         t.strictSame(await findBarriers(page), [], `${language} ${hash}`)
       }
       t.strictSame(problems, [])

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
@@ -15,7 +15,7 @@ if (browser) {
   const show = async (t: Test, screen: string) => {
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 844 })
-      t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
+      t.ok((await measureWidth(page)) <= width, `${screen} fits ${width} px`)
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/${screen}-${width}.png`, fullPage: true })
     }

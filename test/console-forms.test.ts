@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
@@ -99,7 +99,7 @@ if (browser) {
     const box = await move.boundingBox()
     t.ok(box && box.y + box.height < 844, 'without scrolling')
     await phone.page.locator('.details').waitFor()
-    t.ok((await widthOf(phone.page)) <= 390)
+    t.ok((await measureWidth(phone.page)) <= 390)
     await checkSeen(t, phone)
     await orders.rows(`update statuses set name = 'Rider on the way' where status_key = 'key_2'`)
     await orders.rows('update tenants set version = version + 1')

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 import { waitUntil } from './courier.ts'
 
@@ -50,7 +50,7 @@ if (browser) {
   const checkSeen = async (t: Test) => {
     t.strictSame(desk.problems, [])
     t.strictSame(await findBarriers(page), [])
-    t.ok((await widthOf(page)) <= 1280)
+    t.ok((await measureWidth(page)) <= 1280)
   }
 
   t.test('numbers of today lead to their lists', async t => {

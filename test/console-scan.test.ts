@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 
 const browser = await launchBrowser(t)
@@ -185,7 +185,7 @@ if (browser) {
         await page.goto(`${url}#/${screen}`)
         await page.locator(content, { hasText: attack }).first().waitFor()
         t.strictSame(await findBarriers(page), [], `${screen} ${width}`)
-        t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
+        t.ok((await measureWidth(page)) <= width, `${screen} fits ${width} px`)
         if (process.env.SCREENSHOTS)
           await page.screenshot({ path: `${process.env.SCREENSHOTS}/${screen}-${width}.png`, fullPage: true })
       }

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { serviceToken } from '../services/notifier/test/portal.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 
 const browser = await launchBrowser(t)
@@ -145,7 +145,7 @@ if (browser) {
         t.equal(await page.locator('#app img').count(), 0)
         if (language === 'ta' || !screen.includes('find'))
           t.strictSame(await findBarriers(page), [], `${screen} ${width} ${language}`)
-        const widest = await widthOf(page)
+        const widest = await measureWidth(page)
         t.ok(widest <= width, `${screen}: ${widest} fits ${width}`)
         const { SCREENSHOTS: folder } = process.env
         const name = screen.replaceAll(/\W+/g, '-')

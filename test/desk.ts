@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { findBarriers, widthOf } from './browser.ts'
+import { findBarriers, measureWidth } from './browser.ts'
 import { waitUntil } from './courier.ts'
 
 /** Opens tabs of one browser at the desk, signed in; `problems` are those of all of them. */
@@ -30,7 +30,7 @@ export const openDesk = async (t: Test, browser: Browser, url: string) => {
 export const showDesk = async (t: Test, page: Page, screen: string): Promise<void> => {
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 844 })
-    t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
+    t.ok((await measureWidth(page)) <= width, `${screen} fits ${width} px`)
     if (process.env.SCREENSHOTS)
       await page.screenshot({ path: `${process.env.SCREENSHOTS}/desk-${screen}-${width}.png`, fullPage: true })
   }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { build as buildNotifier } from '../services/notifier/test/portal.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
-import { findBarriers, launchBrowser, openPage, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth, openPage } from './browser.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
@@ -25,7 +25,7 @@ if (browser) {
         const isList = url.endsWith(`${new URL(url).host}/`)
         if (!isList) await page.locator('.opblock-summary').first().waitFor()
         if (isList || width === 1280) t.strictSame(await findBarriers(page), [], 'axe finds nothing serious')
-        const widest = await widthOf(page)
+        const widest = await measureWidth(page)
         t.ok(widest <= width, `${widest} fits`)
         const screenshots = process.env.SCREENSHOTS
         const name = `${new URL(url).port === new URL(urls.orders).port ? 'orders' : 'notifier'}${new URL(url).pathname.replaceAll('/', '-')}-${width}`

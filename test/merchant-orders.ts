@@ -10,7 +10,7 @@ const parcel = {
   weight: 0.5,
 }
 const general_data = { merchant_business_id: '7290', origin_city_id: '1511' }
-const batchOf = (...order_data: unknown[]) => ({ general_data, order_data })
+const makeBatch = (...order_data: unknown[]) => ({ general_data, order_data })
 const created = 'Orders Created Successfully'
 
 /** The same parcel in every legal spelling that clients send. */
@@ -39,13 +39,13 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   await t.test('books every legal spelling of a parcel, alone and in a batch', async t => {
     const parcels = Object.values(spellings).map(spelling => ({ ...parcel, ...spelling }))
     for (const [index, name] of Object.keys(spellings).entries()) {
-      const { status, body } = await client.createOrder(batchOf(parcels[index]))
+      const { status, body } = await client.createOrder(makeBatch(parcels[index]))
       t.match({ status, body }, { status: 200, body: { message: created, data: [/^DM\d{8}$/] } }, name)
       // Repeating the same parcel gives warnings.
       const { warnings: _, ...rest } = body
       t.strictSame(Object.keys(rest), ['message', 'data'])
     }
-    const { status, body } = await client.createOrders(batchOf(...parcels))
+    const { status, body } = await client.createOrders(makeBatch(...parcels))
     t.equal(status, 200)
     t.equal(body.message, created)
     t.equal(new Set(body.data).size, parcels.length, 'a waybill for each')
@@ -66,12 +66,12 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   })
 
   await t.test('cod is an integer in every spelling', async t => {
-    const text = JSON.stringify(batchOf(parcel)).replace('"cod":1500', '"cod":1500.0')
+    const text = JSON.stringify(makeBatch(parcel)).replace('"cod":1500', '"cod":1500.0')
     const whole = await client.createOrdersText(text)
     t.equal(whole.status, 200, '1500.0')
     await isThatParcel(t, client, whole.body.data[0])
     for (const cod of [1500.5, '1500.50', 'much', null, ''])
-      expectRefusal(t, await client.createOrders(batchOf({ ...parcel, cod })), {
+      expectRefusal(t, await client.createOrders(makeBatch({ ...parcel, cod })), {
         errors: { 'order_data.0.cod': /cod/ },
       })
   })
@@ -79,9 +79,9 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   await t.test('an order begins as a draft or confirmed; a single order is exactly one', async t => {
     const selected = { 'order_data.0.initial_status_key': /^The selected initial status key is invalid\./ }
     for (const initial_status_key of ['key_3', 'key_13', 'DRAFT'])
-      expectRefusal(t, await client.createOrder(batchOf({ ...parcel, initial_status_key })), { errors: selected })
+      expectRefusal(t, await client.createOrder(makeBatch({ ...parcel, initial_status_key })), { errors: selected })
     for (const items of [[], [parcel, parcel]])
-      expectRefusal(t, await client.createOrder(batchOf(...items)), { errors: { order_data: /order data/ } })
+      expectRefusal(t, await client.createOrder(makeBatch(...items)), { errors: { order_data: /order data/ } })
   })
 
   await t.test('lists the missing fields of a form', async t => {

@@ -22,7 +22,7 @@ export const statusTable: [number, string, string, number[]][] = [
   [20, 'RETURN TO CLIENT', 'danger', [21]],
   [21, 'RECEIVED FAILED ORDER', 'danger', []],
 ]
-const keyOf = (number: number) => `key_${number}`
+const toKey = (number: number) => `key_${number}`
 
 /** A merchant may cancel a draft too. */
 const moveTable = statusTable.map(([number, name, color, next]): (typeof statusTable)[number] => [
@@ -34,17 +34,17 @@ const moveTable = statusTable.map(([number, name, color, next]): (typeof statusT
 
 /** The rows without `id`, `description` and `created_at`, whose values each courier company chooses. */
 export const statusRows = moveTable.map(([number, name, color, next]) => ({
-  key: keyOf(number),
+  key: toKey(number),
   name,
   color,
   icon: null,
   is_merchant_status: 1,
   is_finance_status: 0,
-  before_statuses: moveTable.filter(([, , , after]) => after.includes(number)).map(([before]) => keyOf(before)),
-  after_statuses: next.map(keyOf),
+  before_statuses: moveTable.filter(([, , , after]) => after.includes(number)).map(([before]) => toKey(before)),
+  after_statuses: next.map(toKey),
 }))
 
-export const statusOf = (key: string) => {
+export const findStatus = (key: string) => {
   const { name, color } = statusRows.find(row => row.key === key) ?? {}
   return { key, name, color }
 }

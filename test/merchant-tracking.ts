@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { type ApiResponse, expectRefusal, expectShape, type MerchantClient } from './merchant-client.ts'
-import { statusOf } from './merchant-page.ts'
+import { findStatus } from './merchant-page.ts'
 
 const required = {
   status: 422,
@@ -51,7 +51,7 @@ export const testTracking = async (t: Test, parties: Parties): Promise<void> => 
 
 const testEvents = (t: Test, events: TrackingEvent[]): void => {
   expectShape(t, events as never[], event, 'tracking')
-  for (const { status } of events) t.strictSame(status, statusOf(status.key), 'its status is of the list')
+  for (const { status } of events) t.strictSame(status, findStatus(status.key), 'its status is of the list')
   t.strictSame(
     events.map(({ status }) => status.key),
     ['key_10', 'key_9', 'key_2'],

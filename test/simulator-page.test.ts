@@ -1,6 +1,6 @@
 import t from 'tap'
 import { build, message } from '../simulator/test/build.ts'
-import { findBarriers, launchBrowser, openPage, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth, openPage } from './browser.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
@@ -49,7 +49,7 @@ if (browser) {
       t.match(control.inbox(), [{ from: '94770000101', text: 'Stop messages' }])
 
       t.strictSame(await findBarriers(page), [], 'axe finds nothing serious')
-      const widest = await widthOf(page)
+      const widest = await measureWidth(page)
       t.ok(widest <= width, `${widest} fits`)
       await screenshot('customers')
       t.strictSame(problems, [])

@@ -21,9 +21,9 @@ const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo
 export const applyDemo = async ({ admin, orders, notifier, simulator }: Stack): Promise<Courier> => {
   await admin('orders', 'apply', join(root, 'examples/demo-tenant.json'))
   await admin('notifier', 'apply', join(root, 'examples/demo-notifier.json'))
-  const staffOf = async (service: 'orders' | 'notifier') =>
+  const createStaff = async (service: 'orders' | 'notifier') =>
     ((await admin(service, 'token', 'create', '--tenant', 'demo', '--staff', 'Ruwan')) as { token: string }).token
-  const tokens = { ordersStaff: await staffOf('orders'), notifierStaff: await staffOf('notifier') }
+  const tokens = { ordersStaff: await createStaff('orders'), notifierStaff: await createStaff('notifier') }
   return { orders: orders.url, notifier: notifier.url, simulator: simulator.url, ...tokens }
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { build } from '../services/orders/test/build.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, openPage, widthOf } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth, openPage } from './browser.ts'
 
 t.test('the page of a parcel works on a phone and on a screen, in each language and without script', async t => {
   const browser = await launchBrowser(t)
@@ -13,7 +13,7 @@ t.test('the page of a parcel works on a phone and on a screen, in each language 
     for (const language of ['en', 'si', 'ta']) {
       const { page, problems } = await openPage(t, browser, `${url}/t/demo/${waybill}?lang=${language}`, width)
       t.equal(await page.locator('h1').count(), 1)
-      t.ok((await widthOf(page)) <= width, `${language} fits ${width} px`)
+      t.ok((await measureWidth(page)) <= width, `${language} fits ${width} px`)
       const color = await page.evaluate(`getComputedStyle(document.querySelector('header')).backgroundColor`)
       t.equal(color, 'rgb(255, 212, 0)', 'the policy lets the style through')
       t.strictSame(await findBarriers(page), [])

@@ -65,9 +65,9 @@ export const rateLimited = (seconds: number): HttpError =>
 
 /** An onRequest hook: refuses requests over the limit with 429. */
 export const limitRequests =
-  (limit: Limit, callerOf: (request: FastifyRequest) => string): onRequestHookHandler =>
+  (limit: Limit, nameCaller: (request: FastifyRequest) => string): onRequestHookHandler =>
   (request, reply, done) => {
-    const { left, seconds } = limit.count(callerOf(request))
+    const { left, seconds } = limit.count(nameCaller(request))
     limit.setHeaders(reply, left, seconds)
     done(left < 0 ? rateLimited(seconds) : undefined)
   }

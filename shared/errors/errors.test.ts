@@ -4,13 +4,13 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { createServer } from '../edge/server.ts'
-import { errorResponses, invalid, statusOf } from './errors.ts'
+import { errorResponses, errorStatuses, invalid } from './errors.ts'
 
 t.test('docs/merchants/errors.md lists exactly the codes with their statuses', async t => {
   const page = readFileSync(new URL('../../docs/merchants/errors.md', import.meta.url), 'utf8')
   const listed = [...page.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
-  t.same(Object.fromEntries(listed), statusOf)
-  t.equal(listed.length, Object.keys(statusOf).length)
+  t.same(Object.fromEntries(listed), errorStatuses)
+  t.equal(listed.length, Object.keys(errorStatuses).length)
 })
 
 const start = async (t: Test) => {

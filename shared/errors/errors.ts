@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { component } from '../schemas.ts'
 
 /** Every code of an error response, with its status (docs/merchants/errors.md). A code never changes its meaning. */
-export const statusOf = {
+export const errorStatuses = {
   malformed_request: 400,
   tenant_required: 400,
   unauthenticated: 401,
@@ -28,7 +28,7 @@ export const statusOf = {
   outcome_unknown: 503,
 } as const
 
-export type ErrorCode = keyof typeof statusOf
+export type ErrorCode = keyof typeof errorStatuses
 
 export const ErrorBody = component('Error', {
   message: Type.String(),
@@ -69,7 +69,7 @@ export type HttpError = ReturnType<typeof httpErrors.getHttpError> & {
 
 /** The error that a route throws. The response shows `message` and `details`. */
 export const httpError = (code: ErrorCode, message: string, details: ErrorDetails = {}): HttpError =>
-  Object.assign(httpErrors.getHttpError(statusOf[code], message), { code, details })
+  Object.assign(httpErrors.getHttpError(errorStatuses[code], message), { code, details })
 
 /** The address has no route, or the caller has nothing of that kind with that id. */
 export const notFound = (kind?: string): HttpError =>
@@ -87,7 +87,7 @@ export const isPlainHttpError = (error: unknown): error is ReturnType<typeof htt
 
 /** The first code with a status. */
 export const findCode = (status: number): ErrorCode | undefined =>
-  (Object.keys(statusOf) as ErrorCode[]).find(code => statusOf[code] === status)
+  (Object.keys(errorStatuses) as ErrorCode[]).find(code => errorStatuses[code] === status)
 
 export const toBody = ({ message, code, details: { errors, suggestions, more_errors } }: HttpError): ErrorBody => ({
   message,

@@ -33,28 +33,21 @@ export const isBlank = (value: unknown): boolean =>
 /** Counting errors ends here: a response to a broken body must not cost more than reading it. */
 export const maxCounted = 5_000
 
-const noPaths: ReadonlySet<string> = new Set()
-
-/** Sentences by field path: the first `maxKept` are kept, the rest is counted. Costs nothing while it is empty. */
+/** Collects sentences by field path: keeps the first `maxKept` and counts the rest. */
 export class ErrorList {
   readonly #maxKept: number
-  #kept: Map<string, string[]> | undefined
-  #paths: Set<string> | undefined
+  readonly #kept = new Map<string, string[]>()
+  /** The paths that have a sentence, kept or not. */
+  readonly paths = new Set<string>()
   count = 0
 
   constructor(maxKept = maxSentences) {
     this.#maxKept = maxKept
   }
 
-  get paths(): ReadonlySet<string> {
-    return this.#paths ?? noPaths
-  }
-
   add(path: string, sentence: string): void {
-    this.#paths ??= new Set()
-    this.#paths.add(path)
+    this.paths.add(path)
     if (++this.count > this.#maxKept) return
-    this.#kept ??= new Map()
     const sentences = this.#kept.get(path)
     if (sentences) sentences.push(sentence)
     else this.#kept.set(path, [sentence])
@@ -76,7 +69,7 @@ export class ErrorList {
   }
 
   get errors(): FieldErrors {
-    return this.#kept ? Object.fromEntries(this.#kept) : {}
+    return Object.fromEntries(this.#kept)
   }
 
   /** The number that was not kept. */
@@ -99,7 +92,7 @@ const addErrors = (list: ErrorList, schema: TSchema, value: unknown, prefix: str
   for (const error of schemaErrors(schema, value)) {
     const path = prefix + error.path.split('/').slice(1).map(readPointer).join('.')
     if (list.paths.has(path)) continue
-    const member = error.type === ValueErrorType.Union ? memberFor(error.schema, error.value) : undefined
+    const member = error.type === ValueErrorType.Union ? findMember(error.schema, error.value) : undefined
     if (member) addErrors(list, member, error.value, `${path}.`)
     else
       list.add(
@@ -111,13 +104,13 @@ const addErrors = (list: ErrorList, schema: TSchema, value: unknown, prefix: str
 }
 
 /** The member of a union of objects whose constants the value has, such as its kind; else the one without constants. */
-const memberFor = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefined => {
+const findMember = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefined => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const constantsOf = ({ properties = {} }: TSchema) =>
+  const listConstants = ({ properties = {} }: TSchema) =>
     Object.entries<TSchema>(properties).filter(([, of]) => of.const !== undefined)
-  const kinds: TSchema[] = anyOf.filter((member: TSchema) => constantsOf(member).length > 0)
+  const kinds: TSchema[] = anyOf.filter((member: TSchema) => listConstants(member).length > 0)
   const isIt = (member: TSchema): boolean =>
-    constantsOf(member).every(([name, of]) => (value as Record<string, unknown>)[name] === of.const)
+    listConstants(member).every(([name, of]) => (value as Record<string, unknown>)[name] === of.const)
   const others = kinds.length > 0 ? anyOf.filter(({ properties }: TSchema) => properties) : []
   return kinds.find(isIt) ?? others.find((member: TSchema) => !kinds.includes(member))
 }
@@ -154,18 +147,18 @@ const listHint = ({ properties = {} }: TSchema, value: unknown): string => {
 
 const demand = (schema: TSchema, value: unknown): string => {
   if (schema.must) return schema.must
-  const literals = literalsIn(schema)
+  const literals = listLiterals(schema)
   if (literals.length > 0) return `be ${literals.length > 1 ? 'one of ' : ''}${literals.join(', ')}`
-  if (schema.anyOf) return demandOfUnion(schema.anyOf, value)
+  if (schema.anyOf) return wordUnion(schema.anyOf, value)
   const type = Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value
   const isOfType = type === schema.type || (type === 'integer' && schema.type === 'number')
   return (isOfType && limits[type]?.(schema, value as never)) || `be ${article(schema.type)} ${schema.type}`
 }
 
 /** The legal values of a constant or of a union of constants; null means not given. */
-const literalsIn = ({ const: literal, enum: listed, anyOf = [] }: TSchema): unknown[] => {
+const listLiterals = ({ const: literal, enum: listed, anyOf = [] }: TSchema): unknown[] => {
   if (literal !== undefined) return [literal]
-  const members = anyOf.filter(({ type }: TSchema) => type !== 'null').map(literalsIn)
+  const members = anyOf.filter(({ type }: TSchema) => type !== 'null').map(listLiterals)
   return listed ?? (members.every((member: unknown[]) => member.length > 0) ? members.flat() : [])
 }
 
@@ -197,7 +190,7 @@ const wordBounds = ({ type, minimum, maximum, exclusiveMinimum }: TSchema): stri
 const plural = (count: number, noun: string): string => (count === 1 ? noun : `${noun}s`)
 
 /** Returns the type of the member whose type the value has, else all types. */
-const demandOfUnion = (members: readonly TSchema[], value: unknown): string => {
+const wordUnion = (members: readonly TSchema[], value: unknown): string => {
   const given = members.filter(({ type }) => type !== 'null')
   const member = given.length === 1 ? given[0] : given.find(({ type }) => type === typeof value)
   if (member) return demand(member, value)

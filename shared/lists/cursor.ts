@@ -65,10 +65,10 @@ export const listCursor = (...parts: readonly Pick<RegExp, 'test'>[]) => {
     },
 
     /** The page of `rows`, which hold one row more than `limit` when another page follows. */
-    toPage: <Row>(rows: readonly Row[], limit: number, positionOf: (row: Row) => readonly string[]) => {
+    toPage: <Row>(rows: readonly Row[], limit: number, toPosition: (row: Row) => readonly string[]) => {
       const data = rows.slice(0, limit)
       const last = rows.length > limit ? data.at(-1) : undefined
-      return { data, next_cursor: last === undefined ? null : write(positionOf(last)) }
+      return { data, next_cursor: last === undefined ? null : write(toPosition(last)) }
     },
   }
 }

@@ -42,7 +42,7 @@ export const listQuery = <Paging extends TProperties, F extends Filters>(paging:
     schema: Type.Object(schema) as TObject<Paging>,
     read: (query: object): Wanted<F> => readFilters(filters, query as Query) as Wanted<F>,
     /** The field that gives a filter. */
-    fieldOf: (query: object, name: keyof F & string): string =>
+    findField: (query: object, name: keyof F & string): string =>
       givenTexts(query as Query, [name, ...(filters[name]?.aliases ?? [])])[0]?.field ?? name,
   }
 }
@@ -53,18 +53,18 @@ type Query = Readonly<Record<string, unknown>>
 
 const readFilters = (filters: Filters, query: Query): Record<string, unknown> => {
   const errors: FieldErrors = {}
-  const fieldOf = new Map<string, string>()
+  const fields = new Map<string, string>()
   const wanted: Record<string, unknown> = {}
   for (const [name, filter] of Object.entries(filters)) {
     const [given, ...others] = givenTexts(query, [name, ...(filter.aliases ?? [])])
     if (!given) continue
-    fieldOf.set(name, given.field)
+    fields.set(name, given.field)
     wanted[name] = filter.read(given.text)
     if (wanted[name] === undefined) errors[given.field] = [`The ${label(name)} field must ${filter.schema.must}.`]
     for (const { field, text } of others)
       if (text !== given.text) errors[field] = [`The ${field} field must equal ${given.field}: they are one filter.`]
   }
-  for (const [name, field] of fieldOf) {
+  for (const [name, field] of fields) {
     const start = name.replace(/_to$/, '_from')
     if (start === name || errors[field] || !isEmptyRange(wanted[start], wanted[name])) continue
     errors[field] = [`The ${label(name)} field must be a date or time after or equal to ${label(start)}.`]
@@ -143,32 +143,32 @@ type Value = string | number | boolean | null | undefined
 const toKey = (value: Value): string => nameKey(String(value ?? ''))
 
 /** Part of a field's text. */
-export const part = <Row>(fieldOf: (row: Row) => Value, description: string): RowFilter<Row> => ({
+export const part = <Row>(readField: (row: Row) => Value, description: string): RowFilter<Row> => ({
   schema: FilterText(description),
   read: nameKey,
-  matches: (row, text) => toKey(fieldOf(row)).includes(text),
+  matches: (row, text) => toKey(readField(row)).includes(text),
 })
 
 /** The whole of a field. */
-export const whole = <Row>(fieldOf: (row: Row) => Value, description: string): RowFilter<Row> => ({
-  ...part(fieldOf, description),
-  matches: (row, text) => toKey(fieldOf(row)) === text,
+export const whole = <Row>(readField: (row: Row) => Value, description: string): RowFilter<Row> => ({
+  ...part(readField, description),
+  matches: (row, text) => toKey(readField(row)) === text,
 })
 
 /** A field that is one of `values`. */
 export const choice = <Row>(
-  fieldOf: (row: Row) => string,
+  readField: (row: Row) => string,
   values: readonly string[],
   description: string,
-): RowFilter<Row> => ({ ...oneOf(values, description), matches: (row, text) => fieldOf(row) === text })
+): RowFilter<Row> => ({ ...oneOf(values, description), matches: (row, text) => readField(row) === text })
 
 const flags = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }))
 
 /** A field that is true or false, or 1 or 0. */
-export const flag = <Row>(fieldOf: (row: Row) => boolean | number, description: string): RowFilter<Row> => ({
+export const flag = <Row>(readField: (row: Row) => boolean | number, description: string): RowFilter<Row> => ({
   schema: Type.String({ ...FilterText(description), examples: ['1', '0'], must: 'be true or false' }),
   read: text => (flags.has(text.toLowerCase()) ? text.toLowerCase() : undefined),
-  matches: (row, text) => Boolean(fieldOf(row)) === flags.get(text),
+  matches: (row, text) => Boolean(readField(row)) === flags.get(text),
 })
 
 /** The rows that match every filter given. */

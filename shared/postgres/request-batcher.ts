@@ -79,10 +79,10 @@ export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) =>
 }
 
 /** Returns how many of the first items fit into one batch of at most `limit`, by their sizes. */
-export const countWithin = <Item>(items: readonly Item[], limit: number, sizeOf: (item: Item) => number): number => {
+export const countWithin = <Item>(items: readonly Item[], limit: number, measure: (item: Item) => number): number => {
   let size = 0
   const end = items.findIndex(item => {
-    size += sizeOf(item)
+    size += measure(item)
     return size > limit
   })
   return end === -1 ? items.length : end

@@ -76,7 +76,7 @@ const readPage = async (
   const wanted = MessagesQuery.read(query)
   const to = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
   if (wanted.to && !to)
-    throw invalid({ [MessagesQuery.fieldOf(query, 'to')]: ['The to field must be a phone number.'] })
+    throw invalid({ [MessagesQuery.findField(query, 'to')]: ['The to field must be a phone number.'] })
   const { after, limit } = messageCursor.read(query)
   const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, { after: after[0], limit })
   return { data: await readViews(tx, staff, rows), next_cursor: next && messageCursor.write([next]) }

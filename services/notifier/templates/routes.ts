@@ -120,7 +120,7 @@ const findPage = async (pool: pg.Pool, tenant: string, query: Static<typeof Temp
   const rows = await inTenant(pool, tenant, (tx: Tx) => listTemplates(tx, tenant, filter, after, limit + 1))
   // The messaging API may have statuses that this service does not know.
   if (filter.status && rows.length === 0 && !templateStatuses.includes(filter.status))
-    throw invalid({ [TemplatesQuery.fieldOf(query, 'status')]: [unknownStatus] })
+    throw invalid({ [TemplatesQuery.findField(query, 'status')]: [unknownStatus] })
   const { data, next_cursor } = cursors.toPage(rows, limit, row => [row.waba_id, row.name, row.language])
   return { data: data.map(shown), next_cursor }
 }

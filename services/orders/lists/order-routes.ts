@@ -123,7 +123,7 @@ const addList = (
       const own = merchantId === null ? {} : { merchant_id: merchantId }
       const given: OrderFilter = { ...Query.read(query), ...own }
       const { after, page } = wantedOrders(query, given.search !== undefined)
-      const filter = await resolveFilter(catalogues, tenant, given, Query.fieldOf(query, 'status'))
+      const filter = await resolveFilter(catalogues, tenant, given, Query.findField(query, 'status'))
       if (page) return readPage(request as FastifyRequest, tenant, filter, page, after)
       const caller = merchantId === null ? `staff ${request.staff.name}` : `merchant ${merchantId}`
       const json = await openWholeList(`${tenant} ${caller}`, tenant, filter, after)

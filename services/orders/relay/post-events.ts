@@ -1,5 +1,5 @@
 import type { CourierEvent } from '@courier/shared/contract/order-events.ts'
-import { type ErrorCode, statusOf } from '@courier/shared/errors/errors.ts'
+import { type ErrorCode, errorStatuses } from '@courier/shared/errors/errors.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import { Type } from '@sinclair/typebox'
@@ -39,7 +39,7 @@ const postTraced = async (
   const response = await notifier.post('/internal/events', { tenant, events }, commonTrace(events))
   if (response.kind === 'unreachable') return response
   const { status, body } = response
-  if (status === statusOf.unknown_tenant && Value.Check(UnknownTenant, body)) return { kind: 'unknown_tenant' }
+  if (status === errorStatuses.unknown_tenant && Value.Check(UnknownTenant, body)) return { kind: 'unknown_tenant' }
   if (status !== 200 || !Value.Check(Acknowledgement, body)) return { kind: 'refused', status }
   return undefined
 }

@@ -4,11 +4,11 @@ document.head.insertAdjacentHTML('beforeend', '<meta name="viewport" content="wi
 /** Asks before anything is changed. */
 const askFirst = event => {
   const request = event.target.closest?.('.btn.execute')?.closest('.opblock')
-  const textOf = part => request.querySelector(`.opblock-summary-${part}`).textContent.trim()
-  if (!request || textOf('method') === 'GET') return
+  const readText = part => request.querySelector(`.opblock-summary-${part}`).textContent.trim()
+  if (!request || readText('method') === 'GET') return
   if (request.querySelector('[data-param-name="dry_run"] select')?.value === 'true') return
   const warning = 'This request is real: what it creates, changes or sends is not undone.'
-  if (!window.confirm(`${warning}\n\n${textOf('method')} ${textOf('path')}`)) event.stopPropagation()
+  if (!window.confirm(`${warning}\n\n${readText('method')} ${readText('path')}`)) event.stopPropagation()
 }
 // Before Swagger UI receives the click.
 document.addEventListener('click', askFirst, { capture: true })
