@@ -49,12 +49,12 @@ const catalogueOf = ({
     }
   })
   const names = Array.from({ length: zones }, (_, id) => `zone ${id}`)
-  const rates = names.flatMap(from => names.map(to => ({ from, to, firstKg: 45_000, eachExtraKg: 9_000 })))
-  const card = new RateCard({
-    name: 'standard',
-    zones: names.map((name, id) => ({ id, name })),
-    cities: all.map(({ id }) => ({ cityId: id, zone: names[id % zones] ?? '' })),
-    rates,
+  const card = new RateCard('standard', {
+    zones: names.map((name, id) => ['standard', id, name, false]),
+    zone_cities: all.map(({ id }) => ['standard', id, names[id % zones] ?? '']),
+    rates: names.flatMap(from =>
+      names.map((to): [string, string, string, number, number] => ['standard', from, to, 450, 90]),
+    ),
   })
   const format = new WaybillFormat('DM########')
   const index = new CityIndex(states, all)
@@ -109,7 +109,7 @@ t.test('the estimate of lists fits the heap', async t => {
   const before = usedBytes()
   const kept = Array.from({ length: 3 }, make)
   const bytes = (usedBytes() - before) / kept.length
-  const estimate = estimateBytes(kept[0] as Lists)
+  const estimate = kept[0]?.bytes ?? 0
   t.comment({ bytes, estimate })
   t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
 })

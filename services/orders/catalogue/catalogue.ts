@@ -4,7 +4,6 @@ import type pg from 'pg'
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { StoredStatus } from '../statuses/status-queries.ts'
 import { type City, CityIndex, type State } from './cities.ts'
-import { Lists } from './lists.ts'
 import { type CatalogueRow, readCatalogueRow, readVersion, type Settings } from './queries.ts'
 import { type RateCard, readRateCards } from './rate-card.ts'
 import { WaybillFormat } from './waybill-format.ts'
@@ -42,17 +41,22 @@ export interface Catalogues {
   since(tenant: string, version: string): Promise<Catalogue>
   /** Returns the catalogue as the database has it now. */
   fresh(tenant: string): Promise<Catalogue>
-  /** Returns the cities and states with the zones of the merchant's card. Merchants with the same card share them. */
-  lists(catalogue: Catalogue, merchantId: string): Lists
+  /** Returns what is in memory under this name of a catalogue's version, or puts there what `make` returns. */
+  keep<Kept extends Sized>(catalogue: Catalogue, name: string, make: () => Kept): Kept
+}
+
+interface Sized {
+  /** The estimated bytes in memory. */
+  readonly bytes: number
 }
 
 /** Evicts the least recently used when all exceed `maxBytes`; a single one that exceeds it stays until another is used. */
 export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new Registry()): Catalogues => {
   const help = 'Catalogues read from Postgres.'
   const loads = new Counter({ name: 'catalogue_loads_total', help, registers: [registry] })
-  const cache = new LRUCache<string, Catalogue | Lists>({
+  const cache = new LRUCache<string, Catalogue | Sized>({
     maxSize: maxBytes,
-    sizeCalculation: cached => Math.min(maxBytes, estimateBytes(cached)),
+    sizeCalculation: cached => Math.min(maxBytes, 'bytes' in cached ? cached.bytes : estimateBytes(cached)),
     // A catalogue evicted during its load still resolves for the requests that wait for it.
     ignoreFetchAbort: true,
     fetchMethod: async tenant => {
@@ -78,14 +82,11 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
     // A restored backup takes the version back.
     return catalogue.version === read ? catalogue : reload(tenant)
   }
-  const lists = ({ tenant, version, cities, rateCards }: Catalogue, merchantId: string): Lists => {
-    const card = rateCards.get(merchantId)
-    const key = `${tenant} ${version} ${card?.name ?? ''}`
-    const known = cache.get(key)
-    if (known instanceof Lists) return known
-    const lists = new Lists(cities, card)
-    cache.set(key, lists)
-    return lists
+  const keep = <Kept extends Sized>({ tenant, version }: Catalogue, name: string, make: () => Kept): Kept => {
+    const key = `${tenant} ${version} ${name}`
+    const kept = (cache.get(key) as Kept | undefined) ?? make()
+    cache.set(key, kept)
+    return kept
   }
   new Gauge({
     name: 'catalogue_bytes',
@@ -95,13 +96,11 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
       this.set(cache.calculatedSize)
     },
   })
-  return { current, reload, since, fresh, lists }
+  return { current, reload, since, fresh, keep }
 }
 
 /** Estimates the bytes in memory, as measured, with all indexes of the names; rounded up. Long names are rare. */
-export const estimateBytes = (cached: Catalogue | Lists): number => {
-  if (cached instanceof Lists) return 2_000 + 650 * cached.cities.length
-  const { cities, rateCards, merchantOfBusiness, names, statuses } = cached
+export const estimateBytes = ({ cities, rateCards, merchantOfBusiness, names, statuses }: Catalogue): number => {
   const aliases = cities.cities.reduce((sum, { aliases = [] }) => sum + aliases.length, 0)
   const prices = [...new Set(rateCards.values())].reduce((sum, card) => sum + card.size, 0)
   const named = names.merchants.size + names.businesses.size + 4 * statuses.size

@@ -11,6 +11,8 @@ export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${S
  */
 export class Lists {
   readonly cities: readonly ListedCity[]
+  /** The estimated bytes in memory, as measured. */
+  readonly bytes: number
   readonly #states: readonly State[]
   #citiesJson?: Buffer
   #statesJson?: Buffer
@@ -18,6 +20,7 @@ export class Lists {
   constructor({ cities, states }: Pick<CityIndex, 'cities' | 'states'>, card: RateCard | undefined) {
     this.cities = cities.map(city => listed(city, card))
     this.#states = states
+    this.bytes = 2_000 + 650 * cities.length
   }
 
   states(withCities: boolean): ListedState[] {

@@ -2,12 +2,66 @@ import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
 import { isBlank, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
+import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { Catalogue, Catalogues } from './catalogue.ts'
 import type { City } from './cities.ts'
 import { SuggestionBudget } from './place-index.ts'
-import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces, viewRate } from './place-schema.ts'
-import { type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
+import { confidences, type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
+import { PlaceRate, viewRate } from './schema.ts'
+
+const text = Type.String()
+const optional = (maxLength: number, description: string) =>
+  Type.Optional(orNull(Type.String({ maxLength }), { description }))
+
+const maxPlaces = 1_000
+/** Enough bytes for an item in which every character is escaped. */
+const maxPlaceBytes = 3_584
+
+const Place = component('WrittenPlace', {
+  text: optional(255, 'A name or an address as somebody wrote it. Give either this or city_name.'),
+  city_name: optional(255, 'The name of a city. Give either this or text.'),
+  state_name: optional(255, 'The name of its state.'),
+  postal_code: optional(20, 'Its postal code.'),
+})
+
+const ResolvePlaces = Type.Object(
+  {
+    places: Type.Array(Place, { minItems: 1, maxItems: maxPlaces }),
+    origin_city_id: Type.Optional(
+      Type.Union([Type.String({ maxLength: 64 }), Type.Number(), Type.Null()], {
+        description:
+          'The city where the parcels start: with it, `served` and `rate` say what a parcel from there costs.',
+      }),
+    ),
+  },
+  {
+    title: 'ResolvePlaces',
+    examples: [{ places: [{ text: '12 Temple Road, Nugegodha' }, { city_name: 'Colombo' }], origin_city_id: 1500 }],
+  },
+)
+type ResolvePlaces = Static<typeof ResolvePlaces>
+
+const CityOfPlace = component('CityOfPlace', { id: Type.Integer(), name: text, state: text, postal_code: orNull(text) })
+
+const ResolvedPlaces = component('ResolvedPlaces', {
+  data: Type.Array(
+    component('ResolvedPlace', {
+      confidence: oneOf(confidences, {
+        description: 'exact and alias: booking accepts the name as written (docs/merchants/places.md#confidence).',
+      }),
+      city: orNull(CityOfPlace, { description: 'null if the confidence is ambiguous or none.' }),
+      alternatives: Type.Array(CityOfPlace, { description: 'Up to five other possible cities.' }),
+      served: orNull(Type.Boolean(), {
+        description: "True if the merchant's rate card has a rate from the origin; null without an origin or a city.",
+      }),
+      rate: orNull(PlaceRate),
+    }),
+    { description: 'The order is that of the places.' },
+  ),
+})
+type ResolvedPlaces = Static<typeof ResolvedPlaces>
 
 interface PlaceOptions {
   catalogues: Catalogues

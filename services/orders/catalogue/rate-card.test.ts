@@ -1,5 +1,5 @@
 import t from 'tap'
-import { charge, type Rate, RateCard, readRateCards } from './rate-card.ts'
+import { charge, RateCard, readRateCards } from './rate-card.ts'
 
 const charges: [weightKg: number, hundredths: number][] = [
   [0.001, 45_000],
@@ -17,91 +17,96 @@ for (const [weightKg, hundredths] of charges)
     t.equal(charge({ firstKg: 45_000, eachExtraKg: 9_050 }, weightKg), hundredths)
   })
 
+type Rows = ConstructorParameters<typeof RateCard>[1]
+type Pair = [from: string, to: string]
+
+/** A card in which each pair of zones costs as much a kilogram as its place in the list says. */
+const createCard = (
+  zones: readonly string[],
+  cities: Record<number, string>,
+  pairs: readonly Pair[],
+  elsewhere?: string,
+) => {
+  const rows: Rows = {
+    zones: zones.map((zone, id) => ['', id, zone, zone === elsewhere]),
+    zone_cities: Object.entries(cities).map(([id, zone]) => ['', Number(id), zone]),
+    rates: pairs.map(([from, to], place) => ['', from, to, place, 1]),
+  }
+  return new RateCard('standard', rows)
+}
+const findPlace = (card: RateCard, from: number, to: number): number | undefined => {
+  const rate = card.find(from, to)
+  return rate && rate.firstKg / 100
+}
+
 t.test('a card finds the rate of the zones of two cities, in that direction', async t => {
-  const [near, far, back] = [1, 2, 3].map(firstKg => ({ firstKg, eachExtraKg: 0 })) as [Rate, Rate, Rate]
-  const card = new RateCard({
-    name: 'standard',
-    zones: ['elsewhere', 'metro', 'north'].map((name, id) => ({ id, name })),
-    elsewhere: 'elsewhere',
-    cities: [
-      { cityId: 2, zone: 'north' },
-      { cityId: 1, zone: 'metro' },
-    ],
-    rates: [
-      { from: 'metro', to: 'metro', ...near },
-      { from: 'metro', to: 'elsewhere', ...far },
-      { from: 'elsewhere', to: 'metro', ...back },
-    ],
-  })
-  const found: [from: number, to: number, rate: Rate | undefined][] = [
-    [1, 1, near],
-    [1, 77, far],
-    [77, 1, back],
+  const pairs: Pair[] = [
+    ['metro', 'metro'],
+    ['metro', 'elsewhere'],
+    ['elsewhere', 'metro'],
+  ]
+  const card = createCard(['elsewhere', 'metro', 'north'], { 2: 'north', 1: 'metro' }, pairs, 'elsewhere')
+  const found: [from: number, to: number, place: number | undefined][] = [
+    [1, 1, 0],
+    [1, 77, 1],
+    [77, 1, 2],
     [1, 2, undefined],
     [2, 1, undefined],
     [77, 78, undefined],
   ]
-  for (const [from, to, rate] of found) t.strictSame(card.find(from, to), rate, `${from} to ${to}`)
+  for (const [from, to, place] of found) t.equal(findPlace(card, from, to), place, `${from} to ${to}`)
 })
 
 t.test('a card without the zone "*" has no rate for a city that no zone names', async t => {
-  const card = new RateCard({
-    name: 'standard',
-    zones: [{ id: 1, name: 'metro' }],
-    cities: [{ cityId: 1, zone: 'metro' }],
-    rates: [{ from: 'metro', to: 'metro', firstKg: 1, eachExtraKg: 1 }],
-  })
-  t.strictSame(card.find(1, 1), { firstKg: 1, eachExtraKg: 1 })
+  const card = createCard(['metro'], { 1: 'metro' }, [['metro', 'metro']])
+  t.strictSame(card.find(1, 1), { firstKg: 0, eachExtraKg: 100 })
   t.equal(card.find(1, 2), undefined)
   t.equal(card.find(2, 1), undefined)
 })
 
 t.test('finds the zones of cities, and the zone of all other cities', async t => {
-  const zones = ['metro', 'rest'].map((name, id) => ({ id, name }))
-  const parts = { name: 'standard', zones, cities: [{ cityId: 7, zone: 'metro' }], rates: [] }
-  const card = new RateCard({ ...parts, elsewhere: 'rest' })
+  const card = createCard(['metro', 'rest'], { 7: 'metro' }, [], 'rest')
   t.equal(card.name, 'standard')
-  t.strictSame([card.findZone(7), card.findZone(8)], zones)
-  t.equal(new RateCard(parts).findZone(8), undefined)
+  t.strictSame(
+    [card.findZone(7), card.findZone(8)],
+    [
+      { id: 0, name: 'metro' },
+      { id: 1, name: 'rest' },
+    ],
+  )
+  t.equal(createCard(['metro'], { 7: 'metro' }, []).findZone(8), undefined)
 })
 
 t.test('finds each of many cities and rates, and only those', async t => {
   const names = Array.from({ length: 40 }, (_, index) => `zone ${index}`)
-  const rates = names.flatMap((from, one) =>
-    names
-      .filter((_, two) => (one + two) % 3 > 0)
-      .map(to => ({ from, to, firstKg: one, eachExtraKg: names.indexOf(to) })),
+  const all = names.flatMap((from, one) => names.map((to, two) => ({ one, two, pair: [from, to] satisfies Pair })))
+  const priced = all.filter(({ one, two }) => (one + two) % 3 > 0)
+  const cities = Object.fromEntries(names.map((zone, index) => [1_000 * index, zone]))
+  const card = createCard(
+    names,
+    cities,
+    priced.map(({ pair }) => pair),
   )
-  const card = new RateCard({
-    name: 'large',
-    zones: names.map((name, id) => ({ id, name })),
-    cities: names.map((zone, index) => ({ cityId: 1_000 * index, zone })),
-    rates,
-  })
-  const pairs = names.flatMap((_from, one) => names.map((_to, two) => ({ one, two })))
+  const places = new Map(priced.map((each, place) => [each, place]))
   t.strictSame(
-    pairs.map(({ one, two }) => card.find(1_000 * one, 1_000 * two)),
-    pairs.map(({ one, two }) => ((one + two) % 3 > 0 ? { firstKg: one, eachExtraKg: two } : undefined)),
+    all.map(({ one, two }) => findPlace(card, 1_000 * one, 1_000 * two)),
+    all.map(each => places.get(each)),
   )
   for (const cityId of [-1, 1, 999, 40_000]) t.equal(card.find(cityId, 0), undefined)
 })
 
 t.test('a city without a zone has no rate, whatever the numbers of the zones', async t => {
-  const zones = ['a', 'b', 'c'].map((name, id) => ({ id, name }))
-  const cities = zones.map(({ id, name }) => ({ cityId: id, zone: name }))
-  const rates = zones.flatMap(from => zones.map(to => ({ from: from.name, to: to.name, firstKg: 1, eachExtraKg: 1 })))
-  const card = new RateCard({ name: 'whole', zones, cities, rates })
-  for (const { id } of zones) t.strictSame([card.find(id, 9), card.find(9, id)], [undefined, undefined])
+  const zones = ['a', 'b', 'c']
+  const pairs = zones.flatMap(from => zones.map((to): Pair => [from, to]))
+  const card = createCard(zones, { ...zones }, pairs)
+  for (const id of zones.keys()) t.strictSame([card.find(id, 9), card.find(9, id)], [undefined, undefined])
 })
 
 t.test('an empty card has no rate; the size of a card counts its cities and rates', async t => {
-  const empty = new RateCard({ name: '', zones: [], cities: [], rates: [] })
+  const empty = createCard([], {}, [])
   t.equal(empty.find(0, 0), undefined)
   t.equal(empty.size, 0)
-  const zones = [{ id: 1, name: 'metro' }]
-  const cities = [1, 2, 3].map(cityId => ({ cityId, zone: 'metro' }))
-  const rates = [{ from: 'metro', to: 'metro', firstKg: 1, eachExtraKg: 1 }]
-  t.equal(new RateCard({ name: '', zones, cities, rates }).size, 4)
+  t.equal(createCard(['metro'], { 1: 'metro', 2: 'metro', 3: 'metro' }, [['metro', 'metro']]).size, 4)
 })
 
 t.test(

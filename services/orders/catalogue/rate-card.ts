@@ -11,15 +11,8 @@ interface Zone {
   readonly name: string
 }
 
-/** The parts of a card, with zones by name. */
-interface RateCardParts {
-  readonly name: string
-  readonly zones: readonly Zone[]
-  /** The zone of every city without one of its own. */
-  readonly elsewhere?: string | undefined
-  readonly cities: readonly { readonly cityId: number; readonly zone: string }[]
-  readonly rates: readonly (Rate & { readonly from: string; readonly to: string })[]
-}
+/** The rows of one card. */
+type CardRows = Pick<CatalogueRow, 'zones' | 'zone_cities' | 'rates'>
 
 /** A merchant's prices: cities belong to zones, and a pair of zones has a rate. */
 export class RateCard {
@@ -30,15 +23,16 @@ export class RateCard {
   /** The number of its cities and rates. */
   readonly size: number
 
-  constructor({ name, zones, elsewhere, cities, rates }: RateCardParts) {
-    const named = new Map(zones.map(zone => [zone.name, zone]))
-    const priced = createPrices()
+  constructor(name: string, { zones, zone_cities, rates }: CardRows) {
+    const named = new Map(zones.map(([, id, name]) => [name, { id, name }]))
+    const [, , elsewhere = ''] = zones.find(([, , , isElsewhere]) => isElsewhere) ?? []
+    const share = createPrices()
     this.name = name
-    this.size = cities.length + rates.length
-    this.#elsewhere = named.get(elsewhere ?? '')
-    this.#zoneOfCity = new Map(cities.map(({ cityId, zone }) => [cityId, named.get(zone)]))
-    for (const zone of zones) this.#rates.set(zone, new Map())
-    for (const { from, to, ...rate } of rates) this.#rates.get(named.get(from))?.set(named.get(to), priced(rate))
+    this.size = zone_cities.length + rates.length
+    this.#elsewhere = named.get(elsewhere)
+    this.#zoneOfCity = new Map(zone_cities.map(([, cityId, zone]) => [cityId, named.get(zone)]))
+    for (const zone of named.values()) this.#rates.set(zone, new Map())
+    for (const [, from, to, ...prices] of rates) this.#rates.get(named.get(from))?.set(named.get(to), share(...prices))
   }
 
   /** Returns undefined for a city without a zone. */
@@ -55,38 +49,31 @@ export class RateCard {
 /** Shares equal prices: a process keeps hundreds of thousands of rates, with few prices. */
 const createPrices = () => {
   const known = new Map<string, Rate>()
-  return ({ firstKg, eachExtraKg }: Rate): Rate => {
+  return (firstKg: number, eachExtraKg: number): Rate => {
     const key = `${firstKg} ${eachExtraKg}`
-    const rate = known.get(key) ?? { firstKg, eachExtraKg }
+    const rate = known.get(key) ?? { firstKg: toHundredths(firstKg), eachExtraKg: toHundredths(eachExtraKg) }
     known.set(key, rate)
     return rate
   }
 }
+
+const toHundredths = (price: number): number => Math.round(price * 100)
 
 /** Returns the charge in hundredths: the first kilogram, and each further one begun. */
 export const charge = (rate: Rate, weightKg: number): number =>
   rate.firstKg + Math.max(0, Math.ceil(weightKg) - 1) * rate.eachExtraKg
 
 /** The rate cards of a tenant by name. */
-export const readRateCards = (row: Pick<CatalogueRow, 'cards' | 'zones' | 'zone_cities' | 'rates'>) => {
+export const readRateCards = (row: CardRows & Pick<CatalogueRow, 'cards'>) => {
   const ofCard = ([card]: readonly [card: string, ...unknown[]]): string => card
   const zones = Map.groupBy(row.zones, ofCard)
   const cities = Map.groupBy(row.zone_cities, ofCard)
   const rates = Map.groupBy(row.rates, ofCard)
   const readCard = (name: string): RateCard =>
-    new RateCard({
-      name,
-      zones: (zones.get(name) ?? []).map(([, id, name]) => ({ id, name })),
-      elsewhere: zones.get(name)?.find(([, , , isElsewhere]) => isElsewhere)?.[2],
-      cities: (cities.get(name) ?? []).map(([, cityId, zone]) => ({ cityId, zone })),
-      rates: (rates.get(name) ?? []).map(([, from, to, firstKg, eachExtraKg]) => ({
-        from,
-        to,
-        firstKg: toHundredths(firstKg),
-        eachExtraKg: toHundredths(eachExtraKg),
-      })),
+    new RateCard(name, {
+      zones: zones.get(name) ?? [],
+      zone_cities: cities.get(name) ?? [],
+      rates: rates.get(name) ?? [],
     })
   return new Map(row.cards.map(name => [name, readCard(name)]))
 }
-
-const toHundredths = (price: number): number => Math.round(price * 100)

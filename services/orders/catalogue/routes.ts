@@ -10,7 +10,7 @@ import { type Merchant, type OrderScope, readScope } from '../access/merchant.ts
 import { findOwnBusinesses } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogues } from './catalogue.ts'
-import type { Lists } from './lists.ts'
+import { Lists } from './lists.ts'
 import {
   Business,
   Businesses,
@@ -113,8 +113,11 @@ const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) =
   return rows.map(({ business_id: id, ...row }) => ({ id, ref_no: String(id), business_name: row.name, ...row }))
 }
 
-/** Returns the cities and states of the tenant with the merchant's zones. Staff have no merchant, and therefore no zones. */
-const findLists = async (catalogues: Catalogues, { tenant, merchantId }: OrderScope) =>
-  catalogues.lists(await catalogues.fresh(tenant), merchantId ?? '')
+/** Returns the cities and states with the zones of the merchant's card: merchants with the same card share them. */
+const findLists = async (catalogues: Catalogues, { tenant, merchantId }: OrderScope) => {
+  const catalogue = await catalogues.fresh(tenant)
+  const card = catalogue.rateCards.get(merchantId ?? '')
+  return catalogues.keep(catalogue, card?.name ?? '', () => new Lists(catalogue.cities, card))
+}
 
 const includesCities = (include = ''): boolean => include.split(',').some(name => name.trim() === 'cities')

@@ -2,6 +2,7 @@ import { flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { ListBody, pageFields } from '@courier/shared/lists/pages.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import type { Rate } from './rate-card.ts'
 
 const text = Type.String()
 const is_active = Type.Boolean({ description: 'Always true: the list has no others.' })
@@ -103,3 +104,16 @@ export const StateQuery = listQuery(
   stateFilters,
 )
 export const CityQuery = listQuery(pageFields, cityFilters)
+
+export const PlaceRate = component('PlaceRate', {
+  first_kg: Type.Number({ description: 'The price of the first kilogram.' }),
+  each_extra_kg: Type.Number({ description: 'The price of each additional kilogram or part of one.' }),
+  currency: text,
+})
+
+/** A rate as responses have it: in units of the currency. */
+export const viewRate = ({ firstKg, eachExtraKg }: Rate, currency: string): Static<typeof PlaceRate> => ({
+  first_kg: firstKg / 100,
+  each_extra_kg: eachExtraKg / 100,
+  currency,
+})

@@ -1,49 +1,6 @@
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { Tx } from '../database/tables.ts'
 
-/** The parcels that a merchant requested between two cities. */
-export interface MissingCount {
-  readonly tenant: string
-  readonly merchantId: string
-  readonly origin: number
-  readonly destination: number
-  parcels: number
-}
-
-/** The most combinations that one merchant may store in a day: one that reaches it requests all there are. */
-const maxOfMerchant = 2_000
-
-/** Sorts the rows, so that two processes never wait for each other's. */
-export const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) => {
-  const columns = [
-    missing.map(({ merchantId }) => merchantId),
-    missing.map(({ origin }) => origin),
-    missing.map(({ destination }) => destination),
-    missing.map(({ parcels }) => parcels),
-  ]
-  return tx.client.query({ name: 'add_missing_rates', text: addMissingSql, values: [tenant, ...columns] })
-}
-
-const addMissingSql = `
-  with today as (
-    select (now() at time zone time_zone)::date as day from tenants where tenant_id = $1
-  ), full_merchant as (
-    select merchant_id from rate_gaps
-    where tenant_id = $1 and merchant_id = any($2::bigint[]) and day = (select day from today)
-    group by merchant_id having count(*) >= ${maxOfMerchant}
-  )
-  insert into rate_gaps (tenant_id, merchant_id, day, origin_city_id, destination_city_id, asked_for, last_at)
-  select $1, merchant_id, day, origin, destination, parcels, now()
-  from unnest($2::bigint[], $3::integer[], $4::integer[], $5::bigint[]) as given (merchant_id, origin, destination, parcels),
-    today
-  where merchant_id not in (select merchant_id from full_merchant) or exists (
-    select from rate_gaps known where known.tenant_id = $1 and known.merchant_id = given.merchant_id
-      and known.day = today.day and origin_city_id = origin and destination_city_id = destination
-  )
-  order by merchant_id, origin, destination
-  on conflict (tenant_id, merchant_id, day, origin_city_id, destination_city_id)
-    do update set asked_for = rate_gaps.asked_for + excluded.asked_for, last_at = excluded.last_at`
-
 /** The parcels that one active merchant requested between two cities, and those it booked when there was a rate. */
 export interface Wanted {
   readonly merchant_id: string

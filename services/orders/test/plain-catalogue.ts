@@ -11,18 +11,20 @@ const cities: City[] = [
   { id: 3000, name: 'Jaffna', postalCode: null, state: jaffna },
   { id: 3001, name: 'Nallur', postalCode: null, state: jaffna },
 ]
-const card = new RateCard({
-  name: 'standard',
-  zones: ['metro', 'north', 'outstation'].map((name, id) => ({ id, name })),
-  elsewhere: 'outstation',
-  cities: [
-    { cityId: 1500, zone: 'metro' },
-    { cityId: 3000, zone: 'north' },
-    { cityId: 3001, zone: 'north' },
+const card = new RateCard('standard', {
+  zones: [
+    ['standard', 0, 'metro', false],
+    ['standard', 1, 'north', false],
+    ['standard', 2, 'outstation', true],
+  ],
+  zone_cities: [
+    ['standard', 1500, 'metro'],
+    ['standard', 3000, 'north'],
+    ['standard', 3001, 'north'],
   ],
   rates: [
-    { from: 'metro', to: 'metro', firstKg: 30_000, eachExtraKg: 5_000 },
-    { from: 'metro', to: 'outstation', firstKg: 45_000, eachExtraKg: 9_050 },
+    ['standard', 'metro', 'metro', 300, 50],
+    ['standard', 'metro', 'outstation', 450, 90.5],
   ],
 })
 
