@@ -1,17 +1,16 @@
 import { announced, Button, ErrorText, Label, useAction } from '../../kit/actions.js'
 import { newKeys, notifier, own } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
-import { money, named, number, statusName, t, time } from '../../kit/i18n.js'
+import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Badge, Facts, Field, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
-import { conversationLink, Written } from './conversations.js'
+import { Facts, Field, Live, Panel, Time, useLive } from '../../kit/ui.js'
 import { Edit } from './edit.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
-import { MessageActions } from './messages.js'
 import { ParcelMoney } from './money.js'
 import { mayFail, Reasons } from './move-all.js'
+import { Timeline } from './timeline.js'
 import { Requests } from './today.js'
 
 const Details = ({ order }) => {
@@ -103,84 +102,6 @@ const Moves = ({ order, onMoved }) => {
       )}</div>`
     }
     <${ErrorText} error=${move.error} />
-  <//>`
-}
-
-const Cost = ({ cost }) =>
-  cost &&
-  html`<span class="soft"> ${
-    cost.is_free ? t('cost.free') : cost.amount === null ? '' : money(cost.amount, cost.currency)
-  }</span>`
-
-/** Renders each kind of entry. `entry.steps` holds the statuses of a message, newest first. */
-const shown = {
-  tracking: entry => html`<strong>${statusName(entry.status_name)}</strong> <span class="soft">
-      ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
-    ${entry.note && html`<p>${entry.note}</p>`}`,
-  edit: entry => html`${t('timeline.edit', { fields: entry.fields.map(name => name.replaceAll('_', ' ')).join(', ') })}
-    <span class="soft"> ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
-    ${entry.reason && html`<p>${entry.reason}</p>`}
-    ${Object.entries(entry.previous ?? {}).map(
-      ([name, value]) => html`<p key=${name} class="soft">
-      ${t('timeline.before', { field: name.replaceAll('_', ' '), value: value ?? '–' })}</p>`,
-    )}`,
-  message: (
-    entry,
-    reload,
-  ) => html`${t('timeline.message')} <code>${entry.template ?? t('timeline.text')}</code> <${MessageStatus}
-    status=${entry.status} /><${Cost} cost=${entry.cost} />
-    ${entry.detail && html`<p>${entry.detail}</p>`}
-    ${
-      entry.steps.length > 1 &&
-      html`<p class="soft">
-      ${entry.steps.map(
-        ({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}
-        ${named('messages', status)} ${time(at)}</span>`,
-      )}</p>`
-    }
-    <${MessageActions} id=${entry.message_id} status=${entry.status} onDone=${reload} />`,
-  inbound: entry =>
-    html`<a href=${conversationLink(entry)}>${t('field.customer_name')}</a><p class="lines">
-      <${Written} of=${entry} /></p>`,
-  event: entry =>
-    html`<${Badge} kind="bad">${t('timeline.no_message')}<//> <code>${entry.template}</code><p>${entry.detail}</p>`,
-  action: entry =>
-    html`${t('timeline.action', { action: named('request', entry.action) })} ${
-      entry.outcome && html`<${Badge}>${named('outcome', entry.outcome)}<//>`
-    }${entry.detail && html`<p>${entry.detail}</p>`}`,
-}
-
-/** Joins the entries of each message into one, at the time of its latest status. @param {any[]} entries */
-const joinMessages = entries => {
-  const known = new Map()
-  return entries.flatMap(entry => {
-    if (entry.kind !== 'message') return entry
-    const joined = known.get(entry.message_id)
-    if (joined) joined.steps.push(entry)
-    else known.set(entry.message_id, { ...entry, steps: [entry] })
-    return joined ? [] : known.get(entry.message_id)
-  })
-}
-
-/** @param {any[]} entries */
-const costOf = entries => {
-  const sums = new Map()
-  for (const { cost } of entries)
-    if (cost?.amount) sums.set(cost.currency, (sums.get(cost.currency) ?? 0) + Number(cost.amount))
-  return [...sums].map(([currency, amount]) => money(amount, currency)).join(', ')
-}
-
-const Timeline = ({ of }) => {
-  const entries = joinMessages(of.data?.data.timeline ?? [])
-  const cost = costOf(entries)
-  return html`<${Panel} title=${t('timeline.title')}
-    aside=${cost && html`<span class="soft">${t('timeline.cost', { cost })}</span>`}>
-    <${Live} of=${of} lines=${6}>${() =>
-      html`<ol class="timeline">${entries.map(entry => {
-        const key = entry.message_id ?? entry.event_id ?? `${entry.kind} ${entry.at}`
-        return html`<li key=${`${entry.kind} ${key}`} class=${entry.kind}><${Time} at=${entry.at} /><div>
-          ${shown[entry.kind]?.(entry, of.reload)}</div></li>`
-      })}</ol>`}<//>
   <//>`
 }
 
