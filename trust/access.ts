@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { bearer } from './courier.ts'
 import type { Operation } from './document.ts'
 import { buildRequest, rightBodies } from './inputs.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import type { Headers } from './sender.ts'
 import { changedTables, fingerprintRows } from './table-prints.ts'
-import { bearer, endsToken, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
+import { endsToken, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
 
 /** Every operation that takes no token, with its reason. Any other operation without one fails. */
 const open: Readonly<Record<string, string>> = {

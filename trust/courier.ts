@@ -15,24 +15,13 @@ import { checkFile } from '../services/notifier/provisioning/check-file.ts'
 import * as ordersTokens from '../services/orders/access/token-commands.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
-import { waitUntil } from '../test/courier.ts'
+import { type ApiResponse, waitUntil } from '../test/courier.ts'
 import { type Stack, type StackOptions, startStack } from '../test/stack.ts'
 import type { TrustOptions } from './promise.ts'
 
 type Service = 'orders' | 'notifier'
 
-export interface Courier extends Stack {
-  merchant: { url: string; token: string }
-  /** A token of the staff of orders. */
-  staffToken: string
-  /** Headers of a member of the notifier's staff. */
-  staff: Record<string, string>
-  /** Returns rows as the superuser sees them: of all tenants. */
-  rows: (service: Service, text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
-  /** Sends a control request to the simulator: a GET without a body. */
-  // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
-  control: (path: string, body?: object, method?: string) => Promise<any>
-}
+export type Courier = Awaited<ReturnType<typeof startCourier>>
 
 interface CourierOptions extends StackOptions {
   /** Messages per second of demo's number. */
@@ -50,8 +39,11 @@ export const unlimited = {
 /** An address that accepts no event, as `NOTIFIER_URL`. */
 export const nowhere = 'http://127.0.0.1:1'
 
+/** Returns the headers of a token's holder. */
+export const bearer = (token = '', tenant = 'demo') => ({ authorization: `Bearer ${token}`, 'x-tenant': tenant })
+
 /** Starts both services and the simulator as processes, with the tenant demo: each order makes a message. */
-export const startCourier = async (t: TrustOptions, options: CourierOptions = {}): Promise<Courier> => {
+export const startCourier = async (t: TrustOptions, options: CourierOptions = {}) => {
   const simulator = { SIMULATOR_DELAY_FACTOR: '0', SIMULATOR_THROUGHPUT_PER_SECOND: '0', ...options.simulator }
   const stack = await startStack(t, {
     ...options,
@@ -59,16 +51,15 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
     notifier: { LOG_LEVEL: 'error', ...unlimited, RECIPIENT_PAUSE_SECONDS: '0', ...options.notifier },
     simulator: { LOG_LEVEL: 'error', ...simulator },
   })
-  const { staffToken, merchantToken } = await provideOrders(stack)
-  const token = await provideNotifier(stack, options)
   return {
     ...stack,
-    merchant: { url: stack.orders.url, token: merchantToken },
-    staffToken,
-    staff: { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' },
-    rows: (service, text, values = []) =>
+    /** The tokens of a merchant, and of a member of staff of each service. */
+    tokens: { ...(await provideOrders(stack)), notifierStaff: await provideNotifier(stack, options) },
+    /** Returns rows as the superuser sees them: of all tenants. */
+    rows: (service: Service, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
       onServer(stack.databases[service].superuserUrl, async client => (await client.query(text, values)).rows),
-    control: (path, body, method) => control(stack.simulator.url, path, body, method),
+    /** Sends a control request to the simulator: a GET without a body. */
+    control: (path: string, body?: object, method?: string) => control(stack.simulator.url, path, body, method),
   }
 }
 
@@ -77,14 +68,13 @@ const provideOrders = async ({ databases }: Stack) => {
   const pool = createPool({ url: databases.orders.url, name: 'trust', connections: 1 })
   await applyTenant(pool, tenantFile(), false)
   const createToken = (holder: object) => ordersTokens.createTokenFor(pool, { tenant: 'demo', ...holder })
-  const { token: staffToken } = await createToken({ staff: 'Ruwan' })
-  const { token: merchantToken } = await createToken({ merchant: 'shop@example.com' })
+  const [staff, merchant] = [await createToken({ staff: 'Ruwan' }), await createToken({ merchant: 'shop@example.com' })]
   await pool.end()
-  return { staffToken, merchantToken }
+  return { staff: staff.token, merchant: merchant.token }
 }
 
 /** Applies the file of demo with what the options say. Returns the token of a member of staff. */
-const provideNotifier = async ({ databases, notifier }: Stack, { rate, rules }: CourierOptions): Promise<string> => {
+const provideNotifier = async ({ databases, notifier }: Stack, { rate, rules }: CourierOptions) => {
   const pool = createPool({ url: databases.notifier.url, name: 'trust', connections: 1 })
   const file = JSON.parse(await readFile(join(root, 'examples/demo-notifier.json'), 'utf8'))
   file.channels[0].messages_per_second = rate ?? 1000
@@ -102,7 +92,7 @@ export const control = async (
   path: string,
   body?: object,
   method = body ? 'POST' : 'GET',
-): ReturnType<Courier['control']> => {
+): Promise<ApiResponse['body']> => {
   const json = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   const response = await fetch(`${url}/control${path}`, { method, ...json })
   if (!response.ok) throw new Error(`the simulator refused ${path}: ${await response.text()}`)
@@ -113,7 +103,7 @@ export const control = async (
 const keptMessages = 50_000
 
 /** Returns the messages that arrived, newest first. Throws when some may be forgotten. */
-export const readArrivals = async (control: Courier['control']): ReturnType<Courier['control']> => {
+export const readArrivals = async (control: Courier['control']): Promise<ApiResponse['body']> => {
   const { data } = await control(`/messages?limit=${keptMessages}`)
   if (data.length === keptMessages) throw new Error(`the simulator keeps ${keptMessages} messages: more have arrived`)
   return data

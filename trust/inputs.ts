@@ -29,13 +29,8 @@ export const buildRequest = (
   const signatures = body === undefined ? {} : (hints[id]?.headersOf?.(Buffer.from(body)) ?? {})
   const spoil = (value: string): string => value.replace(/.$/, end => (end === '0' ? '1' : '0'))
   const signed = Object.entries(signatures).map(([name, value]) => [name, client.isRight ? value : spoil(value)])
-  const json = body === undefined ? {} : { 'content-type': 'application/json', ...Object.fromEntries(signed) }
-  return {
-    method,
-    path: search ? `${filled}?${search}` : filled,
-    headers: { ...client.headers, ...json, ...headers },
-    body,
-  }
+  const all = { ...client.headers, ...Object.fromEntries(signed), ...headers }
+  return { method, path: search ? `${filled}?${search}` : filled, headers: all, body }
 }
 
 /** Generates values that the schema of a body or a parameter allows, from its examples where it has some. */

@@ -18,7 +18,7 @@ const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
 const way = ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']
 
 /** Books, cancels and delivers, with or without the services. `given` lists the waybills of each batch. */
-const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pauseMs: number) => {
+const keepBusy = ({ orders, tokens }: Courier, seed: number, pauseMs: number) => {
   const given: string[][] = []
   let isOver = false
   const post = (path: string, token: string, body: object) =>
@@ -28,7 +28,7 @@ const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pause
     while (!isOver) {
       const size = chance() < 0.1 ? 120 : 1 + Math.floor(chance() * 12)
       const body = batch(Array.from({ length: size }, () => order({ initial_status_key: 'key_2' })))
-      const booked = await post('/api/public/merchant/order/bulk', merchant.token, body)
+      const booked = await post('/api/public/merchant/order/bulk', tokens.merchant, body)
       if (booked?.status === 200) given.push(booked.body.data)
       await delay(pauseMs + chance() * 40)
     }
@@ -41,7 +41,7 @@ const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pause
       else await delay(20)
       if (waybill_numbers.length > 0)
         for (const status_key of statusKeys)
-          await post('/api/staff/order/status', staffToken, { waybill_numbers, status_key })
+          await post('/api/staff/order/status', tokens.staff, { waybill_numbers, status_key })
     }
   }
   const working = Promise.all([book(0), book(1), book(2), move(0, ['key_3']), move(2, way)])

@@ -3,7 +3,7 @@ import type { Response } from './document.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
-/** A request as sent. */
+/** A request; its body is JSON unless its headers say something else. */
 export interface Request {
   readonly method: string
   readonly path: string
@@ -21,8 +21,9 @@ export const createSender = (url: string): Send => {
       const started = performance.now()
       let text = ''
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+      const type = body === undefined ? {} : { 'content-type': 'application/json' }
       // Sends the path unchanged: a URL would resolve its `%2e%2e`.
-      const sent = request(url, { path, method, agent, headers: { ...headers, ...length } }, response => {
+      const sent = request(url, { path, method, agent, headers: { ...type, ...headers, ...length } }, response => {
         const { statusCode: status = 0, headers } = response
         response.setEncoding('utf8').on('data', part => (text += part))
         response.on('close', () => resolve({ status, headers, text, ms: performance.now() - started }))

@@ -38,18 +38,18 @@ const sample = async (courier: Courier, name: Service): Promise<Sample> => {
 }
 
 /** Books, lists, looks up, is refused and cancels; messages and webhooks follow. Returns how many orders it made. */
-const playRound = async ({ merchant, staffToken, orders }: Courier, n: number): Promise<number> => {
+const playRound = async ({ tokens, orders }: Courier, n: number): Promise<number> => {
   const [ofMerchant, ofStaff] = [`${orders.url}/api/public/merchant/order`, `${orders.url}/api/staff/order`]
   const body = batch(Array.from({ length: 1 + (n % 4) }, () => order({ initial_status_key: 'key_2' })))
-  const booked = await request(`${ofMerchant}/bulk`, { token: merchant.token, key: `t${n}`, body })
+  const booked = await request(`${ofMerchant}/bulk`, { token: tokens.merchant, key: `t${n}`, body })
   const [waybill] = booked.body.data ?? []
   const responses = await Promise.all([
-    request(`${ofMerchant}?page=1`, { token: merchant.token }),
-    request(`${ofStaff}/${waybill}`, { token: staffToken }),
-    request(`${ofMerchant}/bulk`, { token: merchant.token, body: { order_data: [{}] } }),
+    request(`${ofMerchant}?page=1`, { token: tokens.merchant }),
+    request(`${ofStaff}/${waybill}`, { token: tokens.staff }),
+    request(`${ofMerchant}/bulk`, { token: tokens.merchant, body: { order_data: [{}] } }),
   ])
   const move = { waybill_numbers: [waybill], status_key: 'key_3' }
-  responses.push(await request(`${ofStaff}/status`, { token: staffToken, body: move }))
+  responses.push(await request(`${ofStaff}/status`, { token: tokens.staff, body: move }))
   const statuses = [booked, ...responses].map(({ status }) => status).join()
   if (statuses !== '200,200,200,422,200') throw new Error(`round ${n} had the statuses ${statuses}`)
   return booked.body.data.length

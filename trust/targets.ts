@@ -7,7 +7,7 @@ import * as ordersTokens from '../services/orders/access/token-commands.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 import { waitUntil } from '../test/courier.ts'
-import { type Courier, countByStatus, measure, startCourier, waitForOutbox, withProbe } from './courier.ts'
+import { bearer, type Courier, countByStatus, measure, startCourier, waitForOutbox, withProbe } from './courier.ts'
 import { type OpenApi, type Operation, readOperations } from './document.ts'
 import type { TrustOptions } from './promise.ts'
 import { createSender, type Headers, type Send } from './sender.ts'
@@ -30,7 +30,6 @@ export const channelOfDemo = {
 /** A service as a process, with its document and the tenants demo and rival. */
 export interface Target {
   readonly name: 'orders' | 'notifier'
-  readonly url: string
   readonly operations: readonly Operation[]
   /** Returns the headers of a client of demo that may use the operation. */
   readonly headersFor: (operation: Pick<Operation, 'path'>) => Headers
@@ -48,9 +47,6 @@ export interface Target {
   readonly repair: () => Promise<unknown>
 }
 
-export const bearer = (token = '', tenant = 'demo') => ({ authorization: `Bearer ${token}`, 'x-tenant': tenant })
-const json = { 'content-type': 'application/json' }
-
 /** Returns true for requests between the services: with the service token, without a tenant. */
 export const isInternal = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/internal')
 export const isOfStaff = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/staff')
@@ -61,12 +57,19 @@ const describe = async (t: TrustOptions, courier: Courier, name: Target['name'])
   const service = courier[name]
   const pool = createPool({ url: courier.databases[name].url, name: 'trust', connections: 1 })
   t.teardown(() => pool.end())
+  const send = createSender(service.url)
+  /** Sends a request that must succeed; returns its JSON. */
+  const call = async (method: string, path: string, headers: Headers, body?: object) => {
+    const { status, text } = await send({ method, path, headers, body: body && JSON.stringify(body) })
+    if (status === 0 || status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`)
+    return JSON.parse(text)
+  }
   return {
     pool,
     name,
-    url: service.url,
-    operations: readOperations((await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi),
-    send: createSender(service.url),
+    operations: readOperations((await call('GET', '/openapi.json', {})) as OpenApi),
+    send,
+    call,
     blockedMs: async () => Math.min(...(await measure(service, 'SIGWINCH'))),
     rows: (text: string, values?: unknown[]) => courier.rows(name, text, values),
   }
@@ -80,64 +83,39 @@ const largeTenant = () => {
   return file
 }
 
-/** Logs an owner of a merchant in: a program may not manage people and tokens. */
-const logInOwner = async (send: Send, email: string, password: string): Promise<Headers> => {
-  const body = JSON.stringify({ email, password })
-  const headers = { 'x-tenant': 'demo', ...json }
-  return bearer(JSON.parse((await send({ method: 'POST', path: `${merchantPath}/login`, headers, body })).text).token)
-}
+const merchantPath = '/api/public/merchant'
 const isOfOwners = (path: string): boolean => /^\/api\/public\/merchant\/(person|token)/.test(path)
 
-const merchantPath = '/api/public/merchant'
-const bulkPath = '/api/public/merchant/order/bulk'
-
 const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> => {
-  const { pool, ...service } = await describe(t, courier, 'orders')
+  const { pool, call, ...service } = await describe(t, courier, 'orders')
   const waybills = { mode: 'auto', format: 'RV########' } as const
   await applyTenant(pool, largeTenant(), false)
   await applyTenant(pool, tenantFile({ id: 'rival', name: 'Rival Couriers', waybills }), false)
   const leaving = await ordersTokens.createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
   const leavingStaff = await ordersTokens.createTokenFor(pool, { tenant: 'demo', staff: 'Sunil' })
-  const merchant = bearer(courier.merchant.token)
+  const merchant = bearer(courier.tokens.merchant)
   const marked = { customer_name: 'Zebulon Quixote', customer_address: '77 Xylophone Lane' }
-  const headers = { ...merchant, ...json }
-  const created = await service.send({
-    method: 'POST',
-    path: bulkPath,
-    headers,
-    body: JSON.stringify(batch([order(marked)])),
-  })
-  const [waybill] = JSON.parse(created.text).data
-  const owner = await logInOwner(service.send, 'shop@example.com', 'lanka-shoes-demo')
-  const clerk = {
-    name: 'Xerxes Zebulonson',
-    email: 'xerxes@zebulon.example',
-    role: 'clerk',
-    password: 'xerxes-zebulon',
-  }
-  const [path, body] = [`${merchantPath}/person`, JSON.stringify(clerk)]
-  await service.send({ method: 'POST', path, headers: { ...owner, ...json }, body })
+  const { data } = await call('POST', `${merchantPath}/order/bulk`, merchant, batch([order(marked)]))
+  const [waybill] = data
+  // A program may not manage people and tokens.
+  const login = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
+  const owner = bearer((await call('POST', `${merchantPath}/login`, { 'x-tenant': 'demo' }, login)).token)
+  const clerk = { name: 'Xerxes Zebulonson', email: 'xerxes@zebulon.example' }
+  await call('POST', `${merchantPath}/person`, owner, { ...clerk, role: 'clerk', password: 'xerxes-zebulon' })
   const url = 'http://127.0.0.1:1/hook-of-zebulon'
-  const webhook = await service.send({
-    method: 'POST',
-    path: '/api/public/merchant/webhook',
-    headers,
-    body: JSON.stringify({ url }),
-  })
-  const { id } = JSON.parse(webhook.text).data
+  const { id } = (await call('POST', `${merchantPath}/webhook`, merchant, { url })).data
   // An enabled webhook would change rows meanwhile.
-  const state = JSON.stringify({ state: 'disabled' })
-  await service.send({ method: 'PATCH', path: `/api/public/merchant/webhook/${id}`, headers, body: state })
+  await call('PATCH', `${merchantPath}/webhook/${id}`, merchant, { state: 'disabled' })
   return {
     ...service,
     headersFor: operation => {
       if (isInternal(operation)) return bearer(courier.orders.environment.SERVICE_TOKEN)
       if (endsToken(operation)) return bearer((isOfStaff(operation) ? leavingStaff : leaving).token)
       if (isOfOwners(operation.path)) return owner
-      return isOfStaff(operation) ? bearer(courier.staffToken) : merchant
+      return isOfStaff(operation) ? bearer(courier.tokens.staff) : merchant
     },
     names: { waybill, waybill_number: waybill, tenant: 'demo', id },
-    marks: [waybill, url, clerk.name, clerk.email, ...Object.values(marked)],
+    marks: [waybill, url, ...Object.values({ ...clerk, ...marked })],
     createToken: holder => ordersTokens.createTokenFor(pool, holder),
     revokeToken: id => revokeTokenById(pool, id),
     repair: async () => {},
@@ -145,14 +123,10 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
 }
 
 const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string): Promise<Target> => {
-  const { pool, ...service } = await describe(t, courier, 'notifier')
+  const { pool, call, ...service } = await describe(t, courier, 'notifier')
   await addTenant(pool, 'rival', rivalNumber, {})
-  const change = async (method: string, path: string, body: object = {}) => {
-    const headers = { ...courier.staff, ...json }
-    const changed = await service.send({ method, path, headers, body: JSON.stringify(body) })
-    if (changed.status >= 300) throw new Error(`${method} ${path}: ${changed.status} ${changed.text}`)
-    return JSON.parse(changed.text)
-  }
+  const staff = bearer(courier.tokens.notifierStaff)
+  const change = (method: string, path: string, body: object = {}) => call(method, path, staff, body)
   const repair = async (): Promise<void> => {
     // The sends are slow, so that they are not measured.
     await change('PUT', channelPath, { ...channelOfDemo, messages_per_second: 1 })
@@ -163,11 +137,9 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
   const example = service.operations.find(({ id }) => id === 'POST /api/messages')?.example as object
   const send_at = new Date(Date.now() + 86_400_000).toISOString()
   const { data } = await change('POST', '/api/messages', { ...example, waybill_number: waybill, send_at })
-  const { authorization = '' } = courier.staff
   return {
     ...service,
-    headersFor: operation =>
-      isInternal(operation) ? bearer(courier.notifier.environment.SERVICE_TOKEN) : { ...bearer(), authorization },
+    headersFor: operation => (isInternal(operation) ? bearer(courier.notifier.environment.SERVICE_TOKEN) : staff),
     names: { id: data.id, phone_number_id: phoneNumberId, phone: '94770000101', waybill_number: waybill, waybill },
     // The number is no mark: any company may add it, since only its access token lets it send.
     marks: [data.id, waybill],

@@ -3,6 +3,7 @@ import { percentile, rounded } from '../../bench/figures.ts'
 import { toTeardown } from '../../dev/tool.ts'
 import { createChance } from '../../test/chance.ts'
 import { waitUntil } from '../../test/courier.ts'
+import { bearer } from '../courier.ts'
 import type { Measured, TrustOptions } from '../promise.ts'
 import { audit } from './audit.ts'
 import { addressOf, type Bed, type BedOptions, startBed } from './bed.ts'
@@ -52,7 +53,7 @@ const maxRecoverySeconds = 480
 
 /** The merchant registers its endpoints; the first is behind a link. */
 const registerEndpoints = async ({ courier, endpoints, links }: Bed, { call }: Recorder): Promise<void> => {
-  const headers = { authorization: `Bearer ${courier.merchant.token}`, 'x-tenant': 'demo' }
+  const headers = bearer(courier.tokens.merchant)
   const url = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
   for (const [n, receiver] of endpoints.receivers.entries()) {
     const body = { url: n === 0 ? receiver.url.replace(/:\d+/, `:${links['orders-endpoint'].port}`) : receiver.url }
@@ -69,7 +70,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   const bed = await startBed(t, profile.bed)
   const recorder = createRecorder()
   await registerEndpoints(bed, recorder)
-  const merchant = { url: addressOf(bed.links['clients-orders']), token: bed.courier.merchant.token }
+  const merchant = { url: addressOf(bed.links['clients-orders']), token: bed.courier.tokens.merchant }
   const finishFollowing = followChanges(merchant)
   const plan = profile.plan(createChance(seed), recorder.history)
   const workingUntil = performance.now() + (profile.seconds ?? 0) * 1000

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
 import { waitUntil } from '../../test/courier.ts'
-import { waitForOutbox } from '../courier.ts'
+import { bearer, waitForOutbox } from '../courier.ts'
 import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
@@ -42,14 +42,12 @@ const isReady = async ({ processes }: Bed): Promise<boolean> => {
 
 /** Resumes everything that waits for people: the merchant's endpoints, and the number. */
 const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
-  const own = { authorization: `Bearer ${courier.merchant.token}`, 'x-tenant': 'demo' }
-  const headers = { ...own, 'content-type': 'application/json' }
+  const headers = { ...bearer(courier.tokens.merchant), 'content-type': 'application/json' }
   const webhooks = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
   for (const id of endpoints.ids)
     await send(`${webhooks}/${id}`, { method: 'PATCH', headers, body: '{"state":"enabled"}' })
-  const { authorization = '', 'x-tenant': tenant = '' } = courier.staff
   const number = `${addressOf(links['clients-notifier'])}/api/channels/${phoneNumberId}/resume`
-  await send(number, { method: 'POST', headers: { authorization, 'x-tenant': tenant } })
+  await send(number, { method: 'POST', headers: bearer(courier.tokens.notifierStaff) })
 }
 
 /** Moves the due times of both queues to now, except for sends that began less than so many seconds ago. */

@@ -1,7 +1,6 @@
-import { addressOf } from '../bed.ts'
 import type { Call } from '../history.ts'
 import { pick } from '../plan.ts'
-import { type Act, bearer, type Client, requester } from './client.ts'
+import { type Act, type Client, requester } from './client.ts'
 
 interface Invoice {
   readonly invoice_no: string
@@ -10,9 +9,8 @@ interface Invoice {
 
 /** Acts as staff of accounts: takes the cash of parcels, banks it, makes invoices and takes them further until they are paid. */
 export const accountant = (client: Client): Act => {
-  const { bed, who, chance, known } = client
-  const address = `${addressOf(bed.links['clients-orders'])}/api/staff`
-  const { call, insist } = requester(client, address, bearer(bed.courier.staffToken))
+  const { who, chance, known } = client
+  const { call, insist } = requester(client, 'staff', '/api/staff')
   const today = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
   const act = (what: string, name: string, path: string, body: object): Promise<Call> =>
     insist(what, name, path, { parts: ['money'], body, key: name })

@@ -1,6 +1,5 @@
 import { messageTo, phoneNumberId } from '../../../services/notifier/test/fixture.ts'
 import { countByStatus } from '../../courier.ts'
-import { addressOf } from '../bed.ts'
 import { pick } from '../plan.ts'
 import { type Act, anyone, type Client, leaver, requester } from './client.ts'
 
@@ -17,7 +16,7 @@ const messageAbout = (client: Client, name: string, part: string, waybill?: stri
 /** Acts as staff of the notifier: sends, cancels, resends, resumes and registers the number, and records opt-outs. */
 export const agent = (client: Client): Act => {
   const { bed, crew, who, chance, known } = client
-  const { call, insist } = requester(client, `${addressOf(bed.links['clients-notifier'])}/api`, bed.courier.staff)
+  const { call, insist } = requester(client, 'notifierStaff', '/api')
   const channel = `/channels/${phoneNumberId}`
   const ids: string[] = []
   const send = async (name: string, count: number, key?: string) => {

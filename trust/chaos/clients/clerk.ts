@@ -1,6 +1,5 @@
-import { addressOf } from '../bed.ts'
 import { pick } from '../plan.ts'
-import { type Act, bearer, type Client, requester } from './client.ts'
+import { type Act, type Client, requester } from './client.ts'
 
 /** The statuses of a parcel, in order. */
 const way = ['key_1', 'key_2', 'key_9', 'key_10', 'key_11', 'key_12', 'key_13']
@@ -9,9 +8,8 @@ const findNext = (status: string): string | undefined =>
 
 /** Acts as staff of orders: moves parcels, and edits some. */
 export const clerk = (client: Client): Act => {
-  const { bed, who, chance, known } = client
-  const address = `${addressOf(bed.links['clients-orders'])}/api/staff/order`
-  const { call, insist } = requester(client, address, bearer(bed.courier.staffToken))
+  const { who, chance, known } = client
+  const { call, insist } = requester(client, 'staff', '/api/staff/order')
   return async n => {
     const own = known.filter(({ fate, status }) => fate === 'staff' && findNext(status))
     const first = pick(own, chance)

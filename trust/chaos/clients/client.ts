@@ -1,4 +1,5 @@
-import type { Bed } from '../bed.ts'
+import { bearer } from '../../courier.ts'
+import { addressOf, type Bed } from '../bed.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Happened } from '../faults.ts'
 import type { Call } from '../history.ts'
@@ -68,16 +69,19 @@ export interface Client extends Common {
 
 export const anyone = ({ crew: { people = 100 }, chance }: Client): string => makePhone(Math.floor(chance() * people))
 
-export const bearer = (token: string) => ({ authorization: `Bearer ${token}`, 'x-tenant': 'demo' })
-
 type Wish = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key'>>
 
-/** Sends requests of one client to one address. `insist` repeats requests with a key, and at times settled ones. */
+/**
+ * Sends requests of one client to the paths below one of a service. `insist` repeats requests with a key, and at times
+ * settled ones.
+ */
 export const requester = (
-  { recorder, who, chance, crew: { repeats = 0.2 } }: Client,
-  address: string,
-  headers: Wanted['headers'],
+  { bed: { courier, links }, recorder, who, chance, crew: { repeats = 0.2 } }: Client,
+  role: keyof Bed['courier']['tokens'],
+  below: string,
 ) => {
+  const address = addressOf(links[role === 'notifierStaff' ? 'clients-notifier' : 'clients-orders']) + below
+  const headers = bearer(courier.tokens[role])
   const want = (what: string, name: string, path: string, { parts = [], asked, ...wish }: Wish): Wanted => {
     return { who, what, name, url: address + path, headers, parts, asked, ...wish }
   }

@@ -1,15 +1,13 @@
 import { batch, order } from '../../../services/orders/test/tenant.ts'
-import { addressOf } from '../bed.ts'
 import { pick } from '../plan.ts'
-import { type Act, anyone, bearer, type Client, type Known, requester, toKnown } from './client.ts'
+import { type Act, anyone, type Client, type Known, requester, toKnown } from './client.ts'
 
 /** Books, cancels, edits and looks up. */
 export const merchant = (client: Client): Act => {
-  const { bed, crew, who, chance, known } = client
+  const { crew, who, chance, known } = client
   const { onlyBooks = false, batch: most = 6 } = crew
   const large = crew.batch ?? 60
-  const address = `${addressOf(bed.links['clients-orders'])}/api/public/merchant/order`
-  const { call, insist } = requester(client, address, bearer(bed.courier.merchant.token))
+  const { call, insist } = requester(client, 'merchant', '/api/public/merchant/order')
   const own: Known[] = []
   const book = async (n: number) => {
     const name = `${who}-book-${n}`
