@@ -16,7 +16,7 @@ export interface Habits {
   readonly maxWeightKg: number
 }
 
-export type FindHabits = (tenant: string, merchantId: string) => Promise<Habits | undefined>
+export type FindHabits = ReturnType<typeof createFindHabits>
 
 const newest = 1_000
 /** Fewer orders say nothing about the next one. */
@@ -26,7 +26,7 @@ const rememberedMilliseconds = 60_000
 const maxCityIds = 1_000_000
 
 /** Returns undefined for a merchant with few orders. A process reads them once a minute. */
-export const createFindHabits = (pool: pg.Pool): FindHabits => {
+export const createFindHabits = (pool: pg.Pool) => {
   const cache = new LRUCache<string, Habits>({
     max: 10_000,
     maxSize: maxCityIds,
@@ -38,7 +38,7 @@ export const createFindHabits = (pool: pg.Pool): FindHabits => {
       return inTenant(pool, tenant, (tx: Tx) => readHabits(tx, tenant, merchantId))
     },
   })
-  return async (tenant, merchantId) => {
+  return async (tenant: string, merchantId: string) => {
     const key = `${tenant} ${merchantId}`
     const habits = cache.get(key) ?? (await cache.fetch(key))
     return habits && habits.orders >= fewest ? habits : undefined

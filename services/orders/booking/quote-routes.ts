@@ -2,9 +2,10 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
-import { type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
-import { charge } from '../catalogue/rate-card.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
+import type { City } from '../catalogue/cities.ts'
+import { findPrices } from '../catalogue/price-parcels.ts'
+import { charge, type Rate } from '../catalogue/rate-card.ts'
 import { PlaceRate, viewRate } from '../catalogue/schema.ts'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
 import { cityReference, partsReader } from './read-batch.ts'
@@ -84,23 +85,20 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
       ),
     }
     const catalogue = await catalogues.fresh(tenant)
-    const found = findPrices(parcels, catalogue, merchantId, errors)
-    const { suggestions, missingRates } = found.refusal
-    gaps.record(request.merchant, missingRates)
-    if (errors.count > 0) throw invalid(errors.errors, { suggestions, more: errors.more })
-    return { data: orders.map((order, index) => writeQuote(found, index, Number(order?.weight), catalogue)) }
+    const { destinations, rates, refusal } = findPrices(parcels, catalogue, merchantId, errors)
+    gaps.record(request.merchant, refusal.missingRates)
+    if (errors.count > 0) throw invalid(errors.errors, { suggestions: refusal.suggestions, more: errors.more })
+    const quote = (order: { weight: unknown } | undefined, index: number) =>
+      writeQuote(destinations[index] as City, rates[index] as Rate, Number(order?.weight), catalogue.currency)
+    return { data: orders.map(quote) }
   })
 }
 
-const writeQuote = ({ destinations, rates }: FoundPrices, index: number, weightKg: number, { currency }: Catalogue) => {
-  const [city, rate] = [destinations[index], rates[index]]
-  if (!city || !rate) throw new Error('a parcel without errors has no rate')
-  return {
-    destination_city_id: city.id,
-    destination_city: city.name,
-    destination_state: city.state.name,
-    delivery_charge: charge(rate, weightKg) / 100,
-    currency,
-    rate: viewRate(rate, currency),
-  }
-}
+const writeQuote = (city: City, rate: Rate, weightKg: number, currency: string) => ({
+  destination_city_id: city.id,
+  destination_city: city.name,
+  destination_state: city.state.name,
+  delivery_charge: charge(rate, weightKg) / 100,
+  currency,
+  rate: viewRate(rate, currency),
+})

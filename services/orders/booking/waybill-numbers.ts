@@ -7,12 +7,7 @@ import type { Tx } from '../database/tables.ts'
 import { findExisting } from './conflicts.ts'
 import type { Order } from './read-batch.ts'
 
-export interface WaybillNumbers {
-  /** Reserves a tenant's next waybills; undefined when the format has fewer than `count` left. */
-  reserve(tenant: string, format: WaybillFormat, count: number): Promise<string[] | undefined>
-  /** Returns unused reserved waybills: they come next. */
-  release(tenant: string, format: WaybillFormat, waybills: readonly string[]): void
-}
+export type WaybillNumbers = ReturnType<typeof createWaybillNumbers>
 
 interface Stock {
   /** The unused rest of this process's block: from `next`, exclusive of `end`. */
@@ -26,7 +21,7 @@ interface Stock {
  * Each process reserves numbers in blocks, in a transaction of their own, so batches never wait for each other's
  * numbers. Numbers left when it exits are never used: gaps are fine.
  */
-export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
+export const createWaybillNumbers = (pool: pg.Pool) => {
   const stocks = new Map<string, Stock>()
   const findStock = (tenant: string, { mask }: WaybillFormat): Stock => {
     const key = `${tenant} ${mask}`
@@ -44,7 +39,8 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
   }
 
   return {
-    reserve: async (tenant, format, count) => {
+    /** Reserves a tenant's next waybills; undefined when the format has fewer than `count` left. */
+    reserve: async (tenant: string, format: WaybillFormat, count: number): Promise<string[] | undefined> => {
       const stock = findStock(tenant, format)
       for (;;) {
         const fresh = Math.max(0, count - stock.spare.length)
@@ -62,7 +58,8 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
         await stock.refill
       }
     },
-    release: (tenant, format, waybills) => {
+    /** Returns unused reserved waybills: they come next. */
+    release: (tenant: string, format: WaybillFormat, waybills: readonly string[]): void => {
       findStock(tenant, format).spare.unshift(...waybills)
     },
   }

@@ -32,26 +32,18 @@ interface Names {
   readonly cities: ReadonlyMap<number, City>
 }
 
-/** The catalogues in memory. Each rejects for an unknown tenant. */
-export interface Catalogues {
-  /** Returns a catalogue that may be out of date: writers compare the version in their own transaction. */
-  current(tenant: string): Promise<Catalogue>
-  reload(tenant: string): Promise<Catalogue>
-  /** Returns a catalogue no older than a version that was just read. */
-  since(tenant: string, version: string): Promise<Catalogue>
-  /** Returns the catalogue as the database has it now. */
-  fresh(tenant: string): Promise<Catalogue>
-  /** Returns what is in memory under this name of a catalogue's version, or puts there what `make` returns. */
-  keep<Kept extends Sized>(catalogue: Catalogue, name: string, make: () => Kept): Kept
-}
-
 interface Sized {
   /** The estimated bytes in memory. */
   readonly bytes: number
 }
 
-/** Evicts the least recently used when all exceed `maxBytes`; a single one that exceeds it stays until another is used. */
-export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new Registry()): Catalogues => {
+export type Catalogues = ReturnType<typeof createCatalogues>
+
+/**
+ * The catalogues in memory; all but `keep` reject for an unknown tenant. Evicts the least recently used when all exceed
+ * `maxBytes`; a single one that exceeds it stays until another is used.
+ */
+export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new Registry()) => {
   const help = 'Catalogues read from Postgres.'
   const loads = new Counter({ name: 'catalogue_loads_total', help, registers: [registry] })
   const cache = new LRUCache<string, Catalogue | Sized>({
@@ -66,8 +58,10 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
   })
   const fetch = async (tenant: string, forceRefresh: boolean) =>
     (await cache.fetch(tenant, { forceRefresh })) as Catalogue
+  /** Returns a catalogue that may be out of date: writers compare the version in their own transaction. */
   const current = (tenant: string) => fetch(tenant, false)
   const reload = (tenant: string) => fetch(tenant, true)
+  /** Returns a catalogue no older than a version that was just read. */
   const since = async (tenant: string, version: string): Promise<Catalogue> => {
     let catalogue = await current(tenant)
     // A load that began before the change still has the old version; the next one does not.
@@ -76,12 +70,14 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
     return catalogue
   }
   const version = batchReads(async tenant => new Map([['version', await readVersion(pool, tenant)]]))
+  /** Returns the catalogue as the database has it now. */
   const fresh = async (tenant: string): Promise<Catalogue> => {
     const read = (await version(tenant, 'version')) ?? '0'
     const catalogue = await since(tenant, read)
     // A restored backup takes the version back.
     return catalogue.version === read ? catalogue : reload(tenant)
   }
+  /** Returns what is in memory under this name of a catalogue's version, or puts there what `make` returns. */
   const keep = <Kept extends Sized>({ tenant, version }: Catalogue, name: string, make: () => Kept): Kept => {
     const key = `${tenant} ${version} ${name}`
     const kept = (cache.get(key) as Kept | undefined) ?? make()

@@ -4,23 +4,14 @@ import { nameKey } from '@courier/shared/name-key.ts'
 import type { Catalogue } from './catalogue.ts'
 import { addTo, type City, type CityIndex, type CityReference, type Suggestion } from './cities.ts'
 import { indexPlaces, SuggestionBudget } from './place-index.ts'
-import type { Rate, RateCard } from './rate-card.ts'
+import type { RateCard } from './rate-card.ts'
 import { resolvePlace } from './resolve-place.ts'
 import { splitWords } from './spelling.ts'
 
 /** Parcels of one origin; undefined where the shape is wrong. */
-export interface Parcels {
+interface Parcels {
   readonly origin?: CityReference | undefined
   readonly destinations: readonly (CityReference | undefined)[]
-}
-
-/** The cities and rates that were found. */
-export interface FoundPrices {
-  readonly origin: City | undefined
-  readonly destinations: readonly (City | undefined)[]
-  readonly rates: readonly (Rate | undefined)[]
-  /** Holds if there is an error, one that the caller adds later included. */
-  readonly refusal: Refusal
 }
 
 /** A combination of cities that a merchant's card lacks, and the number of parcels that want it. */
@@ -48,7 +39,7 @@ const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index =>
 
 /**
  * Finds the cities of parcels and a merchant's rates for them; adds every error to `errors`
- * (docs/merchants/contract.md#errors). Pure.
+ * (docs/merchants/contract.md#errors). `refusal` holds if there is one, which the caller may add later. Pure.
  */
 export const findPrices = (
   { origin: from, destinations: to }: Parcels,
@@ -56,7 +47,7 @@ export const findPrices = (
   merchantId: string,
   errors: ErrorList,
   paths = batchPaths,
-): FoundPrices => {
+) => {
   const suggestions = new Suggestions(cities)
   const findCity = (reference: CityReference | undefined, index?: number): City | undefined => {
     if (!reference) return undefined
@@ -73,8 +64,8 @@ export const findPrices = (
   const destinations = to.map(findCity)
   const card = rateCards.get(merchantId)
   if (!card) errors.add('merchant_rate_card', 'Please assign a rate card to the merchant.')
-  const { rates, missingRates } =
-    origin && card ? findRates(origin, destinations, card, errors, paths) : { rates: [], missingRates: [] }
+  const found = origin && card && findRates(origin, destinations, card, errors, paths)
+  const { rates = [], missingRates = [] } = found ?? {}
   const refusal: Refusal = { kind: 'refused', errors, suggestions: suggestions.found, missingRates }
   return { origin, destinations, rates, refusal }
 }
