@@ -3,6 +3,7 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
 import type { Tx } from './database/tables.ts'
+import { maxCounted, selectCount } from './messages/summary.ts'
 
 export const createCounters = (registry: Registry) => {
   /** Returns the function that increments a counter with one label. */
@@ -25,13 +26,9 @@ export const createCounters = (registry: Registry) => {
 const actionsHelp = 'Actions of customers by outcome; expired: orders did not respond for three days.'
 export type Counters = ReturnType<typeof createCounters>
 
-/** Counting stops here: measuring costs the same however many there are. */
-const maxCounted = 100_000
 const capped = `of all processes and tenants; ${maxCounted} means that or more.`
 
-const count = (rows: string): string =>
-  `(select count(*)::integer from (select from ${rows} limit ${maxCounted}) counted)`
-const inStatus = (status: string): string => count(`messages where status = '${status}'`)
+const inStatus = (status: string): string => selectCount(`messages where status = '${status}'`)
 /** Returns SQL for the age in seconds of the oldest `time` of `rows`; 0 without any. */
 const oldest = (time: string, rows: string): string =>
   `(select coalesce(greatest(0, extract(epoch from now() - min(${time}))), 0)::float8 from ${rows})`
@@ -59,7 +56,10 @@ const gauges = {
     'Channels that send nothing until they are resumed.',
     "(select count(*)::integer from channels where state = 'paused')",
   ],
-  customer_actions_waiting: [`Actions of customers without a response of orders, ${capped}`, count(waitingActions)],
+  customer_actions_waiting: [
+    `Actions of customers without a response of orders, ${capped}`,
+    selectCount(waitingActions),
+  ],
   customer_actions_age_seconds: [
     'Age of the oldest of them; 0 when there is none.',
     oldest('created_at', `(select created_at from ${waitingActions} limit ${maxCounted}) waiting`),

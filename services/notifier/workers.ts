@@ -62,8 +62,7 @@ export const createWorkers = (options: WorkerOptions) => {
 
 const createQueue = (options: WorkerOptions): Queue => {
   const { pool, logger, keys, window, recipientPauseSeconds, counters } = options
-  const effects = createEffects(pool, logger)
-  const send = createSender({ ...options, effects, onUnopened: keys.doubt })
+  const send = createSender({ ...options, carryOut: createEffects(pool, logger), onUnopened: keys.doubt })
   const sendAndCount = async (message: ClaimedMessage) => {
     const outcome = await send(message)
     counters.countSend(outcome.status)

@@ -1,5 +1,5 @@
 import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
-import { classify, nameScope, type Scope, scopeName } from '../messaging-api/classify.ts'
+import { type Scope, scopeName, wordRefusal } from '../messaging-api/classify.ts'
 import type { Failed, Received } from '../messaging-api/responses.ts'
 
 interface Findings {
@@ -26,12 +26,10 @@ export const judge = ({ number, token }: Findings, wabaId: string | null, now: D
   return { problems, warnings }
 }
 
-const wordFailure = (failed: Failed): string => {
-  if (failed.kind !== 'refused') return `The messaging API did not respond (${failed.reason}): run the check again.`
-  const { advice, ...cause } = classify(failed)
-  const meaning = nameScope(cause, 'management')
-  return `${failed.code === null ? `HTTP ${failed.status}` : `code ${failed.code}`}: ${meaning} ${advice}`
-}
+const wordFailure = (failed: Failed): string =>
+  failed.kind === 'refused'
+    ? wordRefusal(failed)
+    : `The messaging API did not respond (${failed.reason}): run the check again.`
 
 const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]): void => {
   const { status, can_send_message, health_problems, quality_rating } = number

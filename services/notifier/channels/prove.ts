@@ -1,6 +1,5 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -10,13 +9,9 @@ import type { MessagingApi } from '../messaging-api/client.ts'
 import type { Refused } from '../messaging-api/responses.ts'
 import { holdsScope } from './health.ts'
 import { updateChannel } from './queries.ts'
-import { findTokens, unlessUnopened } from './secrets.ts'
+import { type ChannelDependencies, findTokens, unlessUnopened } from './secrets.ts'
 
-export interface Prover {
-  readonly pool: pg.Pool
-  readonly keyring: Keyring
-  readonly api: MessagingApi
-}
+export type Prover = Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'>
 
 /**
  * Assigns a number, and with it its webhooks, to a tenant whose token the API has just accepted for it: for a read or

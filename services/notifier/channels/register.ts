@@ -3,7 +3,7 @@ import { CommitInDoubt, inTenant, lockTenant } from '@courier/shared/postgres/da
 import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import { query, type Tx } from '../database/tables.ts'
-import { classify, nameScope } from '../messaging-api/classify.ts'
+import { wordRefusal } from '../messaging-api/classify.ts'
 import type { Registration } from '../messaging-api/client.ts'
 import type { Failed } from '../messaging-api/responses.ts'
 import { findChannel, updateChannel } from './queries.ts'
@@ -97,11 +97,9 @@ const failure = (failed: Failed): RegistrationResult => {
       reason: `The messaging API could not be reached (${failed.reason}): the number was not registered. The try counts towards 10 in 72 hours.`,
     }
   if (failed.kind === 'refused' && (failed.code !== null || failed.status < 500)) {
-    const cause = classify(failed)
-    const name = failed.code === null ? `HTTP ${failed.status}` : `code ${failed.code}`
     // The client has removed the token, the PIN and the certificate from the API's text.
     const said = failed.details && ` The API says: ${failed.details}`
-    return refused(`${name}: ${nameScope(cause, 'management')} ${cause.advice}${said}`)
+    return refused(wordRefusal(failed) + said)
   }
   const cause = failed.kind === 'refused' ? `HTTP ${failed.status}` : failed.reason
   return {

@@ -9,7 +9,7 @@ import { last4, open, type SecretRef, seal } from './vault.ts'
 
 export type Slot = 'current' | 'next'
 
-const isOf = ({ tenant, phoneNumberId, kind }: SecretRef) =>
+const hasReference = ({ tenant, phoneNumberId, kind }: SecretRef) =>
   sql`tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and kind = ${kind}`
 
 /**
@@ -55,17 +55,17 @@ const putSecret = async (tx: Tx, keyring: Keyring, ref: SecretRef, slot: Slot, t
 }
 
 const removeSecret = (tx: Tx, ref: SecretRef, slot: Slot) =>
-  sql`delete from secrets where ${isOf(ref)} and slot = ${slot}`.execute(tx)
+  sql`delete from secrets where ${hasReference(ref)} and slot = ${slot}`.execute(tx)
 
 const promoteNext = async (tx: Tx, ref: SecretRef): Promise<void> => {
   await removeSecret(tx, ref, 'current')
-  await sql`update secrets set slot = 'current' where ${isOf(ref)} and slot = 'next'`.execute(tx)
+  await sql`update secrets set slot = 'current' where ${hasReference(ref)} and slot = 'next'`.execute(tx)
 }
 
 /** Returns the secrets of one kind in the clear, by slot. Use them in a request or a comparison only. */
-export const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Promise<Map<Slot, string>> => {
+const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Promise<Map<Slot, string>> => {
   const rows = await query<{ slot: Slot; key_id: string; sealed: Buffer }>(tx)`
-    select slot, key_id, sealed from secrets where ${isOf(ref)}`
+    select slot, key_id, sealed from secrets where ${hasReference(ref)}`
   return new Map(rows.map(({ slot, key_id, sealed }) => [slot, open(keyring, ref, key_id, sealed)]))
 }
 

@@ -47,12 +47,12 @@ export const listSpellings = (digits: string): string[] => {
 export const listSpelt = (people: readonly Person[]): Person[] =>
   people.flatMap(person => listSpellings(person.recipient).map(recipient => ({ ...person, recipient })))
 
-const countriesOf = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
+const countriesByCode = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 
 /** Returns the country of E.164 digits without the plus; undefined when they begin with no country calling code. */
-export const findCountryOf = (digits: string): string | undefined => {
+export const findPhoneCountry = (digits: string): string | undefined => {
   for (const length of [1, 2, 3]) {
-    const countries = countriesOf.get(digits.slice(0, length) as CountryCallingCode)
+    const countries = countriesByCode.get(digits.slice(0, length) as CountryCallingCode)
     if (!countries) continue
     // Skips parsing where a code has one country: parsing is slow, and most codes do.
     return countries.length === 1 ? countries[0] : parsePhoneNumberFromString(`+${digits}`)?.country

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import t from 'tap'
-import { findCountryOf } from '../conversations/phone-number.ts'
+import { findPhoneCountry } from '../conversations/phone-number.ts'
 import type { Tx } from '../database/tables.ts'
 import { createNotifierHousekeeping } from '../housekeeping.ts'
 import { applyTariffs } from '../provisioning/apply-costs.ts'
@@ -316,8 +316,8 @@ t.test('estimates the price of a message before it is sent', async t => {
     '77011234567': 'KZ',
     '5215512345678': 'MX',
   }
-  for (const [digits, country] of Object.entries(countries)) t.equal(findCountryOf(digits), country)
-  for (const digits of ['', '1', '999', '80012345678']) t.equal(findCountryOf(digits), undefined)
+  for (const [digits, country] of Object.entries(countries)) t.equal(findPhoneCountry(digits), country)
+  for (const digits of ['', '1', '999', '80012345678']) t.equal(findPhoneCountry(digits), undefined)
 })
 
 t.test('checks tariffs in the file', async t => {

@@ -1,16 +1,13 @@
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
-import type { Component, Content } from '../messaging-api/message-template.ts'
+import type { Component } from '../messaging-api/message-template.ts'
 
 /** The statuses of a message in the order of its life; each step of the queue changes the first three. */
 export const inQueue = ['queued', 'held', 'sending'] as const
 export const outQueue = ['unknown', 'accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'] as const
 export const messageStatuses = [...inQueue, ...outQueue] as const
 export type MessageStatus = (typeof messageStatuses)[number]
-
-/** jsonb is written as its text. */
-type Json<T> = ColumnType<T, string, string>
 
 /** The tables whose queries Kysely builds from parts; the migrations describe them. Whole queries are SQL. */
 export interface Tables {
@@ -50,41 +47,6 @@ export interface Tables {
     slowed_at: Date | null
     not_before: Date | null
     catalogue_due_at: Generated<Date>
-  }
-  templates: {
-    tenant_id: string
-    waba_id: string
-    name: string
-    language: string
-    template_id: string | null
-    status: string
-    category: string | null
-    parameter_format: string
-    components: Json<unknown>
-    held_at: Date | null
-    held_code: number | null
-    synced_at: Generated<Date>
-    status_at: Date | null
-    category_from: string | null
-    category_to: string | null
-    category_at: Date | null
-    category_reported_at: Date | null
-    budget_paused_at: Date | null
-  }
-  messages: {
-    tenant_id: string
-    message_id: string
-    phone_number_id: string
-    recipient: string
-    template: Json<Content>
-    waybill_number: string | null
-    status: MessageStatus
-    provider_message_id: string | null
-    error_code: number | null
-    error_meaning: string | null
-    attempts: Generated<number>
-    created_at: Generated<Date>
-    send_at: Date | null
   }
   rules: {
     tenant_id: string

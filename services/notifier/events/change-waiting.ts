@@ -57,10 +57,10 @@ export const supersedeMessages = async (tx: Tx, tenant: string, given: readonly 
 /** Cancels waiting messages of statuses other than the one to which staff took an order back. */
 export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly OrderEvent[]): Promise<void> => {
   if (takenBack.length === 0) return
-  const statusOf = new Map(takenBack.map(({ order }) => [order.waybill_number, order.status_key]))
-  const waiting = await lockWaiting(tx, tenant, [...statusOf.keys()])
+  const statuses = new Map(takenBack.map(({ order }) => [order.waybill_number, order.status_key]))
+  const waiting = await lockWaiting(tx, tenant, [...statuses.keys()])
   const isUntrue = ({ waybill, ruleEvent }: Waiting): boolean =>
-    ruleEvent !== null && !ruleEvent.includes('.') && ruleEvent !== statusOf.get(waybill)
+    ruleEvent !== null && !ruleEvent.includes('.') && ruleEvent !== statuses.get(waybill)
   const detail = `superseded by ${takenBackEvent}`
   const changes = waiting.filter(isUntrue).map(({ id }) => ({ id, detail }))
   await storeChanges(tx, tenant, changes)
@@ -74,10 +74,10 @@ export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly O
 export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly OrderEvent[]): Promise<void> => {
   if (edits.length === 0) return
   const orders = new Map(edits.map(({ order }) => [order.waybill_number, order]))
-  const recipientOf = rememberPhones(await findCountry(tx, tenant))
+  const readRecipient = rememberPhones(await findCountry(tx, tenant))
   const waiting = await lockWaiting(tx, tenant, [...orders.keys()])
   const changes = waiting.flatMap(
-    message => toChange(message, orders.get(message.waybill) as OrderSnapshot, recipientOf) ?? [],
+    message => toChange(message, orders.get(message.waybill) as OrderSnapshot, readRecipient) ?? [],
   )
   await storeChanges(tx, tenant, changes)
 }
@@ -86,10 +86,10 @@ export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly Ord
 const toChange = (
   { id, status, source, ...message }: Waiting,
   order: OrderSnapshot,
-  recipientOf: (phone: string) => string | undefined,
+  readRecipient: (phone: string) => string | undefined,
 ): Change | undefined => {
   if (!source) return { id, detail: 'the order was edited' }
-  const recipient = source.isToCustomer ? recipientOf(order.customer_phone) : message.recipient
+  const recipient = source.isToCustomer ? readRecipient(order.customer_phone) : message.recipient
   if (recipient === undefined) return { id, detail: "the order was edited: the customer's phone is no phone number" }
   const { template, missing } = fillFrom(source, order)
   if (recipient === message.recipient && isDeepStrictEqual(template, message.template)) return undefined

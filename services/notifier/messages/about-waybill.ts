@@ -80,11 +80,11 @@ const needsOrder = (body: MessageBody): boolean =>
 
 const needsWaybill = 'The waybill number field is required: a text names a field of its order.'
 
-const checkBodies = ({ messages, errors, pathOf }: Batch<MessageBody>, product: string | undefined): void => {
+const checkBodies = ({ messages, errors, toPath }: Batch<MessageBody>, product: string | undefined): void => {
   for (const [index, body] of messages.entries()) {
     if (errors.isFull) return
     if (!body) continue
-    const add = (path: string, sentence: string) => errors.add(pathOf(index) + path, sentence)
+    const add = (path: string, sentence: string) => errors.add(toPath(index) + path, sentence)
     for (const { text, path } of listTexts(body.template)) {
       const error = placeholderError(text)
       if (error) add(`template.${path}`, error)
@@ -101,13 +101,13 @@ const checkBodies = ({ messages, errors, pathOf }: Batch<MessageBody>, product: 
 
 const unknownWaybill = 'The requested waybill does not exist in the system.'
 
-const fillBodies = ({ messages, errors, pathOf }: Batch<MessageBody>, found: ReadonlyMap<string, OrderSnapshot>) =>
+const fillBodies = ({ messages, errors, toPath }: Batch<MessageBody>, found: ReadonlyMap<string, OrderSnapshot>) =>
   messages.map((body, index) => {
     if (!body) return undefined
     const order = found.get(body.waybill_number ?? '')
     if (order) return fillBody(body, order)
     if (needsOrder(body) && !isBlank(body.waybill_number))
-      errors.addFirst(`${pathOf(index)}waybill_number`, unknownWaybill)
+      errors.addFirst(`${toPath(index)}waybill_number`, unknownWaybill)
     return isBlank(body.to) ? undefined : { ...body, to: body.to as string }
   })
 

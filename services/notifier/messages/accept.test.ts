@@ -26,7 +26,7 @@ const submit = ({ pool }: Fixture, requests: MessageRequest[], key?: ReturnType<
     {
       messages: requests,
       errors: new ErrorList(),
-      pathOf: index => (requests.length > 1 ? `messages.${index}.` : ''),
+      toPath: index => (requests.length > 1 ? `messages.${index}.` : ''),
     },
     { key },
   )

@@ -73,14 +73,14 @@ const claimAcceptance = async (tx: Tx, tenant: string, key: IdempotencyKey): Pro
 export const checkBatch = async (
   tx: Tx,
   tenant: string,
-  { messages, errors, pathOf }: Batch<MessageRequest>,
+  { messages, errors, toPath }: Batch<MessageRequest>,
   findConversations = lockConversations,
 ): Promise<{ context: SendingContext; checked: (CheckedMessage | undefined)[] }> => {
   const readable = messages.filter(request => request !== undefined)
   const context = await readContext(tx, tenant, readable, findConversations)
   const checked = messages.map((request, index) => {
     const result = request && !errors.isFull ? checkMessage(request, context) : undefined
-    if (result?.kind === 'refused') errors.addAll(result.errors, pathOf(index))
+    if (result?.kind === 'refused') errors.addAll(result.errors, toPath(index))
     return result?.kind === 'checked' ? result.message : undefined
   })
   return { context, checked }
@@ -94,7 +94,7 @@ export const readContext = async (
   findConversations = lockConversations,
 ): Promise<SendingContext> => {
   const { country, opt_out_exempt, send_between, time_zone, now } = await findSettings(tx, tenant)
-  const recipientOf = rememberPhones(country)
+  const readRecipient = rememberPhones(country)
   const channels = await findChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
@@ -103,7 +103,7 @@ export const readContext = async (
   const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phone_number_id ?? '') < (b?.phone_number_id ?? '') ? -1 : 1))
   for (const [channel, messages] of sorted) {
     if (!channel) continue
-    const recipients = messages.flatMap(({ to }) => recipientOf(to) ?? [])
+    const recipients = messages.flatMap(({ to }) => readRecipient(to) ?? [])
     const { phone_number_id: number, waba_id } = channel
     conversations.set(number, await findConversations(tx, tenant, number, [...new Set(recipients)]))
     const names = [...new Set(messages.flatMap(({ template }) => (isPlain(template) ? [] : template.name)))]
@@ -113,7 +113,7 @@ export const readContext = async (
     now,
     hours: send_between ? { between: send_between, timeZone: time_zone ?? 'UTC' } : undefined,
     nextAllowed: rememberAllowed(),
-    recipientOf,
+    readRecipient,
     channels,
     conversation: ({ phone_number_id }, recipient) => conversations.get(phone_number_id)?.get(recipient),
     catalogued: ({ phone_number_id }, { name, language }) =>

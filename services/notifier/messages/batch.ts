@@ -7,13 +7,13 @@ export interface Batch<Message> {
   readonly messages: readonly (Message | undefined)[]
   readonly errors: ErrorList
   /** The path prefix for errors of the message at `index`: `messages.<index>.` in a bulk request, else empty. */
-  readonly pathOf: (index: number) => string
+  readonly toPath: (index: number) => string
 }
 
 export const toBatch = <Message>(message: Message | undefined, errors = new ErrorList()): Batch<Message> => ({
   messages: [message],
   errors,
-  pathOf: () => '',
+  toPath: () => '',
 })
 
 const listed = (index: number): string => `messages.${index}.`
@@ -22,14 +22,14 @@ const listed = (index: number): string => `messages.${index}.`
 export const createBatchReader = (maxMessages: number): ((body: unknown) => Batch<MessageBody>) => {
   const check = TypeCompiler.Compile(MessageBodies(maxMessages))
   return body => {
-    if (check.Check(body)) return { messages: body.messages, errors: new ErrorList(), pathOf: listed }
+    if (check.Check(body)) return { messages: body.messages, errors: new ErrorList(), toPath: listed }
     const errors = listErrors(check, body ?? {})
     const messages: unknown = (body as { messages?: unknown } | null)?.messages
     // Keeps nothing if there may be more errors than were counted.
     const isReadable = Array.isArray(messages) && messages.length <= maxMessages && !errors.isFull
     const wrong = new Set([...errors.paths].map(path => /^messages\.\d+\./.exec(`${path}.`)?.[0]))
     const kept = isReadable ? messages.map((message, index) => (wrong.has(listed(index)) ? undefined : message)) : []
-    return { messages: kept, errors, pathOf: listed }
+    return { messages: kept, errors, toPath: listed }
   }
 }
 

@@ -3,8 +3,7 @@ import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.t
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { rememberPhones } from '../conversations/phone-number.ts'
-import { findCountry } from '../conversations/queries.ts'
+import { normalisePhone } from '../conversations/phone-number.ts'
 import { type MessageStatus, query, type Tx } from '../database/tables.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 import { findOrders, type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
@@ -72,8 +71,7 @@ export const fillAgain = async (
   if (!found) throw ordersUnavailable()
   const order = found.get(waybill)
   if (!order) return undefined
-  const country = await inTenant(pool, tenant, (tx: Tx) => findCountry(tx, tenant))
-  if (hasOtherPhone(message, order, rememberPhones(country)))
+  if (hasOtherPhone(message, order))
     throw invalid({
       to: [
         `The customer of ${waybill} has another phone number since: send a new message with this waybill_number and without to.`,
@@ -82,11 +80,14 @@ export const fillAgain = async (
   return source ? fillFrom(source, order).template : undefined
 }
 
-type AboutOrder = Record<'waybill_number' | 'recipient', string> & { source: Source | null; rule_event: string | null }
+type AboutOrder = Record<'waybill_number' | 'recipient' | 'country', string> & {
+  source: Source | null
+  rule_event: string | null
+}
 
 const findAboutOrder = async (tx: Tx, tenant: string, id: string): Promise<AboutOrder | undefined> => {
   const rows = await query<AboutOrder>(tx)`
-    select waybill_number, recipient, source, rule_event from messages
+    select waybill_number, recipient, source, rule_event, country from messages join tenants using (tenant_id)
     where tenant_id = ${tenant} and message_id = ${id} and status in ('failed', 'unknown')
       and waybill_number is not null`
   return rows[0]
@@ -94,11 +95,10 @@ const findAboutOrder = async (tx: Tx, tenant: string, id: string): Promise<About
 
 /** Returns true if the order's phone has changed. A number that staff gave may be any but a corrected one. */
 const hasOtherPhone = (
-  { recipient, source, rule_event }: AboutOrder,
+  { recipient, source, rule_event, country }: AboutOrder,
   { customer_phone, customer_secondary_phone, edits }: KnownOrder,
-  recipientOf: (phone: string) => string | undefined,
 ): boolean => {
-  const isIt = (phone: unknown): boolean => typeof phone === 'string' && recipientOf(phone) === recipient
+  const isIt = (phone: unknown) => typeof phone === 'string' && normalisePhone(phone, country) === recipient
   if (isIt(customer_phone)) return false
   if (source?.isToCustomer ?? rule_event !== null) return true
   if (isIt(customer_secondary_phone)) return false

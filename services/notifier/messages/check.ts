@@ -23,7 +23,7 @@ export interface SendingContext {
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed
   /** E.164 digits without the plus; undefined when the text is no phone number. */
-  readonly recipientOf: (to: string) => string | undefined
+  readonly readRecipient: (to: string) => string | undefined
   readonly channels: readonly ChannelRow[]
   /** Returns the errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
   readonly templateErrors: (channel: ChannelRow, template: MessageTemplate) => FieldErrors
@@ -63,7 +63,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const channel = chooseChannel(request.channel, context.channels)
   if (!channel)
     errors.channel = [request.channel ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.']
-  const recipient = context.recipientOf(request.to)
+  const recipient = context.readRecipient(request.to)
   if (recipient === undefined) errors.to = ['The to field must be a phone number, such as +94770000101.']
   checkTexts(request, errors)
   if (request.missing) errors.template = [request.missing]

@@ -14,13 +14,12 @@ import {
   findTimelines,
   hasNoIndex,
   listMessages,
-  type MessageRow,
   MessagesQuery,
   messageCursor,
   messageId,
 } from './queries.ts'
 import { createMessageSummary, MessageSummary } from './summary.ts'
-import { Message, messageView, Page } from './view.ts'
+import { Message, type MessageRow, messageView, Page } from './view.ts'
 
 export const ById = Type.Object({ id: Type.String({ ...messageId, must: 'be the id of a message' }) })
 export const OneMessage = Type.Object({ data: Message }, { title: 'OneMessage' })

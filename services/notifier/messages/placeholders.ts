@@ -15,6 +15,8 @@ type Values = OrderSnapshot | InvoiceSnapshot
 const fields = [...orderFields, ...invoiceFields]
 const isField = (name: string): boolean => fields.includes(name)
 
+const listNames = (text: string): string[] => [...text.matchAll(placeholder)].map(([, name = '']) => name.trim())
+
 export const hasPlaceholder = (text: string): boolean => text.search(placeholder) >= 0
 
 /** Returns true if a `{{` or `}}` is left outside placeholders: it would be sent literally. */
@@ -24,20 +26,17 @@ export const isOpenPlaceholder = (text: string): boolean => /\{\{|\}\}/.test(tex
 export const placeholderError = (text: string, event = ''): string | undefined => {
   const [what, known]: [string, string[]] =
     event === invoiceEvent ? ['An invoice', invoiceFields] : ['An order', orderFields]
-  const names = [...text.matchAll(placeholder)].map(([, name = '']) => name.trim())
-  const unknown = names.filter(name => !known.includes(name))
+  const unknown = listNames(text).filter(name => !known.includes(name))
   if (unknown.length === 0) return undefined
   const named = unknown.map(name => `{{${name}}}`).join(', ')
   return `${what} has no field ${named}. It has ${known.join(', ')}.`
 }
 
 /** Returns the reason why the order's values cannot fill these texts. A null in an order is no reason. */
-export const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined => {
-  const isNamed = (text: string) =>
-    [...text.matchAll(placeholder)].some(([, name = '']) => name.trim() === 'tracking_url')
-  if (order.tracking_url !== undefined || !texts.some(isNamed)) return undefined
-  return 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.'
-}
+export const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined =>
+  order.tracking_url === undefined && texts.flatMap(listNames).includes('tracking_url')
+    ? 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.'
+    : undefined
 
 /** The replacement of a missing value: a parameter must not be empty. */
 const nothing = '-'
@@ -72,7 +71,7 @@ export const fillLines = (text: string, order: Values): string =>
 /** Does the same for a text that must stay whole, such as an address: cuts the order's longest values until it fits. */
 const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: Values): string => {
   const encode = (value: string): string => (isAddress ? encodeURIComponent(value) : value)
-  const lengths = [...text.matchAll(placeholder)].map(([, placed = '']) => encode(fillField(order, placed)).length)
+  const lengths = listNames(text).map(name => encode(fillField(order, name)).length)
   const most = divideRoom(lengths, maxLength - text.replace(placeholder, '').length)
   const filled = text.replace(placeholder, (_whole, placed: string) => cut(fillField(order, placed), most, encode))
   return plain(filled) || nothing

@@ -3,18 +3,11 @@ import { goodText } from '@courier/shared/errors/field-errors.ts'
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { findSpan } from '@courier/shared/lists/dates.ts'
 import { dateOrTime, listQuery, matching, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { listSpellings } from '../conversations/phone-number.ts'
-import {
-  inQueue,
-  type MessageStatus,
-  messageStatuses,
-  outQueue,
-  query,
-  type Tables,
-  type Tx,
-} from '../database/tables.ts'
+import { inQueue, messageStatuses, outQueue, query, type Tx } from '../database/tables.ts'
 import { idsFrom, messageIdPattern } from './insert.ts'
+import type { MessageRow, StatusUpdate } from './view.ts'
 
 export const messageId = { maxLength: 29, pattern: messageIdPattern }
 
@@ -39,20 +32,8 @@ export type MessageFilter = Wanted<typeof filters>
 export const MessagesQuery = listQuery(cursorFields, filters)
 export const messageCursor = listCursor(new RegExp(messageIdPattern))
 
-const columns = [
-  'message_id as id',
-  'phone_number_id as channel',
-  'recipient as to',
-  'template',
-  'waybill_number',
-  'status',
-  'provider_message_id',
-  'error_code',
-  'error_meaning',
-  'attempts',
-  'created_at',
-  'send_at',
-] as const
+const columns = sql`message_id as id, phone_number_id as channel, recipient as "to", template, waybill_number, status,
+  provider_message_id, error_code, error_meaning, attempts, created_at, send_at`
 
 /** The maximum of messages that a page of a filter without an index reads: about a tenth of a second. */
 const maxLookedAt = 100_000
@@ -71,74 +52,69 @@ export const listMessages = async (
   wanted: MessageFilter,
   { after, limit, lookedAt = maxLookedAt }: { after?: string | undefined; limit: number; lookedAt?: number },
 ): Promise<{ rows: MessageRow[]; next: string | null }> => {
-  let all = tx.selectFrom('messages').where('tenant_id', '=', tenant).orderBy('message_id', 'desc')
   const first = wanted.created_from && new Date(findSpan(wanted.created_from).first)
   const end = wanted.created_to && new Date(findSpan(wanted.created_to).last + 1)
-  if (first) all = all.where('message_id', '>=', idsFrom(hourFrom(first, -1)))
-  if (end) all = all.where('message_id', '<', idsFrom(hourFrom(end, 1)))
-  if (after) all = all.where('message_id', '<', after)
-  const last = hasNoIndex(wanted)
-    ? (
-        await all
-          .select('message_id')
-          .offset(lookedAt - 1)
-          .limit(1)
-          .executeTakeFirst()
-      )?.message_id
-    : undefined
-  let query = all.select(columns).limit(limit + 1)
-  if (last !== undefined) query = query.where('message_id', '>=', last)
-  if (first) query = query.where('created_at', '>=', first)
-  if (end) query = query.where('created_at', '<', end)
+  const all = [sql`tenant_id = ${tenant}`]
+  if (first) all.push(sql`message_id >= ${idsFrom(hourFrom(first, -1))}`)
+  if (end) all.push(sql`message_id < ${idsFrom(hourFrom(end, 1))}`)
+  if (after) all.push(sql`message_id < ${after}`)
+  const last = hasNoIndex(wanted) ? await findLast(tx, all, lookedAt) : undefined
+  const conditions = [...all]
+  if (last !== undefined) conditions.push(sql`message_id >= ${last}`)
+  if (first) conditions.push(sql`created_at >= ${first}`)
+  if (end) conditions.push(sql`created_at < ${end}`)
   for (const [name, column] of Object.entries(filterColumns)) {
     const value = wanted[name as keyof typeof filterColumns]
-    if (value !== undefined) query = query.where(column, 'in', name === 'to' ? listSpellings(value) : [value])
+    if (value !== undefined) conditions.push(isOneOf(column, name === 'to' ? listSpellings(value) : [value]))
   }
   if (wanted.waybill_number)
-    query = query.where('waybill_number', '=', findSpelling(tenant, spellWaybill(wanted.waybill_number)))
-  if (wanted.template !== undefined) query = query.where(sql`template ->> 'name'`, '=', wanted.template)
-  const found =
-    wanted.to === undefined || wanted.status !== undefined
-      ? await query.execute()
-      : await listOfRecipient(tx, query, limit + 1)
+    conditions.push(sql`waybill_number = ${findSpelling(tenant, spellWaybill(wanted.waybill_number))}`)
+  if (wanted.template !== undefined) conditions.push(sql`template ->> 'name' = ${wanted.template}`)
+  const select = wanted.to === undefined || wanted.status !== undefined ? selectPage : selectOfRecipient
+  const found = await query<MessageRow>(tx)`${select(conditions, limit + 1)}`
   const rows = found.slice(0, limit)
   return { rows, next: (found.length > limit ? rows.at(-1)?.id : last) ?? null }
+}
+
+type Conditions = readonly RawBuilder<unknown>[]
+
+const isOneOf = (column: string, values: readonly string[]) => sql`${sql.ref(column)} in (${sql.join(values)})`
+
+const findLast = async (tx: Tx, conditions: Conditions, lookedAt: number): Promise<string | undefined> => {
+  const [last] = await query<{ id: string }>(tx)`
+    select message_id as id from messages where ${sql.join(conditions, sql` and `)}
+    order by message_id desc offset ${lookedAt - 1} limit 1`
+  return last?.id
+}
+
+const selectPage = (conditions: Conditions, limit: number) => sql`
+  select ${columns} from messages where ${sql.join(conditions, sql` and `)} order by message_id desc limit ${limit}`
+
+/** Selects the messages of a recipient, whose index omits the queue: each status there has its own. */
+const selectOfRecipient = (conditions: Conditions, limit: number) => {
+  const groups = [outQueue, ...inQueue.map(status => [status])]
+  const parts = groups.map(statuses => sql`(${selectPage([...conditions, isOneOf('status', statuses)], limit)})`)
+  return sql`${sql.join(parts, sql` union all `)} order by id desc limit ${limit}`
 }
 
 const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
   select waybill_number from messages where tenant_id = ${tenant} and waybill_number = any(${spellings}::text[])
   order by array_position(${spellings}::text[], waybill_number) limit 1)`
 
-/** Lists the messages of a recipient, whose index omits the queue: each status there has its own. */
-const listOfRecipient = async (tx: Tx, query: SelectQueryBuilder<Tables, 'messages', MessageRow>, limit: number) => {
-  const parts = [outQueue, ...inQueue.map(status => [status])].map(statuses => query.where('status', 'in', statuses))
-  const page = sql<MessageRow>`${sql.join(parts, sql` union all `)} order by id desc limit ${limit}`
-  return (await page.execute(tx)).rows
-}
-
 /** Returns a time an hour away. Ids have an index; those of the last release had the clock of its process. */
 const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
 
 const filterColumns = { id: 'message_id', status: 'status', to: 'recipient', channel: 'phone_number_id' } as const
 
-export const findMessage = (tx: Tx, tenant: string, id: string) =>
-  tx
-    .selectFrom('messages')
-    .select(columns)
-    .where(eb => eb.and({ tenant_id: tenant, message_id: id }))
-    .executeTakeFirst()
-
-export type MessageRow = NonNullable<Awaited<ReturnType<typeof findMessage>>>
+export const findMessage = async (tx: Tx, tenant: string, id: string): Promise<MessageRow | undefined> => {
+  const rows = await query<MessageRow>(tx)`
+    select ${columns} from messages where tenant_id = ${tenant} and message_id = ${id}`
+  return rows[0]
+}
 
 export const findTimelines = async (tx: Tx, tenant: string, ids: readonly string[]) => {
   const rows = await query<StatusUpdate & { message_id: string }>(tx)`
     select message_id, status, happened_at as at, detail from message_events
     where tenant_id = ${tenant} and message_id = any(${ids}::text[]) order by event_id`
   return Map.groupBy(rows, row => row.message_id)
-}
-
-export interface StatusUpdate {
-  readonly status: MessageStatus
-  readonly at: Date
-  readonly detail: string | null
 }

@@ -6,7 +6,7 @@ import type { Tx } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
 /** Counting stops here: a backlog of any size costs the same. */
-const maxCounted = 100_000
+export const maxCounted = 100_000
 const capped = (description: string) =>
   Type.Integer({ minimum: 0, description: `${description} ${maxCounted} means that or more.` })
 const recentHours = 24
@@ -68,15 +68,18 @@ const summarise = async (tx: Tx, tenant: string, last: MessageSummary | undefine
   return { ...counts[0], minutes: [...before, ...counted] }
 }
 
-const selectCount = (where: string): string =>
-  `(select count(*)::integer from (select from messages where tenant_id = $1 and ${where} limit ${maxCounted}) counted)`
+/** Returns SQL that counts rows, up to `maxCounted`. */
+export const selectCount = (rows: string): string =>
+  `(select count(*)::integer from (select from ${rows} limit ${maxCounted}) counted)`
+
+const countOwn = (where: string): string => selectCount(`messages where tenant_id = $1 and ${where}`)
 
 // Names each status literally: each has a partial index, which a parameter would not reach.
 const countsSql = `
   select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
-    ${selectCount(`status = 'queued'`)} as queued, ${selectCount(`status = 'held'`)} as held,
-    ${selectCount(`status = 'unknown' and message_id >= $2`)} as unknown,
-    ${selectCount(`status = 'failed' and message_id >= $2`)} as failed,
+    ${countOwn(`status = 'queued'`)} as queued, ${countOwn(`status = 'held'`)} as held,
+    ${countOwn(`status = 'unknown' and message_id >= $2`)} as unknown,
+    ${countOwn(`status = 'failed' and message_id >= $2`)} as failed,
     (select count(distinct (phone_number_id, recipient))::integer from (
       select phone_number_id, recipient from inbound_messages where tenant_id = $1 and read_at is null limit ${maxCounted}
     ) unread) as unread_conversations,

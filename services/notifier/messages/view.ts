@@ -2,9 +2,8 @@ import { PageOf } from '@courier/shared/lists/cursor.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { Cost } from '../costs/queries.ts'
-import { messageStatuses } from '../database/tables.ts'
-import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
-import type { MessageRow, StatusUpdate } from './queries.ts'
+import { type MessageStatus, messageStatuses } from '../database/tables.ts'
+import { type Component, type Content, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
 
 const at = Time({ description: 'ISO 8601, UTC' })
 export const Status = oneOf(messageStatuses, { examples: ['delivered'] })
@@ -42,6 +41,26 @@ export const Message = Type.Object(
 export const Page = PageOf(Message, 'MessageList', undefined, {
   description: 'May be short, or empty, before the end.',
 })
+
+type Shown = Pick<
+  Static<typeof Message>,
+  'id' | 'channel' | 'to' | 'waybill_number' | 'provider_message_id' | 'attempts'
+>
+
+export interface MessageRow extends Shown {
+  readonly template: Content
+  readonly status: MessageStatus
+  readonly error_code: number | null
+  readonly error_meaning: string | null
+  readonly created_at: Date
+  readonly send_at: Date | null
+}
+
+export interface StatusUpdate {
+  readonly status: MessageStatus
+  readonly at: Date
+  readonly detail: string | null
+}
 
 export const messageView = (
   { template, error_code: code, error_meaning: meaning, ...row }: MessageRow,

@@ -30,14 +30,10 @@ export const readPhoneNumber = (body: unknown): PhoneNumber | undefined => {
   const id = text(fields.id, /^\d{1,64}$/)
   if (id === undefined) return undefined
   const health = record(fields.health_status)
+  const direct = Object.keys(PhoneNumber.properties).map(name => [name, words(fields[name])])
   return {
     id,
-    display_phone_number: words(fields.display_phone_number),
-    verified_name: words(fields.verified_name),
-    status: words(fields.status),
-    quality_rating: words(fields.quality_rating),
-    code_verification_status: words(fields.code_verification_status),
-    name_status: words(fields.name_status),
+    ...(Object.fromEntries(direct) as Static<typeof PhoneNumber>),
     throughput: words(record(fields.throughput).level),
     can_send_message: words(health.can_send_message),
     health_problems: list(health.entities).map(record).flatMap(listProblems),
@@ -85,10 +81,7 @@ const readTemplatePage = (body: unknown): TemplatePage | undefined => {
   return { entries: data, after }
 }
 
-type ReadPage = (
-  query: string,
-  read: (body: unknown) => TemplatePage | undefined,
-) => Promise<Received<TemplatePage> | Failed>
+type ReadPage = (query: string, read: typeof readTemplatePage) => Promise<Received<TemplatePage> | Failed>
 
 /** An account has at most 6,000 templates. */
 const mostPages = 1000

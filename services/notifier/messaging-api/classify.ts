@@ -42,6 +42,13 @@ export const nameScope = ({ code, meaning }: Pick<Classification, 'code' | 'mean
     ? `${meaning} It needs the scope ${scopeName(scope)}.`
     : meaning
 
+/** Says what a refused request about an account means and what to do. */
+export const wordRefusal = (refused: Refused): string => {
+  const cause = classify(refused)
+  const name = refused.code === null ? `HTTP ${refused.status}` : `code ${refused.code}`
+  return `${name}: ${nameScope(cause, 'management')} ${cause.advice}`
+}
+
 const usual = {
   holdsNumber: false,
   maxRetries: null,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Exchanged } from './exchange.ts'
-import { integer, list, parse, record, text } from './read-json.ts'
+import { integer, list, parse, record, text, words } from './read-json.ts'
 
 /** The API accepted the message; webhooks report its delivery. */
 export interface Accepted {
@@ -73,16 +73,10 @@ const readError = (error: Record<string, unknown>, carried: readonly string[]) =
   }
 }
 
-const longestDetails = 500
-
 /** Removes parts of the request that the API repeats ("Malformed access token EAAG…"). */
 const conceal = (details: string, carried: readonly string[]): string => {
   const longestFirst = carried.filter(word => word.length > 2).sort((a, b) => b.length - a.length)
-  const concealed = longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)
-  return concealed
-    .toWellFormed()
-    .replace(/\p{Cc}+/gu, ' ')
-    .slice(0, longestDetails)
+  return words(longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)) ?? ''
 }
 
 /** An id is text without blanks; the API limits no length (docs/contributors/messaging-api.md#accepted). */
@@ -125,11 +119,7 @@ const named = (header: string | undefined, since: number): number => {
 
 /** Reads `{"<account>": [{"type": …, "estimated_time_to_regain_access": 7}]}` */
 const regained = (usage: string | undefined): number => {
-  try {
-    const entries: unknown[] = Object.values(JSON.parse(usage ?? '{}')).flat()
-    const minutes = entries.map(entry => Object(entry).estimated_time_to_regain_access)
-    return Math.max(0, ...minutes.filter(value => typeof value === 'number')) * 60
-  } catch {
-    return 0
-  }
+  const entries: unknown[] = Object.values(parse(usage ?? '') ?? {}).flat()
+  const minutes = entries.map(entry => Object(entry).estimated_time_to_regain_access)
+  return Math.max(0, ...minutes.filter(value => typeof value === 'number')) * 60
 }

@@ -19,7 +19,7 @@ interface Change {
   readonly phoneNumberId: string | undefined
 }
 
-function* changesOf(document: unknown): Generator<Change> {
+function* listChanges(document: unknown): Generator<Change> {
   for (const entry of list(record(document).entry).map(record))
     for (const change of list(entry.changes).map(record)) {
       const value = record(change.value)
@@ -34,7 +34,7 @@ const maxOrigins = 1000
 /** Returns the ids of the numbers that a request names, and of the accounts of its changes that name none. */
 export const listOrigins = (document: unknown): string[] => {
   const ids = new Set<string>()
-  for (const { phoneNumberId, wabaId } of changesOf(document)) {
+  for (const { phoneNumberId, wabaId } of listChanges(document)) {
     const id = phoneNumberId ?? wabaId
     if (id !== undefined) ids.add(id)
     if (ids.size === maxOrigins) break
@@ -62,7 +62,7 @@ const scanIds = (body: string, pattern: RegExp): string[] => {
 /** Reads the known updates and skips others (docs/contributors/messaging-api.md#webhooks). Never throws. */
 export const readFacts = (document: unknown, now: Date): Fact[] => {
   const facts: (Fact | undefined)[] = []
-  for (const { wabaId, at, field, value, phoneNumberId } of changesOf(document)) {
+  for (const { wabaId, at, field, value, phoneNumberId } of listChanges(document)) {
     if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, time(at, now)))
     if (field === 'template_category_update') facts.push(readCategoryEvent(wabaId, value, time(at, now)))
     if (phoneNumberId === undefined) continue

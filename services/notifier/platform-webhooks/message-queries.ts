@@ -1,5 +1,5 @@
 import type { Person } from '../conversations/conversation.ts'
-import { findCountryOf, listSpelt } from '../conversations/phone-number.ts'
+import { findPhoneCountry, listSpelt } from '../conversations/phone-number.ts'
 import { type MessageStatus, prepared, type Tx, toColumns } from '../database/tables.ts'
 import { type Pricing, type Report, updateKey } from './settle.ts'
 
@@ -136,7 +136,7 @@ const toPriceColumns = (prices: readonly PricedReport[]): unknown[][] => {
     ...pricing,
     ...message,
     providerMessageId: report.providerMessageId,
-    country: findCountryOf(message.recipient),
+    country: findPhoneCountry(message.recipient),
     template: message.templateName ?? '',
   }))
   return [

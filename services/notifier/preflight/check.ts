@@ -1,6 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
-import { findCountryOf } from '../conversations/phone-number.ts'
+import { findPhoneCountry } from '../conversations/phone-number.ts'
 import { chooseChannel } from '../conversations/queries.ts'
 import { findPrice, type TenantTariffs } from '../costs/price.ts'
 import type { ChannelRow } from '../database/tables.ts'
@@ -31,7 +31,7 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   const { body, request, checked, errors } = examined
   const template = request && !isPlain(request.template) ? request.template : body.template
   const channel = chooseChannel(body.channel, context.channels)
-  const recipient = request && context.recipientOf(request.to)
+  const recipient = request && context.readRecipient(request.to)
   const known = channel && context.catalogued(channel, template)
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
@@ -53,7 +53,7 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
     ...left,
     price: findPrice(context.tariffs, {
       category: categoryAt(known, at),
-      country: recipient && findCountryOf(recipient),
+      country: recipient && findPhoneCountry(recipient),
       at,
       // A message held for a window leaves only within one.
       isWindowOpen: isOpen(lastInboundAt, at) || (channel?.plan === 'free' && checked?.holdsUntilOpen === true),

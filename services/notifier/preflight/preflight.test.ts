@@ -165,13 +165,13 @@ t.test('a preflight predicts a send of the same body', async t => {
   let refusals = 0
   const property = fc.asyncProperty(aBody, async body => {
     const isList = Array.isArray(body) || (typeof body === 'object' && body !== null && 'messages' in body)
-    const pathOf = (index: number) => (isList ? `messages.${index}.` : '')
+    const toPath = (index: number) => (isList ? `messages.${index}.` : '')
     const seen = await call('POST', '/api/messages/preflight', JSON.stringify(body))
     const sent = await call('POST', isList ? '/api/messages/bulk' : '/api/messages', JSON.stringify(body))
     if (seen.status !== 200) return t.strictSame([seen.status, seen.body], [sent.status, sent.body])
     const messages: Preflight[] = seen.body.data
     const errors = messages.flatMap(({ status, errors }, index) =>
-      status === 'refused' ? Object.entries(errors).map(([path, sentences]) => [pathOf(index) + path, sentences]) : [],
+      status === 'refused' ? Object.entries(errors).map(([path, sentences]) => [toPath(index) + path, sentences]) : [],
     )
     refusals += Number(errors.length > 0)
     if (messages.some(({ status }) => status === 'refused'))

@@ -43,7 +43,7 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<WaybillDependencies> = a
 const preflight = async (dependencies: WaybillDependencies, tenant: string, given: Batch<MessageBody>) => {
   const isMalformed = given.errors.count > 0
   const batch = isMalformed ? given : { ...given, errors: new ErrorList(maxCounted) }
-  const { errors, pathOf } = batch
+  const { errors, toPath } = batch
   const requests = await readRequests(dependencies, tenant, batch)
   if (!requests) throw refusal(isMalformed ? { kind: 'refused', errors } : { kind: 'orders_away' })
   return inTenant(dependencies.pool, tenant, async (tx: Tx) => {
@@ -52,7 +52,7 @@ const preflight = async (dependencies: WaybillDependencies, tenant: string, give
     const known = { ...context, tariffs: await findTariffs(tx, tenant) }
     const byPath = Map.groupBy(Object.entries(errors.errors), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
     return batch.messages.flatMap((body, index) => {
-      const path = pathOf(index)
+      const path = toPath(index)
       const found = byPath.get(path)?.map(([name, sentences]) => [name.slice(path.length), sentences])
       const examined = { request: requests.messages[index], checked: found ? undefined : checked[index] }
       return body ? [runPreflight({ body, ...examined, errors: Object.fromEntries(found ?? []) }, known)] : []

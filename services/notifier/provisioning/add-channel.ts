@@ -1,10 +1,10 @@
 import type { Applied } from '@courier/shared/cli/changes.ts'
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { requireTenant } from '@courier/shared/cli/token-commands.ts'
-import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { validationErrors } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import { closed } from '@courier/shared/schemas.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type pg from 'pg'
@@ -28,8 +28,7 @@ interface ChannelSecrets {
   verifyToken?: string | undefined
 }
 
-const check = TypeCompiler.Compile(ChannelBody)
-const checkNumber = TypeCompiler.Compile(PhoneNumberId)
+const check = TypeCompiler.Compile(closed({ number: PhoneNumberId, ...ChannelBody.properties }))
 
 /** Creates a channel, which a running notifier proves. Throws UsageError for an unknown tenant or a known number. */
 export const addChannel = async (
@@ -41,13 +40,9 @@ export const addChannel = async (
 ): Promise<Applied> => {
   await requireTenant(pool, tenant)
   const { accessToken: access_token, appSecret: app_secret, verifyToken: verify_token } = secrets
-  const given = Object.entries({ name, plan, access_token, app_secret, verify_token, default: isDefault })
+  const given = Object.entries({ number, name, plan, access_token, app_secret, verify_token, default: isDefault })
   const body: Record<string, unknown> = Object.fromEntries(given.filter(([, value]) => value !== undefined))
-  const errors: FieldErrors = checkNumber.Check(number)
-    ? {}
-    : { number: [`The number field must ${PhoneNumberId.must}.`] }
-  if (!check.Check(body)) return { kind: 'refused', errors: { ...errors, ...validationErrors(check, body) } }
-  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  if (!check.Check(body)) return { kind: 'refused', errors: validationErrors(check, body) }
   return inTenant(pool, tenant, async (tx: Tx): Promise<Applied> => {
     await lockTenant(tx, tenant)
     if (await findChannel(tx, tenant, number))

@@ -111,18 +111,9 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
     ].map(path => `  warning: ${path}: {{ and }} are not in pairs`),
   )
   await inTenant(pool, 'demo', (tx: Tx) =>
-    tx
-      .insertInto('templates')
-      .values({
-        tenant_id: 'demo',
-        waba_id: '102290129340398',
-        name: 'order_delivered',
-        language: 'en_US',
-        status: 'APPROVED',
-        parameter_format: 'POSITIONAL',
-        components: JSON.stringify([{ type: 'BODY', text: '{{1}} has {{2}}' }]),
-      } as never)
-      .execute(),
+    tx.client.query(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
+      values ('demo', '102290129340398', 'order_delivered', 'en_US', 'APPROVED', 'POSITIONAL',
+        '[{ "type": "BODY", "text": "{{1}} has {{2}}" }]')`),
   )
   t.match(await apply(rule('key_13', { body: ['one'] }), rule('key_12', { template: 'lost' }), rule('key_3')), [
     /rules\.0: The body of order_delivered takes 2 parameters, 1 was given/,

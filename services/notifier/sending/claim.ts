@@ -9,7 +9,7 @@ import { deferForBudget } from './defer-for-budget.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, findBlockReason } from './pre-send-check.ts'
-import { availableTokens, type TokenBucket } from './timing.ts'
+import { availableTokens, type TokenBucket } from './token-bucket.ts'
 
 interface ClaimOptions extends MarkOptions {
   readonly room: number

@@ -3,7 +3,7 @@ import { marketingStopped } from '../messaging-api/error-table.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
-import { secondsToRetry, throttledSeconds, unknownMinutes } from './timing.ts'
+import { throttledSeconds } from './token-bucket.ts'
 
 /** A consequence of a response for more than its own message. */
 export type Effect =
@@ -35,9 +35,25 @@ const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }:
   return { message, status: 'accepted', isAttempt: false, providerMessageId, ...detail }
 }
 
+/** A message without a response stays unknown; after this long no webhook is expected any more. */
+export const unknownMinutes = 10
+
 const unknown = (message: ClaimedMessage, reason: string): SendOutcome => {
   const detail = `${reason}: it may have been sent`
   return { message, status: 'unknown', isAttempt: false, dueSeconds: unknownMinutes * 60, detail }
+}
+
+/** The waits after the first, second, … failed send, in seconds (5 s, 30 s, 2 m, 10 m, 30 m, 2 h, 5 h). */
+const waitSeconds = [5, 30, 120, 600, 1_800, 7_200, 18_000] as const
+
+/**
+ * Returns the seconds until the next send after `attempts` failed ones, or undefined when no send is left. Jitter adds
+ * up to a fifth, so that messages that failed together are not retried together. Never sooner than the API's own
+ * `retryAfterSeconds`.
+ */
+export const secondsToRetry = (attempts: number, random: () => number, retryAfterSeconds = 0): number | undefined => {
+  const wait = waitSeconds[attempts - 1]
+  return wait === undefined ? undefined : Math.max(wait * (1 + random() / 5), retryAfterSeconds)
 }
 
 type Reason = Pick<Classification, 'code' | 'meaning'>

@@ -9,7 +9,7 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { holdTemplate } from '../templates/queries.ts'
 import type { Effect } from './decide.ts'
 import type { ClaimedMessage } from './message.ts'
-import { slowDown } from './timing.ts'
+import { slowDown } from './token-bucket.ts'
 
 interface EffectCause extends Person {
   readonly messageId: string
@@ -60,7 +60,7 @@ const slow = async (tx: Tx, logger: Logger, tenant: string, phoneNumberId: strin
   logger.warn({ tenant, phone_number_id: phoneNumberId, rate: slowed.slowedRate }, 'channel.slowed')
 }
 
-/** Applies the effects of responses; logs failures. Counts denials in this process. */
+/** Creates what applies the effects of responses and logs failures. It counts denials in this process. */
 export const createEffects = (pool: pg.Pool, logger: Logger) => {
   const denials = new Map<string, number>()
   const count = (key: string, effect: Effect) => {
@@ -70,17 +70,15 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
     else denials.delete(key)
     return denied < effect.limit ? [] : { ...effect, kind: 'pause_channel' as const }
   }
-  return {
-    carryOut: async (message: ClaimedMessage, effects: readonly Effect[], hasResponse: boolean): Promise<void> => {
-      const key = `${message.tenant} ${message.phoneNumberId}`
-      // Any other response ends the series.
-      if (hasResponse && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(key)
-      const due = effects.flatMap(effect => count(key, effect))
-      if (due.length === 0) return
-      await inTenant(pool, message.tenant, async (tx: Tx) => {
-        for (const effect of due) await applyEffect(tx, logger, toCause(message), effect)
-      }).catch(err => logger.error({ err }, 'message.effect_failed'))
-    },
+  return async (message: ClaimedMessage, effects: readonly Effect[], hasResponse: boolean): Promise<void> => {
+    const key = `${message.tenant} ${message.phoneNumberId}`
+    // Any other response ends the series.
+    if (hasResponse && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(key)
+    const due = effects.flatMap(effect => count(key, effect))
+    if (due.length === 0) return
+    await inTenant(pool, message.tenant, async (tx: Tx) => {
+      for (const effect of due) await applyEffect(tx, logger, toCause(message), effect)
+    }).catch(err => logger.error({ err }, 'message.effect_failed'))
   }
 }
 

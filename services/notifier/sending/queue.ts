@@ -6,7 +6,7 @@ import type { ClaimedMessage } from './message.ts'
 import { type SendOutcome, storeValidOutcomes } from './outcomes.ts'
 import { storeBlocked } from './pre-send-check.ts'
 import { sweep } from './sweep.ts'
-import { ThroughputEstimate } from './timing.ts'
+import { ThroughputEstimate } from './throughput.ts'
 
 export interface QueueOptions {
   readonly pool: pg.Pool

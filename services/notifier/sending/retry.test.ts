@@ -1,5 +1,5 @@
 import t from 'tap'
-import { secondsToRetry, unknownMinutes } from './timing.ts'
+import { secondsToRetry, unknownMinutes } from './decide.ts'
 
 const wait = (attempts: number, chance: number, retryAfter?: number): number | undefined =>
   secondsToRetry(attempts, () => chance, retryAfter)

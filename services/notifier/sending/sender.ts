@@ -3,7 +3,7 @@ import { VaultError } from '@courier/shared/vault.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { own, type Prover } from '../channels/prove.ts'
-import type { AccessTokens, createTokenKeeper } from '../channels/secrets.ts'
+import type { AccessTokens, TokenKeeper } from '../channels/secrets.ts'
 import { sealActions } from '../customer-actions/button-token.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'
@@ -13,8 +13,8 @@ import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
 
 interface SenderOptions extends Prover {
-  readonly tokens: ReturnType<typeof createTokenKeeper>
-  readonly effects: ReturnType<typeof createEffects>
+  readonly tokens: TokenKeeper
+  readonly carryOut: ReturnType<typeof createEffects>
   readonly logger: Logger
   readonly tracer?: Tracer | undefined
   readonly onUnopened?: () => void
@@ -22,8 +22,8 @@ interface SenderOptions extends Prover {
 
 /** Sends one claimed message and returns its outcome. Never rejects: a bug of ours leaves the message `unknown`. */
 export const createSender = (options: SenderOptions) => {
-  const { effects, logger, tracer } = options
-  const logVersion = createVersionLogger(logger)
+  const { carryOut, logger, tracer } = options
+  let loggedVersion: string | null = null
   const prove = createProofBySending(options)
   return async (message: ClaimedMessage): Promise<SendOutcome> => {
     try {
@@ -31,11 +31,15 @@ export const createSender = (options: SenderOptions) => {
         write(options, traced),
       )
       if (result === 'unopened') return await wait(options, message)
-      if ('servedVersion' in result) logVersion(result.servedVersion)
+      const { servedVersion = null } = 'servedVersion' in result ? result : {}
+      // The API serves requests for an expired version with a later one.
+      if (servedVersion !== null && servedVersion !== loggedVersion)
+        logger.info({ served_version: servedVersion }, 'messaging_api.version')
+      loggedVersion = servedVersion ?? loggedVersion
       if (result.kind === 'accepted') await prove(message)
-      const { outcome, effects: following } = decide(message, result, Math.random)
+      const { outcome, effects } = decide(message, result, Math.random)
       const hasResponse = result.kind === 'accepted' || result.kind === 'refused'
-      await effects.carryOut(message, following, hasResponse)
+      await carryOut(message, effects, hasResponse)
       logOutcome(logger, outcome, result)
       return outcome
     } catch (err) {
@@ -61,7 +65,7 @@ const restSeconds = 30
 /** Leaves a message without its key as it was; the number rests, so that its messages are not claimed at once. */
 const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
   options.onUnopened?.()
-  await options.effects.carryOut(message, [{ kind: 'rest_channel', code: null, seconds: restSeconds }], false)
+  await options.carryOut(message, [{ kind: 'rest_channel', code: null, seconds: restSeconds }], false)
   return { message, status: 'queued', isAttempt: false, dueSeconds: 0 }
 }
 
@@ -138,14 +142,4 @@ const logOutcome = (logger: Logger, outcome: SendOutcome, result: Accepted | Fai
   const fact = { ...ids, attempts, code: outcome.code }
   if (outcome.status === 'accepted') logger.debug(fact, 'message.accepted')
   else logger.warn({ ...fact, response: result.kind, meaning: outcome.meaning }, `message.${outcome.status}`)
-}
-
-/** Logs once, and on each change, that the API serves requests for an expired version with a later one. */
-const createVersionLogger = (logger: Logger) => {
-  let logged: string | null = null
-  return (served: string | null): void => {
-    if (served === null || served === logged) return
-    logged = served
-    logger.info({ served_version: served }, 'messaging_api.version')
-  }
 }

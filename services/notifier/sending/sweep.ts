@@ -1,7 +1,7 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { unknownMinutes } from './timing.ts'
+import { unknownMinutes } from './decide.ts'
 
 /**
  * Moves on messages whose time is over. One without a response becomes unknown (its process died, or the response was

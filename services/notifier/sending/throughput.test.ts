@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ThroughputEstimate } from './timing.ts'
+import { ThroughputEstimate } from './throughput.ts'
 
 /** Returns the estimate after a response at each of these times. */
 const estimateOf = (...times: number[]): ThroughputEstimate => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { availableTokens, rateNow, slowDown, type TokenBucket } from './timing.ts'
+import { availableTokens, rateNow, slowDown, type TokenBucket } from './token-bucket.ts'
 
 const start = new Date('2026-11-21T00:00:00Z')
 const after = (milliseconds: number): Date => new Date(start.getTime() + milliseconds)

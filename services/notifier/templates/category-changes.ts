@@ -16,7 +16,7 @@ export interface CategoryReport {
   readonly reportedAt: Date
 }
 
-export interface CategoryChange extends CategoryReport {
+interface CategoryChange extends CategoryReport {
   /** The number of rules that make no messages until they are applied again. */
   readonly pausedRules: number
 }

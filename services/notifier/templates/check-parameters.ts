@@ -8,7 +8,7 @@ type Add = (path: string, sentence: string) => void
 const textTypes: readonly ParameterType[] = ['text', 'currency', 'date_time']
 
 /** The file types that the API accepts from an address (docs/contributors/messaging-api.md#components). */
-const extensionsOf: Partial<Record<HeaderKind, readonly string[]>> = {
+const extensionsByKind: Partial<Record<HeaderKind, readonly string[]>> = {
   image: ['.jpg', '.jpeg', '.png'],
   video: ['.mp4', '.3gp'],
   document: ['.pdf'],
@@ -36,22 +36,19 @@ export const checkParameters = (
   { components }: MessageTemplate,
   prefix = 'template.',
 ): FieldErrors => {
-  const refusal = whyNotSendable(template)
+  const { headerKind, header, body, buttons, blockReason } = dissect(template)
+  const refusal = whyNotSendable(template, blockReason)
   if (refusal) return { [`${prefix}name`]: [refusal] }
   const errors: FieldErrors = {}
   const add: Add = (path, sentence) => {
     errors[prefix + path] = [...(errors[prefix + path] ?? []), sentence]
   }
-  const { headerKind, header, body, buttons } = dissect(template)
   const check = template.parameterFormat === 'NAMED' ? checkNames : checkCount
   for (const [kind, variables] of Object.entries({ header, body })) {
     const index = components.findIndex(({ type }) => type === kind)
     const path = index < 0 ? 'components' : `components.${index}.parameters`
-    const part: Part = {
-      path,
-      parameters: components[index]?.parameters ?? [],
-      title: `The ${kind} of ${template.name}`,
-    }
+    const title = `The ${kind} of ${template.name}`
+    const part: Part = { path, parameters: components[index]?.parameters ?? [], title }
     if (kind === 'header' && headerKind) checkMedia(headerKind, part, add)
     else {
       for (const [index, { type }] of part.parameters.entries())
@@ -65,9 +62,8 @@ export const checkParameters = (
   return errors
 }
 
-const whyNotSendable = (template: CatalogueTemplate): string | undefined => {
+const whyNotSendable = (template: CatalogueTemplate, blockReason: string | undefined): string | undefined => {
   const title = `The template ${template.name} (${template.language})`
-  const { blockReason } = dissect(template)
   if (blockReason) return `${title} has ${blockReason}, which cannot be sent from here.`
   if (template.status !== 'APPROVED') return `${title} is ${template.status}: only an APPROVED one may be sent.`
   if (template.heldAt)
@@ -86,7 +82,7 @@ const checkMedia = (kind: HeaderKind, { path, parameters, title }: Part, add: Ad
   const [given, second] = parameters
   if (given?.type !== kind || second) return add(path, `${title} takes one parameter of type ${kind}.`)
   const link = kind === 'location' ? undefined : given[kind]?.link
-  const extensions = extensionsOf[kind]
+  const extensions = extensionsByKind[kind]
   if (link === undefined || !extensions) return
   const file = URL.parse(link)?.pathname.toLowerCase() ?? ''
   if (!extensions.some(extension => file.endsWith(extension)))
@@ -113,7 +109,7 @@ const checkNames = ({ path, parameters, title }: Part, variables: readonly strin
   if (missing.length > 0) add(path, `${title} takes ${variables.join(', ')}; ${missing.join(', ')} ${verb} not given.`)
 }
 
-const typeOf: Record<ButtonKind, ParameterType> = { quick_reply: 'payload', url: 'text', copy_code: 'coupon_code' }
+const typeByKind: Record<ButtonKind, ParameterType> = { quick_reply: 'payload', url: 'text', copy_code: 'coupon_code' }
 
 /** Checks a send's buttons against its template's (docs/contributors/messaging-api.md#components). */
 const checkButtons = (
@@ -125,12 +121,12 @@ const checkButtons = (
   const given = [...components.entries()].filter(([, { type }]) => type === 'button')
   for (const [index, { kind, isRequired }] of buttons.entries())
     if (isRequired && kind !== 'other' && !given.some(([, component]) => Number(component.index) === index))
-      add('components', `The button ${index} of ${template} takes a ${typeOf[kind]}: none was given.`)
+      add('components', `The button ${index} of ${template} takes a ${typeByKind[kind]}: none was given.`)
   for (const [place, { index, sub_type, parameters }] of given) {
     const path = `components.${place}`
     const button = buttons[Number(index)]
     const title = `The button ${index} of ${template}`
-    const type = button && button.kind !== 'other' ? typeOf[button.kind] : undefined
+    const type = button && button.kind !== 'other' ? typeByKind[button.kind] : undefined
     if (index === undefined) add(`${path}.index`, 'The index field is required: the place of the button, from 0.')
     else if (!button) add(`${path}.index`, `${template} has no button ${index}.`)
     else if (type === undefined) add(path, `${title} takes nothing.`)

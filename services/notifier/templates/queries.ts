@@ -29,31 +29,11 @@ export const findMarketingTemplates = async (
   names: readonly string[],
 ): Promise<Set<string>> => {
   if (names.length === 0) return new Set()
-  const rows = await query<{ name: string; language: string }>(tx)`
-    select t.name, t.language from templates t join channels c using (tenant_id, waba_id)
+  const rows = await query<{ key: string }>(tx)`
+    select t.name || ' ' || t.language as key from templates t join channels c using (tenant_id, waba_id)
     where tenant_id = ${tenant} and c.phone_number_id = ${phoneNumberId} and t.name = any(${names}::text[])
       and t.category = 'MARKETING'`
-  return new Set(rows.map(({ name, language }) => templateKey({ name, language: { code: language } })))
-}
-
-type TemplateFilter = Partial<Record<'name' | 'status' | 'language' | 'category' | 'waba_id', string | undefined>>
-
-export type TemplateKey = readonly [wabaId: string, name: string, language: string]
-
-export type TemplateRow = Awaited<ReturnType<typeof listTemplates>>[number]
-
-/** Lists a page of the tenant's templates, those after a key, by account, name and language. */
-export const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, after: TemplateKey, limit: number) => {
-  let query = tx
-    .selectFrom('templates')
-    .selectAll()
-    .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`(waba_id, name, language) > (${after[0]}, ${after[1]}, ${after[2]})`)
-  for (const column of ['name', 'status', 'language', 'category', 'waba_id'] as const) {
-    const wanted = filter[column]
-    if (wanted !== undefined) query = query.where(column, '=', wanted)
-  }
-  return query.orderBy('waba_id').orderBy('name').orderBy('language').limit(limit).execute()
+  return new Set(rows.map(({ key }) => key))
 }
 
 /** Holds messages with the template until a sync finds it approved. */

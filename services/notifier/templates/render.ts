@@ -29,7 +29,11 @@ export const render = (template: CatalogueTemplate, { components }: MessageTempl
   const { parameterFormat } = template
   const [header, buttons] = [findPart('HEADER'), findPart('BUTTONS')]
   const kind = headerKinds.find(kind => kind.toUpperCase() === capitals(header?.format))
-  const renderText = (part: Json | undefined, type: string) => fill(part?.text, valuesIn(given(type), parameterFormat))
+  const renderText = (part: Json | undefined, type: string) => {
+    const values = given(type)
+    const findByName = (name: string) => values.find(({ parameter_name }) => parameter_name === name)
+    return fill(part?.text, parameterFormat === 'NAMED' ? findByName : name => values[Number(name) - 1])
+  }
   return {
     header: kind ? null : renderText(header, 'header'),
     media: kind ? renderMedia(kind, given('header')[0]) : null,
@@ -44,18 +48,13 @@ export const render = (template: CatalogueTemplate, { components }: MessageTempl
 const givenAt = (components: readonly Component[], place: number): readonly Parameter[] =>
   components.find(({ type, index }) => type === 'button' && Number(index) === place)?.parameters ?? []
 
-const valuesIn =
-  (parameters: readonly Parameter[], format: CatalogueTemplate['parameterFormat']) =>
-  (name: string): Parameter | undefined =>
-    format === 'NAMED' ? parameters.find(given => given.parameter_name === name) : parameters[Number(name) - 1]
-
-const fill = (text: unknown, parameterOf: (name: string) => Parameter | undefined): string | null => {
+const fill = (text: unknown, findParameter: (name: string) => Parameter | undefined): string | null => {
   if (typeof text !== 'string') return null
   let filled = ''
   let end = 0
   for (const { 0: written, 1: name = '', index } of text.matchAll(variable.NAMED)) {
     if (filled.length > maxLength) break
-    filled += text.slice(end, index) + (renderParameter(parameterOf(name)) ?? written)
+    filled += text.slice(end, index) + (renderParameter(findParameter(name)) ?? written)
     end = index + written.length
   }
   return (filled + text.slice(end)).slice(0, maxLength).toWellFormed()

@@ -8,10 +8,10 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
+import { sql } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import { query, type Tx } from '../database/tables.ts'
 import { normaliseLanguage, templateStatuses } from './catalogue.ts'
-import { listTemplates, type TemplateKey, type TemplateRow } from './queries.ts'
 import type { SyncResult } from './sync.ts'
 
 interface TemplatesOptions {
@@ -104,32 +104,49 @@ export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async
   })
 }
 
-const findPage = async (pool: pg.Pool, tenant: string, query: Static<typeof TemplatesQuery.schema>) => {
-  const wanted = TemplatesQuery.read(query)
+const findPage = async (pool: pg.Pool, tenant: string, given: Static<typeof TemplatesQuery.schema>) => {
+  const wanted = TemplatesQuery.read(given)
   const filter = {
     ...wanted,
     status: wanted.status?.toUpperCase(),
     category: wanted.category?.toUpperCase(),
     language: wanted.language && normaliseLanguage(wanted.language),
   }
-  const {
-    after: [account = '', name = '', language = ''],
-    limit,
-  } = cursors.read(query)
-  const after: TemplateKey = [account, name, language]
+  const { after, limit } = cursors.read(given)
   const rows = await inTenant(pool, tenant, (tx: Tx) => listTemplates(tx, tenant, filter, after, limit + 1))
   // The messaging API may have statuses that this service does not know.
   if (filter.status && rows.length === 0 && !templateStatuses.includes(filter.status))
-    throw invalid({ [TemplatesQuery.findField(query, 'status')]: [unknownStatus] })
+    throw invalid({ [TemplatesQuery.findField(given, 'status')]: [unknownStatus] })
   const { data, next_cursor } = cursors.toPage(rows, limit, row => [row.waba_id, row.name, row.language])
   return { data: data.map(shown), next_cursor }
+}
+
+interface TemplateRow extends Omit<Static<typeof Template>, 'held' | 'category_change'> {
+  readonly held_at: Date | null
+  readonly held_code: number | null
+  readonly category_from: string | null
+  readonly category_to: string | null
+  readonly category_at: Date | null
+}
+
+type TemplateFilter = Partial<Record<'name' | 'status' | 'language' | 'category' | 'waba_id', string | undefined>>
+
+/** Lists a page of the tenant's templates by account, name and language: those after a position. */
+const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, after: readonly string[], limit: number) => {
+  const [account = '', name = '', language = ''] = after
+  const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
+  const conditions = wanted.map(([column, value]) => sql`and ${sql.ref(column)} = ${value}`)
+  return query<TemplateRow>(tx)`
+    select * from templates
+    where tenant_id = ${tenant} and (waba_id, name, language) > (${account}, ${name}, ${language})
+      ${sql.join(conditions, sql` `)}
+    order by waba_id, name, language limit ${limit}`
 }
 
 const unknownStatus = `The selected status is invalid. The statuses are ${templateStatuses.join(', ')}.`
 
 const shown = ({ held_at, held_code, category_from: from, category_to: to, category_at: at, ...row }: TemplateRow) => ({
   ...row,
-  components: row.components as unknown[],
   held: held_at && { at: held_at, code: held_code },
   category_change: to !== null && at !== null ? { from, to, at } : null,
 })

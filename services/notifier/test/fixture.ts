@@ -105,7 +105,7 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
     const result = await acceptMessages(pool, 'demo', {
       messages: requests,
       errors: new ErrorList(),
-      pathOf: index => `messages.${index}.`,
+      toPath: index => `messages.${index}.`,
     })
     if (options.isRunning !== false) queue.wake()
     if (result.kind !== 'accepted') throw new Error(JSON.stringify(result))
@@ -124,7 +124,7 @@ export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, opt
   const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenKeeper(pool, keyring)
-  const send = createSender({ pool, api, keyring, tokens, effects: createEffects(pool, logger), logger })
+  const send = createSender({ pool, api, keyring, tokens, carryOut: createEffects(pool, logger), logger })
   const createQueue = (more: Partial<QueueOptions> = {}) =>
     new Queue({ pool, logger, send, window, recipientPauseSeconds, sendSeconds, ...more })
   return { api, tokens, send, createQueue }

@@ -2,8 +2,7 @@ import type { Cost } from '../costs/queries.ts'
 import type { ActionView } from '../customer-actions/queries.ts'
 import type { findFailedMessages } from '../events/queries.ts'
 import type { InboundRow } from '../inbox/queries.ts'
-import type { StatusUpdate } from '../messages/queries.ts'
-import { inOrder } from '../messages/view.ts'
+import { inOrder, type StatusUpdate } from '../messages/view.ts'
 import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
 
 export interface MessageUpdate extends StatusUpdate {

@@ -1,0 +1,40 @@
+/** The token bucket of a number, as stored in the row of its channel. Each message costs one token. */
+export interface TokenBucket {
+  readonly rate: number
+  /** Tokens left at `at`, fractional. */
+  readonly tokens: number
+  readonly at: Date
+  /** The lowered rate and its time; set while the API asks for less. */
+  readonly slowedRate: number | null
+  readonly slowedAt: Date | null
+}
+
+/** A lowered rate doubles this often, until it reaches the number's own again. */
+const recoverySeconds = 10
+
+export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date): number => {
+  if (slowedRate === null || slowedAt === null) return rate
+  const doublings = Math.floor((now.getTime() - slowedAt.getTime()) / 1000 / recoverySeconds)
+  return Math.min(rate, slowedRate * 2 ** Math.max(0, doublings))
+}
+
+/**
+ * Returns how many messages may be sent now. The bucket holds a twentieth of a second's worth and refills more slowly
+ * than the rate by as much, so that no one-second interval exceeds the rate.
+ */
+export const availableTokens = (bucket: TokenBucket, now: Date): number => {
+  const rate = rateNow(bucket, now)
+  const capacity = Math.max(1, rate / 20)
+  const refillRate = Math.max(rate / 2, rate - capacity)
+  const seconds = Math.max(0, now.getTime() - bucket.at.getTime()) / 1000
+  return Math.min(capacity, bucket.tokens + seconds * refillRate)
+}
+
+/** Returns the seconds that a number pauses after error 130429: one to five. */
+export const throttledSeconds = (random: () => number): number => 1 + random() * 4
+
+/** Halves the rate after error 130429, to one a second at least, and pauses the number. */
+export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
+  slowedRate: Math.max(1, rateNow(bucket, now) / 2),
+  restSeconds: throttledSeconds(random),
+})
