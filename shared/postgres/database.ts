@@ -268,6 +268,12 @@ const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
   return Object.assign(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), { client, rows })
 }
 
+/** Runs the query of a template, with its values as parameters; returns the rows. */
+export const query =
+  <Row>(tx: AnyTransaction) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> =>
+    (await sql<Row>(text, ...values).execute(tx)).rows
+
 /** Serialises changes of a tenant's set-up, including its creation. */
 export const lockTenant = (tx: AnyTransaction, tenant: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)

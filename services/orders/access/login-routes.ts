@@ -1,17 +1,15 @@
 import { bearerToken, isTenantId, readTenant } from '@courier/shared/access/authenticate.ts'
 import { readAddress } from '@courier/shared/edge/addresses.ts'
-import { refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { rateLimited } from '@courier/shared/edge/limits.ts'
-import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Account, type Accounts, type LoggedIn, type Logins, logIn } from './login.ts'
+import { type Account, type Accounts, type Logins, logIn, refuseLogin } from './login.ts'
 import type { TokenReader } from './merchant.ts'
 
 /** Matches one character of an e-mail address. Postgres refuses null characters and lone surrogates. */
@@ -42,33 +40,16 @@ export const addLogin = <Row extends Account>(
   app.addHook('onRequest', async request => void readTenant(request))
   const response = { 200: success, ...errorResponses(400, 405, 413, 415, 422, 429, 503) }
   app.post('/login', { schema: { summary: 'Log in', ...schema, headers, response } }, async request => {
+    const tenant = readTenant(request)
+    // An impossible tenant id gets the response of an unknown tenant, and no throttle counts it.
+    if (!isTenantId.test(tenant)) throw refuseLogin()
     const body = request.body as { email: string; password: string }
-    const { token, expiresAt, account } = await logInAt(logins, accounts, request, body)
+    const login = { tenant, network: readAddress(request), requestId: request.id, ...body }
+    const { token, expiresAt, account } = await logIn(logins, accounts, login)
+    const { merchant_id, staff_id } = accounts.toHolder(account)
+    request.log.info({ tenant, merchant_id, staff_id }, `${accounts.kind}.logged_in`)
     return { message: 'success', token, expires_at: expiresAt.toISOString(), ...describe(account) }
   })
-}
-
-const wrongCredentials = 'These credentials do not match our records.'
-const tooMany = 'Too many logins at once. Repeat the request.'
-
-/** Throws the error response of a login that is refused. */
-const logInAt = async <Row extends Account>(
-  logins: Logins,
-  accounts: Accounts<Row>,
-  request: FastifyRequest,
-  credentials: { email: string; password: string },
-) => {
-  const tenant = readTenant(request)
-  const login = { tenant, network: readAddress(request), requestId: request.id, ...credentials }
-  // An impossible tenant id gets the response of an unknown tenant, and no throttle counts it.
-  const result: LoggedIn<Row> = isTenantId.test(tenant)
-    ? await logIn(logins, accounts, login).catch(refuseBusy(tooMany))
-    : { kind: 'invalid_credentials' }
-  if (result.kind === 'too_many') throw rateLimited(result.retryAfterSeconds)
-  if (result.kind === 'invalid_credentials') throw invalid({ email: [wrongCredentials] }, { message: wrongCredentials })
-  const { merchant_id, staff_id } = accounts.toHolder(result.account)
-  request.log.info({ tenant, merchant_id, staff_id }, `${accounts.kind}.logged_in`)
-  return result
 }
 
 export interface SessionOptions {

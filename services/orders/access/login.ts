@@ -1,4 +1,6 @@
-import { createBulkheads } from '@courier/shared/edge/bulkheads.ts'
+import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
+import { rateLimited } from '@courier/shared/edge/limits.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
@@ -67,12 +69,6 @@ interface Login {
   readonly requestId?: string | undefined
 }
 
-type Refusal =
-  /** The tenant or an active account does not exist, or the password is wrong: the client cannot tell which. */
-  { kind: 'invalid_credentials' } | { kind: 'too_many'; retryAfterSeconds: number }
-type Checked<Row> = { kind: 'right'; account: Row } | Refusal
-export type LoggedIn<Row> = { kind: 'logged_in'; token: string; expiresAt: Date; account: Row } | Refusal
-
 /**
  * The keys of bulkheads and throttle are the claims of a login, so they do not reveal which accounts exist. In one
  * tenant, the keys of merchants and of staff differ.
@@ -84,15 +80,17 @@ const listKeys = (kind: 'merchant' | 'staff', { network, tenant, email }: Login)
   process: '',
 })
 
-/** Creates a token for the account with that e-mail address and password. Throws BulkheadRejectedError. */
-export const logIn = async <Row extends Account>(
-  logins: Logins,
-  accounts: Accounts<Row>,
-  login: Login,
-): Promise<LoggedIn<Row>> => {
+const tooMany = 'Too many logins at once. Repeat the request.'
+const wrongCredentials = 'These credentials do not match our records.'
+
+/** The tenant or an active account does not exist, or the password is wrong: the client cannot tell which. */
+export const refuseLogin = () => invalid({ email: [wrongCredentials] }, { message: wrongCredentials })
+
+/** Creates a token for the account with that e-mail address and password. Throws the error response of a refusal. */
+export const logIn = async <Row extends Account>(logins: Logins, accounts: Accounts<Row>, login: Login) => {
   const keys = listKeys(accounts.kind, login)
-  const checked = await logins.inTurn(keys, () => check(logins, accounts, login, keys))
-  return checked.kind === 'right' ? issueToken(logins, accounts, login, checked.account) : checked
+  const account = await logins.inTurn(keys, () => check(logins, accounts, login, keys)).catch(refuseBusy(tooMany))
+  return issueToken(logins, accounts, login, account)
 }
 
 /** Matches no password, and takes as long to check as an account's hash. */
@@ -103,28 +101,29 @@ const check = async <Row extends Account>(
   accounts: Accounts<Row>,
   { tenant, email, password }: Login,
   keys: ReturnType<typeof listKeys>,
-): Promise<Checked<Row>> => {
+): Promise<Row> => {
   const retryAfterSeconds = throttle.secondsSpent(keys)
-  if (retryAfterSeconds > 0) return { kind: 'too_many', retryAfterSeconds }
+  if (retryAfterSeconds > 0) throw rateLimited(retryAfterSeconds)
   const account = await inTenant(pool, tenant, (tx: Tx) => accounts.find(tx, tenant, email, false))
   const isRight = await isPassword(password, account?.is_active ? account.password_hash : dummyHash)
   throttle.count(keys, isRight)
-  return isRight && account ? { kind: 'right', account } : { kind: 'invalid_credentials' }
+  if (!isRight || !account) throw refuseLogin()
+  return account
 }
 
 const issueToken = <Row extends Account>(
   { pool, tokenSeconds }: Logins,
   { kind, find, toHolder, nameActor }: Accounts<Row>,
   { tenant, email, requestId }: Login,
-  account: Row,
-): Promise<LoggedIn<Row>> =>
-  inTenant(pool, tenant, async (tx: Tx): Promise<LoggedIn<Row>> => {
-    const current = await find(tx, tenant, email, true)
+  { password_hash }: Row,
+) =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    const account = await find(tx, tenant, email, true)
     // An operator changed the password or deactivated the account meanwhile.
-    if (!current?.is_active || current.password_hash !== account.password_hash) return { kind: 'invalid_credentials' }
-    const holder = { ...toHolder(current), from_login: true }
+    if (!account?.is_active || account.password_hash !== password_hash) throw refuseLogin()
+    const holder = { ...toHolder(account), from_login: true }
     const end = sql<Date>`now() + make_interval(secs => ${tokenSeconds[kind]})`
     const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, holder, end)
-    await audit(tx, tenant, { kind, name: nameActor(current), tokenId, requestId }, `${kind}.logged_in`, tokenId)
-    return { kind: 'logged_in', token, expiresAt, account: current }
+    await audit(tx, tenant, { kind, name: nameActor(account), tokenId, requestId }, `${kind}.logged_in`, tokenId)
+    return { token, expiresAt, account }
   })

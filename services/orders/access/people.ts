@@ -1,6 +1,6 @@
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
-import { lockTenant } from '@courier/shared/postgres/database.ts'
+import { lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 import type { Merchant } from './merchant.ts'
@@ -9,18 +9,13 @@ import { revokeLogins } from './tokens.ts'
 
 /** The people that a merchant may have, deactivated ones too. */
 const maxPeople = 100
-const columns = ['person_id', 'email', 'name', 'role', 'is_active', 'created_at'] as const
-export type PersonRow = Selectable<Pick<Tables['merchant_people'], (typeof columns)[number]>>
+const columns = sql.raw('person_id, email, name, role, is_active, created_at')
+export type PersonRow = Omit<Selectable<Tables['merchant_people']>, 'tenant_id' | 'merchant_id' | 'password_hash'>
 
 /** Lists the people of a merchant, the oldest first, without its account. */
 export const listPeople = (tx: Tx, { tenant, merchantId }: Merchant): Promise<PersonRow[]> =>
-  tx
-    .selectFrom('merchant_people')
-    .select(columns)
-    .where('tenant_id', '=', tenant)
-    .where('merchant_id', '=', merchantId)
-    .orderBy('person_id')
-    .execute()
+  query<PersonRow>(tx)`
+    select ${columns} from merchant_people where tenant_id = ${tenant} and merchant_id = ${merchantId} order by person_id`
 
 interface NewPerson {
   /** In lower case. */
@@ -33,18 +28,16 @@ interface NewPerson {
 /** Adds a person. Throws a validation failure for an e-mail address that somebody of the tenant has. */
 export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): Promise<PersonRow> => {
   const { tenant, merchantId, actor } = merchant
-  const { email, name, role, passwordHash: password_hash } = person
+  const { email, name, role, passwordHash } = person
   await refuseTaken(tx, tenant, email)
   const people = await listPeople(tx, merchant)
   if (people.length >= maxPeople)
     throw invalid({ email: [`There are already ${maxPeople} people: activate one who was deactivated.`] })
-  const added = await tx
-    .insertInto('merchant_people')
-    .values({ tenant_id: tenant, merchant_id: merchantId, email, name, role, password_hash })
-    .returning(columns)
-    .executeTakeFirstOrThrow()
+  const [added] = await query<PersonRow>(tx)`
+    insert into merchant_people (tenant_id, merchant_id, email, name, role, password_hash)
+    values (${tenant}, ${merchantId}, ${email}, ${name}, ${role}, ${passwordHash}) returning ${columns}`
   await audit(tx, tenant, actor, 'person.added', [name, role])
-  return added
+  return added as PersonRow
 }
 
 const taken =
@@ -53,10 +46,10 @@ const taken =
 /** The lock keeps company files and other people from taking the address meanwhile. */
 const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void> => {
   await lockTenant(tx, tenant)
-  const { rows } = await sql`
+  const holders = await query(tx)`
     select from merchants where tenant_id = ${tenant} and email = ${email} union all
-    select from merchant_people where tenant_id = ${tenant} and email = ${email} and is_active`.execute(tx)
-  if (rows.length > 0) throw invalid({ email: [taken] })
+    select from merchant_people where tenant_id = ${tenant} and email = ${email} and is_active`
+  if (holders.length > 0) throw invalid({ email: [taken] })
 }
 
 export interface PersonChange {
@@ -71,26 +64,16 @@ export const changePerson = async (tx: Tx, merchant: Merchant, id: string, chang
   const before = (await listPeople(tx, merchant)).find(row => row.person_id === id)
   if (!before) return undefined
   if (change.is_active && !before.is_active) await refuseTaken(tx, tenant, before.email)
-  const changed = await tx
-    .updateTable('merchant_people')
-    .set(change)
-    .where('tenant_id', '=', tenant)
-    .where('person_id', '=', id)
-    .returning(columns)
-    .executeTakeFirstOrThrow()
+  const { role, is_active, password_hash } = change
+  const [changed] = (await query<PersonRow>(tx)`
+    update merchant_people set role = coalesce(${role}, role), is_active = coalesce(${is_active}, is_active),
+      password_hash = coalesce(${password_hash}, password_hash)
+    where tenant_id = ${tenant} and person_id = ${id} returning ${columns}`) as [PersonRow]
   await audit(tx, tenant, actor, 'person.changed', [
     before.name,
     ...Object.keys(change).map(field => nameChange(field, changed)),
   ])
-  if (changed.is_active && change.password_hash === undefined) return changed
-  const ended = await revokeLogins(tx, tenant, 'person_id', [id])
-  await audit(
-    tx,
-    tenant,
-    actor,
-    'token.revoked',
-    ended.map(({ token_id }) => token_id),
-  )
+  if (!changed.is_active || password_hash !== undefined) await revokeLogins(tx, tenant, 'person_id', [id], actor)
   return changed
 }
 

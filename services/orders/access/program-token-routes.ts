@@ -4,12 +4,11 @@ import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { readDateOrTime } from '@courier/shared/lists/dates.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'
 import { component, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Merchant } from './merchant.ts'
@@ -112,14 +111,7 @@ const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name:
 
 /** Reads the live tokens of a merchant that no login made. */
 const findTokens = (tx: Tx, { tenant, merchantId }: Merchant): Promise<Static<typeof ProgramToken>[]> =>
-  tx
-    .selectFrom('tokens')
-    .select(['token_id as id', 'name', 'created_at', 'expires_at', 'last_used_at'])
-    .where('tenant_id', '=', tenant)
-    .where('merchant_id', '=', merchantId)
-    .where('from_login', '=', sql.lit(false))
-    .where('revoked_at', 'is', null)
-    .where(sql<boolean>`coalesce(expires_at > now(), true)`)
-    .orderBy('created_at', 'desc')
-    .orderBy('token_id')
-    .execute()
+  query<Static<typeof ProgramToken>>(tx)`
+    select token_id as id, name, created_at, expires_at, last_used_at from tokens
+    where tenant_id = ${tenant} and merchant_id = ${merchantId} and not from_login and revoked_at is null
+      and coalesce(expires_at > now(), true) order by created_at desc, token_id`

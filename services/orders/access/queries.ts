@@ -1,4 +1,5 @@
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
@@ -32,29 +33,19 @@ export const findMerchantLogin = async (
   email: string,
   isShared: boolean,
 ): Promise<MerchantLogin | undefined> => {
-  const [account, person] = [selectMerchant(tx, tenant, email), selectPerson(tx, tenant, email)]
-  const [merchant, found] = await Promise.all([
+  const account = selectMerchant(tx, tenant, email)
+  const [merchant, [found]] = await Promise.all([
     (isShared ? account.forShare() : account).executeTakeFirst(),
-    (isShared ? person.forShare() : person).executeTakeFirst(),
+    query<MerchantLogin>(tx)`
+      select merchant.merchant_id, merchant.name, merchant.is_active, person.email, person.password_hash,
+        json_build_object('id', person_id::text, 'name', person.name, 'email', person.email, 'role', role) as person
+      from merchant_people person join merchants merchant
+        on merchant.tenant_id = person.tenant_id and merchant.merchant_id = person.merchant_id
+      where person.tenant_id = ${tenant} and person.email = ${email.trim().toLowerCase()} and person.is_active
+      ${isShared ? sql`for share` : sql``}`,
   ])
-  if (!found) return merchant && { ...merchant, person: null }
-  const { id, person_name: name, role, ...row } = found
-  return { ...row, person: { id, name, email: row.email, role } }
+  return found ?? (merchant && { ...merchant, person: null })
 }
-
-const selectPerson = (tx: Tx, tenant: string, email: string) =>
-  tx
-    .selectFrom('merchant_people as person')
-    .innerJoin('merchants as merchant', join =>
-      join
-        .onRef('merchant.tenant_id', '=', 'person.tenant_id')
-        .onRef('merchant.merchant_id', '=', 'person.merchant_id'),
-    )
-    .select(['merchant.merchant_id', 'merchant.name', 'merchant.is_active', 'person.email', 'person.password_hash'])
-    .select(['person.person_id as id', 'person.name as person_name', 'person.role'])
-    .where('person.tenant_id', '=', tenant)
-    .where('person.email', '=', email.trim().toLowerCase())
-    .where('person.is_active', '=', sql.lit(true))
 
 /** Names who acts for a merchant in the audit: by its id, and by the person unless it is the account. */
 export const nameActor = (merchantId: string, person: Person | null): string =>
@@ -81,19 +72,6 @@ export const findStaffLogin = (tx: Tx, tenant: string, email: string, isShared: 
 
 /** Reads the roles of a person. Rows from before a person could have several have `role` alone. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]
-
-/** Reads the tenant of a token, and the e-mail address of the account behind it; null without an account. */
-export const findStaffByToken = (tx: Tx, tenant: string, tokenId: string) =>
-  tx
-    .selectFrom('tokens')
-    .innerJoin('tenants', 'tenants.tenant_id', 'tokens.tenant_id')
-    .leftJoin('staff', join =>
-      join.onRef('staff.tenant_id', '=', 'tokens.tenant_id').onRef('staff.staff_id', '=', 'tokens.staff_id'),
-    )
-    .select(['tenants.tenant_id as id', 'tenants.name', 'currency', 'country', 'time_zone', 'email'])
-    .where('tokens.tenant_id', '=', tenant)
-    .where('token_id', '=', tokenId)
-    .executeTakeFirst()
 
 /** Reads the active businesses of one merchant. */
 export const findOwnBusinesses = (tx: Tx, tenant: string, merchantId: string) =>

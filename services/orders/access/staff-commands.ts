@@ -3,10 +3,10 @@ import * as commands from '@courier/shared/cli/token-commands.ts'
 import { type StaffRole, staffRoles } from '@courier/shared/contract/staff-roles.ts'
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
-import { sql } from 'kysely'
+import { inTenant, query } from '@courier/shared/postgres/database.ts'
+import type { Selectable } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import type { Tables, Tx } from '../database/tables.ts'
 import { hashPassword } from './passwords.ts'
 import { readRoles, type StaffRow, staffColumns } from './queries.ts'
 import { revokeLogins } from './tokens.ts'
@@ -67,23 +67,12 @@ export const addStaff = async (pool: pg.Pool, request: NewStaff, password: strin
   const password_hash = await hashPassword(password)
   return inTenant(pool, tenant, async (tx: Tx) => {
     await refuseTakenName(tx, tenant, email, name)
-    const added = await tx
-      .insertInto('staff')
-      .values({ tenant_id: tenant, email, name, ...held, password_hash })
-      .onConflict(conflict =>
-        conflict
-          .columns(['tenant_id', 'email'])
-          .doUpdateSet({
-            name: sql`excluded.name`,
-            role: sql`excluded.role`,
-            roles: sql`excluded.roles`,
-            password_hash: sql`excluded.password_hash`,
-            is_active: sql.lit(true),
-          })
-          .where('staff.is_active', '=', sql.lit(false)),
-      )
-      .returning(staffColumns)
-      .executeTakeFirst()
+    const [added] = await query<StaffRow>(tx)`
+      insert into staff (tenant_id, email, name, role, roles, password_hash)
+      values (${tenant}, ${email}, ${name}, ${held.role}, ${held.roles}, ${password_hash})
+      on conflict (tenant_id, email) do update set name = excluded.name, role = excluded.role, roles = excluded.roles,
+        password_hash = excluded.password_hash, is_active = true where not staff.is_active
+      returning staff.*`
     if (!added) throw new UsageError(`there is a member of staff ${email} already`)
     await audit(tx, tenant, by, 'staff.added', [name, ...held.roles])
     return toView(tenant, added)
@@ -91,13 +80,8 @@ export const addStaff = async (pool: pg.Pool, request: NewStaff, password: strin
 }
 
 const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: string): Promise<void> => {
-  const other = await tx
-    .selectFrom('staff')
-    .select('email')
-    .where('tenant_id', '=', tenant)
-    .where('name', '=', name)
-    .where('email', '!=', email)
-    .executeTakeFirst()
+  const [other] = await query<{ email: string }>(tx)`
+    select email from staff where tenant_id = ${tenant} and name = ${name} and email <> ${email}`
   if (other) throw new UsageError(`${other.email} of tenant ${tenant} has the name ${name} already`)
 }
 
@@ -124,8 +108,7 @@ const endSessions =
   (tenant: string, by: Actor, action: 'staff.password_changed' | 'staff.deactivated') =>
   async (tx: Tx, { staff_id, name }: StaffRow): Promise<void> => {
     await audit(tx, tenant, by, action, name)
-    const ended = (await revokeLogins(tx, tenant, 'staff_id', [staff_id])).map(({ token_id }) => token_id)
-    await audit(tx, tenant, by, 'token.revoked', ended)
+    await revokeLogins(tx, tenant, 'staff_id', [staff_id], by)
   }
 
 type Fields = ReturnType<typeof readRoleColumns> | { password_hash: string } | { is_active: false }
@@ -154,12 +137,8 @@ const change = async (
 /** Lists the staff of one tenant, or of all, without their passwords. */
 export const listStaff = (pool: pg.Pool, tenant?: string) =>
   commands.listHolders(pool, tenant, async (tx: Tx, id) => {
-    const rows = await tx
-      .selectFrom('staff')
-      .select([...staffColumns, 'created_at'])
-      .where('tenant_id', '=', id)
-      .orderBy('staff_id')
-      .execute()
+    const rows = await query<Selectable<Tables['staff']>>(tx)`
+      select * from staff where tenant_id = ${id} order by staff_id`
     return rows.map(row => ({ ...toView(id, row), created_at: row.created_at }))
   })
 

@@ -8,7 +8,7 @@ import {
   staffRoles,
 } from '@courier/shared/contract/staff-roles.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { component, oneOf } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -17,7 +17,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
 import { addLogin, addLogout, loginFields, type SessionOptions } from './login-routes.ts'
-import { findStaffByToken, findStaffLogin, readRoles, type StaffRow } from './queries.ts'
+import { findStaffLogin, readRoles, type StaffRow } from './queries.ts'
 
 const Role = oneOf(staffRoles)
 const held = {
@@ -95,10 +95,18 @@ export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = asy
 }
 
 const readStaff = async (pool: pg.Pool, { tenant, name, roles, tokenId }: Staff): Promise<CurrentStaff> => {
-  const found = await inTenant(pool, tenant, (tx: Tx) => findStaffByToken(tx, tenant, tokenId))
+  const [found] = await inTenant(pool, tenant, (tx: Tx) => findAccount(tx, tenant, tokenId))
   if (!found) throw unauthenticated()
   const { email, ...of } = found
   // A token without an account was made by the operator: the notifier does not know it.
   const operations = operationsFor(roles, email === null ? ordersOperations : staffOperations)
   return { name, email, role: roles[0] as StaffRole, roles: [...roles], tenant: of, operations }
 }
+
+/** Reads the tenant of a token, and the e-mail address of the account behind it; null without an account. */
+const findAccount = (tx: Tx, tenant: string, tokenId: string) =>
+  query<CurrentStaff['tenant'] & Pick<CurrentStaff, 'email'>>(tx)`
+    select tenants.tenant_id as id, tenants.name, currency, country, time_zone, email
+    from tokens join tenants on tenants.tenant_id = tokens.tenant_id
+      left join staff on staff.tenant_id = tokens.tenant_id and staff.staff_id = tokens.staff_id
+    where tokens.tenant_id = ${tenant} and token_id = ${tokenId}`

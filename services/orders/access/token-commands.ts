@@ -1,7 +1,7 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import * as commands from '@courier/shared/cli/token-commands.ts'
 import { operator } from '@courier/shared/postgres/audit.ts'
-import { sql } from 'kysely'
+import { query } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { selectMerchant } from './queries.ts'
@@ -31,17 +31,16 @@ const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<H
 
 /** Lists the tokens of one tenant, or of all. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
-  commands.listHolders(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
+  commands.listHolders(
+    pool,
+    tenant,
+    (tx: Tx, id) => query<ListedToken>(tx)`
+      select token_id, tenant_id, email, staff_name, tokens.name, tokens.created_at, expires_at, revoked_at, last_used_at
+      from tokens left join merchants using (tenant_id, merchant_id)
+      where tenant_id = ${id} order by tokens.created_at`,
+  )
 
 type ListedToken = Record<'token_id' | 'tenant_id', string> &
   Record<'email' | 'staff_name' | 'name', string | null> &
   Record<'created_at', Date> &
   Record<'expires_at' | 'revoked_at' | 'last_used_at', Date | null>
-
-const findTokens = async (tx: Tx, tenant: string) => {
-  const { rows } = await sql<ListedToken>`
-    select token_id, tenant_id, email, staff_name, tokens.name, tokens.created_at, expires_at, revoked_at, last_used_at
-    from tokens left join merchants using (tenant_id, merchant_id)
-    where tenant_id = ${tenant} order by tokens.created_at`.execute(tx)
-  return rows
-}

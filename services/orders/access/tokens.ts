@@ -1,5 +1,6 @@
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
-import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { type AnyTransaction, query } from '@courier/shared/postgres/database.ts'
 import { rememberCallers } from '@courier/shared/postgres/token-holders.ts'
 import { findLiveTokens, newToken } from '@courier/shared/postgres/tokens.ts'
 import { type RawBuilder, sql } from 'kysely'
@@ -72,23 +73,21 @@ const callerSql = {
 }
 
 /** Revokes all live tokens from logins of these accounts of merchants, members of staff or people of merchants. */
-export const revokeLogins = (
+export const revokeLogins = async (
   tx: Tx,
   tenant: string,
   column: 'merchant_id' | 'staff_id' | 'person_id',
   ids: readonly string[],
-) =>
-  tx
-    .updateTable('tokens')
-    .set({ revoked_at: sql`now()` })
-    .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`${sql.ref(column)} = any(${ids}::bigint[])`)
-    .where('from_login', '=', sql.lit(true))
-    .where(sql<boolean>`${column === 'merchant_id' ? sql`person_id is null` : sql`true`}`)
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', sql<Date>`now()`)
-    .returning(['token_id', 'merchant_id'])
-    .execute()
+  by: Actor,
+) => {
+  const ended = await query<{ token_id: string; merchant_id: string | null }>(tx)`
+    update tokens set revoked_at = now() where tenant_id = ${tenant} and ${sql.ref(column)} = any(${ids}::bigint[])
+      and from_login ${column === 'merchant_id' ? sql`and person_id is null` : sql``}
+      and revoked_at is null and expires_at > now() returning token_id, merchant_id`
+  const tokens = ended.map(({ token_id }) => token_id)
+  await audit(tx, tenant, by, 'token.revoked', tokens)
+  return ended
+}
 
 /** The tokens from logins that an account keeps until they expire, even unused. */
 const maxUnusedLogins = 50

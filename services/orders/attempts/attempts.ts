@@ -80,17 +80,15 @@ export interface OpenAttempt {
 
 /** Finds the failed delivery of an order, which is locked, that waits for what happens next. */
 export const findOpenAttempt = async (tx: Tx, tenant: string, waybill: string): Promise<OpenAttempt | undefined> =>
-  (await tx.client.query(openAttemptSql, [tenant, waybill])).rows[0]
+  (await tx.rows(openAttemptSql, [tenant, waybill]))[0]
 
 const openAttemptSql = `
   select attempt_no, action, given_as, ${isoTime('due_at')} as due_at, due_at < clock_timestamp() as is_late
   from attempts where tenant_id = $1 and waybill_number = $2 and is_open`
 
 /** Lists the parcels that are to be delivered again by a day, YYYY-MM-DD, those that wait longest first. */
-export const findReattempts = async (tx: Tx, tenant: string, day: string, limit: number): Promise<string[]> => {
-  const { rows } = await tx.client.query(reattemptsSql, [tenant, day, limit])
-  return rows.map((row: { waybill_number: string }) => row.waybill_number)
-}
+export const findReattempts = async (tx: Tx, tenant: string, day: string, limit: number): Promise<string[]> =>
+  (await tx.rows(reattemptsSql, [tenant, day, limit])).map(row => row.waybill_number)
 
 const reattemptsSql = `
   select waybill_number from attempts

@@ -21,8 +21,8 @@ export const usualReasons: readonly FailureReason[] = [
 
 /** Reads the reasons of a tenant, in the order of its list. */
 export const findReasons = async (tx: Tx, tenant: string): Promise<readonly FailureReason[]> => {
-  const { rows } = await tx.client.query('select failure_reasons from tenants where tenant_id = $1', [tenant])
-  return rows[0]?.failure_reasons ? JSON.parse(rows[0].failure_reasons) : usualReasons
+  const [row] = await tx.rows('select failure_reasons from tenants where tenant_id = $1', [tenant])
+  return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons
 }
 
 /** Returns the errors of a move to `statusKey` with this reason; a move need not have one. */

@@ -20,15 +20,8 @@ const newsSql = `
 
 /** Returns the readers that have new changes. Runs in `inAllTenants`. */
 const findNews = async <Reader extends FeedReader>(tx: Tx, readers: readonly Reader[]): Promise<Reader[]> => {
-  const { rows } = await tx.client.query({
-    name: 'find_news',
-    text: newsSql,
-    values: [
-      readers.map(({ tenant }) => tenant),
-      readers.map(({ merchantId }) => merchantId),
-      readers.map(({ after }) => after),
-    ],
-  })
+  const values = (['tenant', 'merchantId', 'after'] as const).map(column => readers.map(reader => reader[column]))
+  const rows = await tx.rows({ name: 'find_news', text: newsSql, values })
   return rows.map(({ index }) => readers[index] as Reader)
 }
 

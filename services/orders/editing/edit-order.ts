@@ -92,7 +92,7 @@ export const lockOrder = async (
   { tenant, waybill, editor }: Pick<Edit, 'tenant' | 'waybill' | 'editor'>,
 ): Promise<OrderRow | undefined> => {
   const values = [tenant, waybill, 'merchantId' in editor ? editor.merchantId : null]
-  return (await tx.client.query({ name: 'lock_order', text: lockOrderSql, values })).rows[0]
+  return (await tx.rows({ name: 'lock_order', text: lockOrderSql, values }))[0]
 }
 
 const lockOrderSql = `

@@ -70,8 +70,7 @@ const refuseOverruled = ({ action, given_as }: OpenAttempt, party: Party) =>
 
 const refuseDate = async (tx: Tx, { tenant, date }: Instruction) => {
   if (date === null) return undefined
-  const { rows } = await tx.client.query(daysSql, [tenant])
-  const { first, last } = rows[0]
+  const [{ first, last }] = (await tx.rows(daysSql, [tenant])) as [{ first: string; last: string }]
   return date < first || date > last ? refuse('date', `The date must be from ${first} to ${last}.`) : undefined
 }
 
@@ -130,8 +129,7 @@ const lateSql = `
 
 /** Gives the company's default to failed deliveries that nobody decided in time; returns how many. */
 export const decideLate = async (tx: Tx, tenant: string): Promise<number> => {
-  const { rows } = await tx.client.query(lateSql, [tenant])
-  const late: { waybill_number: string; action: InstructionAction }[] = rows
+  const late = await tx.rows<{ waybill_number: string; action: InstructionAction }>(lateSql, [tenant])
   await limitLockWait(tx)
   // Sorts by waybill, as moves lock them.
   for (const { waybill_number: waybill, action } of late.toSorted(byWaybill)) {

@@ -25,8 +25,8 @@ interface Window {
 export const maxCounted = 10_000
 
 /** Returns rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
-export const listOrders = async (tx: Tx, tenant: string, filter: OrderFilter, window: Window): Promise<ListedRow[]> =>
-  (await tx.client.query<ListedRow>(selectOrders(tenant, filter, window))).rows
+export const listOrders = (tx: Tx, tenant: string, filter: OrderFilter, window: Window) =>
+  tx.rows<ListedRow>(selectOrders(tenant, filter, window))
 
 /** Returns the statement of `listOrders`. It looks for money on the page alone, not for each order before it. */
 export const selectOrders = (tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
@@ -54,7 +54,7 @@ export const countOrders = async (
   const text = `
     ${hits(filter, conditions, values)}
     select count(*)::integer as count from (select from hit limit ${values.add(most)}) counted`
-  return (await tx.client.query(text, values.all)).rows[0].count
+  return (await tx.rows(text, values.all))[0].count
 }
 
 /**
@@ -82,7 +82,7 @@ export const findSearchEnd = async (
     select ${isoTime('created_at')} as "createdAt", waybill_number as waybill
     from orders where ${writeConditions(filter, values, after).join(' and ')}
     order by orders.created_at desc, waybill_number desc limit 2 offset ${maxSearched - 1}`
-  const { rows } = await tx.client.query<Position>(text, values.all)
+  const rows = await tx.rows<Position>(text, values.all)
   return rows.length > 1 ? rows[0] : undefined
 }
 

@@ -66,10 +66,9 @@ const openList = async (
     if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })
     const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
     await snapshot.tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
-    const read = async (query: pg.QueryConfig) => (await snapshot.tx.client.query(query)).rows
     const write = async (rows: ListedRow[]): Promise<string> => {
       const viewed = await viewOrders(catalogues, tenant, rows, toOrder)
-      const orders = await addFinance(read, tenant, viewed, listWithMoney(rows))
+      const orders = await addFinance(query => snapshot.tx.rows(query), tenant, viewed, listWithMoney(rows))
       return orders.map(order => JSON.stringify(order)).join()
     }
     return stream(snapshot, total, write, maxSeconds)
@@ -101,7 +100,7 @@ async function* chunks(snapshot: Snapshot<Tables>, total: number, write: WriteRo
   let count = 0
   let opening = '{"data":['
   while (count < total) {
-    const { rows } = await snapshot.tx.client.query<ListedRow>(`fetch ${rowsPerFetch} from whole_list`)
+    const rows = await snapshot.tx.rows<ListedRow>(`fetch ${rowsPerFetch} from whole_list`)
     if (rows.length === 0) throw new Error(`a whole list ended after ${count} of ${total} orders`)
     count += rows.length
     yield opening + (await write(rows))

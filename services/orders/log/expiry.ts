@@ -29,11 +29,11 @@ const unreadSql = `
  * how many.
  */
 export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<number> => {
-  const { rows } = await tx.client.query(unreadSql, [tenant])
-  for (const { merchantId } of rows) await numberChanges(tx, tenant, merchantId)
-  return rows.length
+  const unread = await tx.rows(unreadSql, [tenant])
+  for (const { merchantId } of unread) await numberChanges(tx, tenant, merchantId)
+  return unread.length
 }
 
 /** Deletes entries that are no longer kept and that nobody waits for; returns how many. */
 export const deleteOldChanges = async (tx: AnyTransaction, tenant: string): Promise<number> =>
-  (await tx.client.query(deleteExpiredSql, [tenant])).rows[0].deleted
+  (await tx.rows(deleteExpiredSql, [tenant]))[0].deleted

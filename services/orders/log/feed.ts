@@ -41,12 +41,12 @@ const numberChangesSql = `
  */
 export const numberChanges = async (tx: Tx, tenant: string, merchantId: string): Promise<FeedState> => {
   const values = [tenant, merchantId]
-  const [, , { rows }] = await Promise.all([
+  const [, , [feed]] = await Promise.all([
     tx.client.query({ name: 'add_feed', text: addFeedSql, values }),
     tx.client.query({ name: 'lock_feed', text: lockFeedSql, values }),
-    tx.client.query({ name: 'number_changes', text: numberChangesSql, values }),
+    tx.rows({ name: 'number_changes', text: numberChangesSql, values }),
   ])
-  return rows[0]
+  return feed
 }
 
 const addFeedSql = 'insert into feeds (tenant_id, merchant_id) values ($1, $2) on conflict do nothing'
@@ -60,12 +60,9 @@ const currentFeedSql = `
 
 /** Returns the feed's state when no change waits for its position, else undefined. */
 const findCurrentFeed = async (pool: pg.Pool, tenant: string, merchantId: string): Promise<FeedState | undefined> => {
-  const [feed] = await readInTenant<FeedState & pg.QueryResultRow>(pool, tenant, {
-    name: 'find_current_feed',
-    text: currentFeedSql,
-    values: [tenant, merchantId],
-  })
-  return feed
+  const values = [tenant, merchantId]
+  const feeds = await readInTenant(pool, tenant, { name: 'find_current_feed', text: currentFeedSql, values })
+  return feeds[0] as FeedState | undefined
 }
 
 /** Whose feed it is. */

@@ -38,7 +38,7 @@ const watchWebhooks = (pool: pg.Pool, registry: Registry): void =>
 
 const measureWebhooks = async (tx: Tx) => {
   await tx.client.query(`set local statement_timeout = '1s'`)
-  return (await tx.client.query(metricsSql)).rows[0]
+  return (await tx.rows(metricsSql))[0]
 }
 
 /** Counts this process's requests to endpoints. */

@@ -9,7 +9,7 @@ import type { Tables, Tx } from '../database/tables.ts'
 import { type Collection, checkCollection, collectionParameters } from '../money/collection.ts'
 import { moveLinesSql } from '../money/move-lines.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
-import { type Booking, deliveredKeys, failedAttemptKeys, findBooking } from '../statuses/statuses.ts'
+import { type Booking, bookings, deliveredKeys, failedAttemptKeys, findBooking } from '../statuses/statuses.ts'
 import { checkMoves, findActor, type Mover, nameMover } from './check-moves.ts'
 
 /** Orders to move to one status. */
@@ -70,16 +70,12 @@ export const moveIn = async (
     lockOrders(tx, tenant, mover, waybills),
   ])
   const booking = findBooking(statuses.get(statusKey))
+  const keys = new Map(current.map(row => [row.waybill_number, row.status_key]))
+  const cods = new Map(current.map(row => [row.waybill_number, row.cod]))
   const errors = {
-    ...checkMoves(
-      waybills,
-      statusKey,
-      mover,
-      statuses,
-      new Map(current.map(row => [row.waybill_number, row.status_key])),
-    ),
+    ...checkMoves(waybills, statusKey, mover, statuses, keys),
     ...(await checkReason(tx, tenant, statusKey, move.reasonCode)),
-    ...checkCollection(collection, booking, waybills, new Map(current.map(row => [row.waybill_number, row.cod]))),
+    ...checkCollection(collection, booking, waybills, cods),
   }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   await writeMoves(tx, { ...move, collection }, booking)
@@ -101,15 +97,9 @@ interface LockedOrder {
  * Locks the `waybills` that the mover may see until the transaction ends, and returns them as read under the lock.
  * Locking in the order of the waybills prevents deadlocks.
  */
-const lockOrders = async (
-  tx: Tx,
-  tenant: string,
-  mover: Mover,
-  waybills: readonly string[],
-): Promise<LockedOrder[]> => {
+const lockOrders = (tx: Tx, tenant: string, mover: Mover, waybills: readonly string[]): Promise<LockedOrder[]> => {
   const values = [tenant, waybills, 'merchantId' in mover ? mover.merchantId : null]
-  const { rows } = await tx.client.query<LockedOrder>({ name: 'lock_orders', text: lockOrdersSql, values })
-  return rows
+  return tx.rows({ name: 'lock_orders', text: lockOrdersSql, values })
 }
 
 const lockOrdersSql = `
@@ -128,17 +118,8 @@ const writeMoves = async (
 ) => {
   const staffName = nameMover(mover)
   const failed = deliveredKeys.includes(statusKey) ? await findFailed(tx, tenant, waybills) : null
-  const values: unknown[] = [
-    tenant,
-    waybills,
-    statusKey,
-    staffName,
-    note,
-    traceparent ? [traceparent] : null,
-    findActor(mover),
-    failed,
-    reasonCode ?? null,
-  ]
+  const trace = traceparent ? [traceparent] : null
+  const values: unknown[] = [tenant, waybills, statusKey, staffName, note, trace, findActor(mover), failed, reasonCode]
   if (booking === 'delivery' || booking === 'partial_delivery')
     values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
   return tx.client.query({ name: `write_moves_${booking}`, text: writeMovesSql[booking], values })
@@ -146,12 +127,8 @@ const writeMoves = async (
 
 /** Finds the orders among `waybills` that have had a failed delivery. */
 const findFailed = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<string[]> => {
-  const { rows } = await tx.client.query({
-    name: 'find_failed',
-    text: failedSql,
-    values: [tenant, waybills, failedAttemptKeys],
-  })
-  return rows.map((row: { waybill_number: string }) => row.waybill_number)
+  const values = [tenant, waybills, failedAttemptKeys]
+  return (await tx.rows({ name: 'find_failed', text: failedSql, values })).map(row => row.waybill_number)
 }
 
 const failedSql = `
@@ -174,9 +151,4 @@ const writeMovesTo = (booking: Booking): string => `
     case when $9::text is not null then jsonb_build_object('reason_code', $9::text) end
   from moved, tenants where tenants.tenant_id = $1 group by merchant_id, messaging returning log.tenant_id`
 
-const writeMovesSql: Readonly<Record<Booking, string>> = {
-  nothing: writeMovesTo('nothing'),
-  delivery: writeMovesTo('delivery'),
-  partial_delivery: writeMovesTo('partial_delivery'),
-  return: writeMovesTo('return'),
-}
+const writeMovesSql = Object.fromEntries(bookings.map(each => [each, writeMovesTo(each)])) as Record<Booking, string>

@@ -54,8 +54,7 @@ const takeBack = async (
   await keepStatusSet(tx, tenant)
   const [order] = isWaybill.test(waybill) ? await lockParcels(tx, tenant, [waybill]) : []
   if (!order) return { kind: 'unknown', what: 'waybill' }
-  const { rows: events } = await tx.client.query(newestSql, [tenant, waybill])
-  const [newest, before] = events
+  const [newest, before] = await tx.rows(newestSql, [tenant, waybill])
   if (!before) return refuse('waybill_number', `No move of ${waybill} is known that could be taken back.`)
   if (!newest.is_counted) return refuse('waybill_number', `The newest move of ${waybill} was taken back already.`)
   const statuses = await findStatuses(tx, tenant)

@@ -1,16 +1,38 @@
 import type { Change } from '@courier/shared/cli/changes.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { required } from '@courier/shared/errors/field-errors.ts'
-import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
-import { sql } from 'kysely'
+import type { Actor } from '@courier/shared/postgres/audit.ts'
+import { inTenant, query } from '@courier/shared/postgres/database.ts'
+import type { Selectable } from 'kysely'
 import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
 import { revokeLogins } from '../access/tokens.ts'
-import type { Tx } from '../database/tables.ts'
-import { findMatchErrors, matchMerchants, normalizeEmail } from './match-merchants.ts'
+import type { Tables, Tx } from '../database/tables.ts'
 import { sync } from './sync.ts'
 import type { MerchantsFile } from './tenant-file.ts'
+
+type Entry = MerchantsFile['merchants'][number]
+type Stored = Selectable<Tables['merchants']>
+
+/** A merchant of a file. `row` is what is stored of it; undefined: it is new. */
+interface Matched {
+  readonly entry: Entry
+  readonly email: string
+  readonly row: Stored | undefined
+}
+
+/** Finds the stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has. */
+const matchMerchants = (entries: readonly Entry[], stored: readonly Stored[]): Matched[] => {
+  const byEmail = new Map(stored.map(row => [row.email, row]))
+  return entries.map(entry => {
+    const email = entry.email.toLowerCase()
+    const named = byEmail.get(entry.was?.toLowerCase() ?? '') ?? byEmail.get(email)
+    const row = entry.id === undefined ? named : stored.find(({ merchant_id }) => merchant_id === String(entry.id))
+    return { entry, email, row }
+  })
+}
+
+const findStored = (tx: Tx, tenant: string) => query<Stored>(tx)`select * from merchants where tenant_id = ${tenant}`
 
 /**
  * Returns the password hash of each merchant of the file, by e-mail address. Hashing is slow on purpose, so it runs before the
@@ -20,54 +42,44 @@ export const hashPasswords = async (
   pool: pg.Pool,
   { tenant, merchants }: MerchantsFile,
 ): Promise<Map<string, string>> => {
-  const stored = matchMerchants(merchants, await inTenant(pool, tenant.id, (tx: Tx) => findStored(tx, tenant.id)))
-  const wanted = merchants.map(async ({ email, password }, index) => {
-    const hash = stored[index]?.password_hash
+  const stored = await inTenant(pool, tenant.id, (tx: Tx) => findStored(tx, tenant.id))
+  const wanted = matchMerchants(merchants, stored).map(async ({ entry: { password }, email, row }) => {
+    const hash = row?.password_hash
     const isKept = hash !== undefined && (password === undefined || (await isPassword(password, hash)))
-    return [email.toLowerCase(), isKept ? hash : await hashPassword(password ?? '')] as const
+    return [email, isKept ? hash : await hashPassword(password ?? '')] as const
   })
   return new Map(await Promise.all(wanted))
 }
 
-const findStored = (tx: Tx, tenant: string) =>
-  tx
-    .selectFrom('merchants')
-    .select(['tenant_id', 'merchant_id', 'email', 'name', 'password_hash', 'rate_card', 'is_active'])
-    .where('tenant_id', '=', tenant)
-    .execute()
-
-type Stored = Awaited<ReturnType<typeof findStored>>[number]
-
 /** `hashes` come from `hashPasswords`. */
 export const applyMerchants = async (
   tx: Tx,
-  { tenant, merchants }: MerchantsFile,
+  { tenant: { id: tenant }, merchants }: MerchantsFile,
   hashes: ReadonlyMap<string, string>,
   by: Actor,
 ): Promise<Change[]> => {
-  const tenant_id = tenant.id
-  const matches = matchMerchants(merchants, await findStored(tx, tenant_id))
-  const renamed = await renameMerchants(tx, merchants, matches)
-  const wanted = merchants.map(({ email, name, rate_card = null, active, ...money }, index) => ({
-    email: email.toLowerCase(),
-    name,
-    password_hash: hashes.get(email.toLowerCase()) ?? '',
-    rate_card,
-    is_active: active ?? matches[index]?.is_active ?? true,
-    payable_when: money.payable_when ?? null,
-    payable_after_days: money.payable_after_days ?? null,
-    charges_apart: money.charges_apart ?? false,
-    phone: money.phone ?? null,
+  const matched = matchMerchants(merchants, await findStored(tx, tenant))
+  const renamed = await renameMerchants(tx, tenant, matched)
+  const rows = matched.map(({ entry, email, row }) => ({
+    email,
+    name: entry.name,
+    password_hash: hashes.get(email) ?? '',
+    rate_card: entry.rate_card ?? null,
+    is_active: entry.active ?? row?.is_active ?? true,
+    payable_when: entry.payable_when ?? null,
+    payable_after_days: entry.payable_after_days ?? null,
+    charges_apart: entry.charges_apart ?? false,
+    phone: entry.phone ?? null,
   }))
-  const changes = await sync(tx, tenant_id, [{ table: 'merchants', rows: wanted }])
-  const changed = matches.flatMap((row, index) =>
-    row && row.password_hash !== wanted[index]?.password_hash ? [row] : [],
+  const changes = await sync(tx, tenant, [{ table: 'merchants', rows }])
+  const changed = matched.flatMap(({ row }, index) =>
+    row && row.password_hash !== rows[index]?.password_hash ? [row] : [],
   )
   return [
     ...renamed.filter(({ id }) => !changes.some(change => change.id === id)),
     ...changes.map(change => ({ ...renamed.find(({ id }) => id === change.id), ...change, ...findReason(change) })),
-    ...(await endLogins(tx, tenant_id, changed, by)),
-    ...(await applyBusinesses(tx, tenant_id, merchants)),
+    ...(await endLogins(tx, tenant, changed, by)),
+    ...(await applyBusinesses(tx, tenant, merchants)),
   ]
 }
 
@@ -75,22 +87,12 @@ const findReason = ({ change }: Change): Pick<Change, 'reason'> =>
   change === 'deactivated' ? { reason: 'its tokens are refused, its orders stay' } : {}
 
 /** Gives merchants new e-mail addresses, which must be unused. */
-const renameMerchants = async (
-  tx: Tx,
-  entries: MerchantsFile['merchants'],
-  matches: readonly (Stored | undefined)[],
-): Promise<Change[]> => {
+const renameMerchants = async (tx: Tx, tenant: string, matched: readonly Matched[]): Promise<Change[]> => {
   const changes: Change[] = []
-  for (const [index, entry] of entries.entries()) {
-    const row = matches[index]
-    const email = normalizeEmail(entry)
+  for (const { row, email } of matched) {
     if (!row || row.email === email) continue
-    await tx
-      .updateTable('merchants')
-      .set({ email })
-      .where('tenant_id', '=', row.tenant_id)
-      .where('merchant_id', '=', row.merchant_id)
-      .execute()
+    await query(tx)`
+      update merchants set email = ${email} where tenant_id = ${tenant} and merchant_id = ${row.merchant_id}`
     changes.push({ kind: 'merchant', id: email, change: 'changed', reason: `its e-mail address was ${row.email}` })
   }
   return changes
@@ -99,10 +101,7 @@ const renameMerchants = async (
 /** Ends the sessions of logins with an old password. */
 const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], by: Actor): Promise<Change[]> => {
   const emails = new Map(merchants.map(({ merchant_id, email }) => [merchant_id, email]))
-  const tokens = await revokeLogins(tx, tenant, 'merchant_id', [...emails.keys()])
-  if (tokens.length === 0) return []
-  const ids = tokens.map(({ token_id }) => token_id)
-  await audit(tx, tenant, by, 'token.revoked', ids)
+  const tokens = await revokeLogins(tx, tenant, 'merchant_id', [...emails.keys()], by)
   return tokens.map(({ token_id: id, merchant_id }) => ({
     kind: 'token of login',
     id,
@@ -111,52 +110,66 @@ const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], b
   }))
 }
 
-const applyBusinesses = async (tx: Tx, tenant: string, merchants: MerchantsFile['merchants']): Promise<Change[]> => {
-  const owners = matchMerchants(merchants, await findStored(tx, tenant)).map(row => row?.merchant_id ?? '')
-  const rows = merchants.flatMap((merchant, index) =>
-    merchant.businesses.map(business => ({
+const applyBusinesses = async (tx: Tx, tenant: string, merchants: readonly Entry[]): Promise<Change[]> => {
+  const matched = matchMerchants(merchants, await findStored(tx, tenant))
+  const rows = matched.flatMap(({ entry, row }) =>
+    entry.businesses.map(business => ({
       business_id: business.id,
-      merchant_id: owners[index] ?? null,
+      merchant_id: row?.merchant_id ?? null,
       name: business.name,
       is_default: business.default ?? false,
       is_active: true,
     })),
   )
-  return sync(tx, tenant, [{ table: 'businesses', rows, among: { column: 'merchant_id', values: owners } }])
+  const values = matched.map(({ row }) => row?.merchant_id ?? '')
+  return sync(tx, tenant, [{ table: 'businesses', rows, among: { column: 'merchant_id', values } }])
 }
 
-/** Adds errors for missing and ambiguous merchants, and for business ids of merchants that the file does not name. */
+/** Lists errors of missing and ambiguous merchants, and of business ids of merchants that the file does not name. */
 export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: MerchantsFile): Promise<FieldErrors> => {
   const stored = await findStored(tx, tenant.id)
-  const errors = findMatchErrors(merchants, stored)
-  const matches = matchMerchants(merchants, stored)
-  for (const [m, { password }] of merchants.entries())
-    if (!matches[m] && password === undefined) errors[`merchants.${m}.password`] = [required('password')]
-  const owners = matches.map(row => row?.merchant_id)
-  const rows = await tx
-    .selectFrom('businesses')
-    .select(['business_id', 'merchant_id'])
-    .where('tenant_id', '=', tenant.id)
-    .execute()
-  const foreign = new Set(rows.filter(row => !owners.includes(row.merchant_id)).map(row => row.business_id))
-  for (const { email, merchant_id, person_id } of await findPeopleWith(tx, tenant.id, merchants.map(normalizeEmail)))
-    errors[`merchants.${merchants.findIndex(entry => normalizeEmail(entry) === email)}.email`] = [
-      `Person ${person_id} of merchant ${merchant_id} logs in with it: choose another, or let its owner deactivate the person first.`,
-    ]
-  for (const [m, { businesses }] of merchants.entries())
-    for (const [b, { id }] of businesses.entries())
+  const matched = matchMerchants(merchants, stored)
+  const owners = matched.map(({ row }) => row?.merchant_id)
+  const businesses = await query<{ business_id: number; merchant_id: string }>(tx)`
+    select business_id, merchant_id from businesses where tenant_id = ${tenant.id}`
+  const foreign = new Set(businesses.filter(row => !owners.includes(row.merchant_id)).map(row => row.business_id))
+  const people = await query<{ person_id: string; merchant_id: string; email: string }>(tx)`
+    select person_id, merchant_id, email from merchant_people
+    where tenant_id = ${tenant.id} and email = any(${matched.map(({ email }) => email)}::text[]) and is_active`
+  const errors: FieldErrors = {}
+  for (const [m, { entry, email, row }] of matched.entries()) {
+    const add = (path: string, sentence: string) => {
+      errors[`merchants.${m}${path}`] = [sentence]
+    }
+    const [path, sentence] = findMatchError(matched, m, stored) ?? []
+    if (path !== undefined && sentence) add(path, sentence)
+    if (!row && entry.password === undefined) add('.password', required('password'))
+    const person = people.find(each => each.email === email)
+    if (person)
+      add(
+        '.email',
+        `Person ${person.person_id} of merchant ${person.merchant_id} logs in with it: choose another, or let its owner deactivate the person first.`,
+      )
+    for (const [b, { id }] of entry.businesses.entries())
       if (foreign.has(id))
-        errors[`merchants.${m}.businesses.${b}.id`] = [
-          `Business ${id} belongs to a merchant that this file does not name.`,
-        ]
+        add(`.businesses.${b}.id`, `Business ${id} belongs to a merchant that this file does not name.`)
+  }
   return errors
 }
 
-const findPeopleWith = (tx: Tx, tenant: string, emails: readonly string[]) =>
-  tx
-    .selectFrom('merchant_people')
-    .select(['person_id', 'merchant_id', 'email'])
-    .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`email = any(${emails}::text[])`)
-    .where('is_active', '=', true)
-    .execute()
+/** Finds an unknown `id` or `was`, a merchant that appears twice, or an e-mail address of another merchant. */
+const findMatchError = (
+  matched: readonly Matched[],
+  m: number,
+  stored: readonly Stored[],
+): [path: string, sentence: string] | undefined => {
+  const { entry, email, row } = matched[m] as Matched
+  if (!row && entry.id !== undefined) return ['.id', `There is no merchant ${entry.id}: a new one has no id.`]
+  if (!row && entry.was !== undefined) return ['.was', `There is no merchant ${entry.was}: a new one has no "was".`]
+  const first = row ? matched.findIndex(other => other.row === row) : m
+  if (first < m) return ['', `This is the merchant of merchants.${first}.`]
+  const holder = stored.find(other => other.email === email)
+  return holder && holder !== row
+    ? ['.email', `Merchant ${holder.merchant_id} has the e-mail address ${holder.email}.`]
+    : undefined
+}

@@ -12,14 +12,7 @@ import type { TenantFile } from './tenant-file.ts'
  */
 const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): Status[] => {
   if (isWholeSet(entries))
-    return entries.map(({ key, name = key, color = 'secondary', description = '', moves = [], books = null }) => ({
-      key,
-      name,
-      color,
-      description,
-      moves,
-      books,
-    }))
+    return entries.map(entry => ({ name: entry.key, color: 'secondary', description: '', moves: [], ...entry }))
   const changed = new Map(entries.map(entry => [entry.key, entry]))
   return baseSet(current).map(status => ({ ...status, ...changed.get(status.key), moves: status.moves }))
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Applied, Change } from '@courier/shared/cli/changes.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
-import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
@@ -38,7 +38,7 @@ export const applyTenant = async (
         ...(await applyMerchants(tx, file, hashes, by)),
       ]
       if (changes.length > 0) {
-        await raiseVersion(tx, file.tenant.id)
+        await query(tx)`update tenants set version = version + 1 where tenant_id = ${file.tenant.id}`
         await audit(tx, file.tenant.id, by, 'tenant.applied', file.tenant.id)
       }
       return { kind: 'applied', changes, warnings: isWhole(file) ? await findWarnings(tx, file) : [] }
@@ -60,12 +60,11 @@ const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> =>
 const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promise<FieldErrors> => {
   if (isWhole(file)) return findStatusErrors(tx, file)
   const { id } = file.tenant
-  const [tenant, rows] = await Promise.all([
-    tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', id).executeTakeFirst(),
-    tx.selectFrom('rate_cards').select('rate_card').where('tenant_id', '=', id).execute(),
-  ])
+  const [tenant] = await query<{ cards: string[] }>(tx)`
+    select array(select rate_card from rate_cards where tenant_id = ${id}) as cards
+    from tenants where tenant_id = ${id}`
   if (!tenant) return { 'tenant.id': [`There is no tenant ${id}: a new one needs the whole file.`] }
-  const cards = rows.map(row => row.rate_card)
+  const { cards } = tenant
   const errors: FieldErrors = {}
   for (const [index, { rate_card }] of file.merchants.entries())
     if (rate_card && !cards.includes(rate_card))
@@ -78,10 +77,3 @@ const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promis
 const endsTokens = (result: Applied): boolean =>
   result.kind === 'applied' &&
   result.changes.some(({ kind, change }) => change === 'revoked' || (kind === 'merchant' && change === 'deactivated'))
-
-const raiseVersion = (tx: Tx, tenant: string) =>
-  tx
-    .updateTable('tenants')
-    .set(row => ({ version: row('version', '+', '1') }))
-    .where('tenant_id', '=', tenant)
-    .execute()

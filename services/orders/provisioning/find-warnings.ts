@@ -1,3 +1,4 @@
+import { query } from '@courier/shared/postgres/database.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tx } from '../database/tables.ts'
 import type { TenantFile } from './tenant-file.ts'
@@ -12,11 +13,8 @@ const fewNumbers = 10_000
 
 const warnOfMask = async (tx: Tx, { tenant: { id, waybills } }: TenantFile): Promise<string[]> => {
   if (waybills.mode === 'manual') return []
-  const counter = await tx
-    .selectFrom('waybill_counters')
-    .select('next_number')
-    .where('tenant_id', '=', id)
-    .executeTakeFirst()
+  const [counter] = await query<{ next_number: string }>(tx)`
+    select next_number from waybill_counters where tenant_id = ${id}`
   const { mask, capacity } = new WaybillFormat(waybills.format)
   const left = Math.max(0, capacity - Number(counter?.next_number ?? 1))
   return left < fewNumbers

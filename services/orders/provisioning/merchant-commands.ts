@@ -1,9 +1,8 @@
 import type { Applied } from '@courier/shared/cli/changes.ts'
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { requireTenant } from '@courier/shared/cli/token-commands.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
 import { applyTenant } from './apply.ts'
 import { checkFile } from './check-file.ts'
 
@@ -33,12 +32,11 @@ export const addMerchant = async (pool: pg.Pool, request: NewMerchant, password:
 }
 
 /** Gives a merchant another password, which ends its logins. Throws UsageError for an unknown tenant or merchant. */
-export const changePassword = (pool: pg.Pool, request: MerchantRequest, password: string): Promise<Applied> =>
+export const changePassword = (pool: pg.Pool, request: MerchantRequest, password: string) =>
   change(pool, request, { password })
 
 /** Refuses a merchant's tokens and logins; its orders stay. Throws UsageError for an unknown tenant or merchant. */
-export const deactivateMerchant = (pool: pg.Pool, request: MerchantRequest): Promise<Applied> =>
-  change(pool, request, { active: false })
+export const deactivateMerchant = (pool: pg.Pool, request: MerchantRequest) => change(pool, request, { active: false })
 
 const change = async (pool: pg.Pool, request: MerchantRequest, fields: object): Promise<Applied> => {
   await requireTenant(pool, request.tenant)
@@ -52,24 +50,18 @@ const apply = async (pool: pg.Pool, tenant: string, merchant: object): Promise<A
   return checked.kind === 'refused' ? checked : applyTenant(pool, checked.file, false)
 }
 
-/** Formats the merchant as a file has it. */
-const findMerchant = (pool: pg.Pool, { tenant, email }: MerchantRequest) =>
-  inTenant(pool, tenant, async (tx: Tx) => {
-    const row = await tx
-      .selectFrom('merchants')
-      .select(['merchant_id', 'name', 'email', 'rate_card'])
-      .select(['payable_when', 'payable_after_days', 'charges_apart', 'phone'])
-      .where('tenant_id', '=', tenant)
-      .where('email', '=', email.trim().toLowerCase())
-      .executeTakeFirst()
-    if (!row) return undefined
-    const businesses = await tx
-      .selectFrom('businesses')
-      .select(['business_id as id', 'name', 'is_default as default'])
-      .where('tenant_id', '=', tenant)
-      .where('merchant_id', '=', row.merchant_id)
-      .where('is_active', '=', true)
-      .execute()
-    const { merchant_id, ...entry } = row
-    return { ...Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null)), businesses }
-  })
+/** Reads the merchant as a file has it. */
+const findMerchant = async (pool: pg.Pool, { tenant, email }: MerchantRequest): Promise<object | undefined> => {
+  const values = [tenant, email.trim().toLowerCase()]
+  const [row] = await readInTenant<{ entry: object }>(pool, tenant, { text: entrySql, values })
+  return row?.entry
+}
+
+const entrySql = `
+  select json_strip_nulls(json_build_object('name', name, 'email', email, 'rate_card', rate_card,
+    'payable_when', payable_when, 'payable_after_days', payable_after_days, 'charges_apart', charges_apart, 'phone', phone,
+    'businesses', (
+      select coalesce(json_agg(json_build_object('id', business_id, 'name', name, 'default', is_default)), '[]')
+      from businesses where tenant_id = $1 and merchant_id = merchants.merchant_id and is_active
+    ))) as entry
+  from merchants where tenant_id = $1 and email = $2`

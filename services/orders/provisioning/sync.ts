@@ -1,4 +1,5 @@
 import type { Change } from '@courier/shared/cli/changes.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
@@ -59,12 +60,8 @@ const write = async (tx: Tx, tenant: string, { table, rows, among }: Wanted) => 
   const gone = others === 'kept' ? [] : current.filter(row => !after.has(toKey(row)) && row.is_active !== false)
   const inactive = others === 'deactivated' ? gone.map(row => ({ ...row, is_active: false })) : []
   const allKeys = ['tenant_id', ...keys]
-  await upsert(
-    tx,
-    table,
-    allKeys,
-    [...added, ...changed, ...inactive].map(row => ({ ...row, tenant_id: tenant })),
-  )
+  const written = [...added, ...changed, ...inactive].map(row => ({ ...row, tenant_id: tenant }))
+  await upsert(tx, table, allKeys, written)
 
   const describe = (rows: readonly Row[], change: Change['change']): Change[] =>
     rows.map(row => ({
@@ -81,11 +78,9 @@ const write = async (tx: Tx, tenant: string, { table, rows, among }: Wanted) => 
   return { changes, remove: () => remove(tx, table, allKeys, others === 'removed' ? gone : []) }
 }
 
-const read = async (tx: Tx, tenant: string, table: string, among: Wanted['among']): Promise<Row[]> => {
+const read = (tx: Tx, tenant: string, table: string, among: Wanted['among']): Promise<Row[]> => {
   const isMeant = among ? sql`${sql.ref(among.column)}::text = any(${among.values}::text[])` : sql`true`
-  const { rows } = await sql<Row>`
-    select * from ${sql.table(table)} where tenant_id = ${tenant} and ${isMeant}`.execute(tx)
-  return rows
+  return query<Row>(tx)`select * from ${sql.table(table)} where tenant_id = ${tenant} and ${isMeant}`
 }
 
 /** Lists the columns that differ. */

@@ -18,8 +18,8 @@ export const maxOrders = 100_000
 const maxCombinations = 20_000
 
 /** Sums by merchant and cities over the last `days`, most requested first. */
-export const findWanted = async (tx: Tx, tenant: string, days: number): Promise<Wanted[]> =>
-  (await tx.client.query({ name: 'find_wanted', text: findWantedSql, values: [tenant, days] })).rows
+export const findWanted = (tx: Tx, tenant: string, days: number): Promise<Wanted[]> =>
+  tx.rows({ name: 'find_wanted', text: findWantedSql, values: [tenant, days] })
 
 const findWantedSql = `
   with period as materialized (

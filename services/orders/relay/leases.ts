@@ -15,18 +15,16 @@ export const acquireLease = async (
   holder: string,
   seconds: number,
 ): Promise<AcquiredLease | undefined> => {
-  const { rows } = await tx.client.query({
-    name: 'acquire_lease',
-    text: `
-      insert into outbox_leases as lease (tenant_id, holder, held_until)
-      values ($1, $2, now() + make_interval(secs => $3))
-      on conflict (tenant_id) do update set holder = excluded.holder, held_until = excluded.held_until
-        where lease.holder = excluded.holder or excluded.held_until - lease.held_until >= make_interval(secs => $3)
-      returning unknown_since is not null as "isUnknown"`,
-    values: [tenant, holder, seconds],
-  })
-  return rows[0]
+  const values = [tenant, holder, seconds]
+  return (await tx.rows({ name: 'acquire_lease', text: acquireLeaseSql, values }))[0]
 }
+
+const acquireLeaseSql = `
+  insert into outbox_leases as lease (tenant_id, holder, held_until)
+  values ($1, $2, now() + make_interval(secs => $3))
+  on conflict (tenant_id) do update set holder = excluded.holder, held_until = excluded.held_until
+    where lease.holder = excluded.holder or excluded.held_until - lease.held_until >= make_interval(secs => $3)
+  returning unknown_since is not null as "isUnknown"`
 
 /** After success the notifier knows the tenant; after a failure nothing new is known. */
 export const releaseLease = (tx: Tx, tenant: string, holder: string, isDone: boolean) =>
@@ -47,18 +45,16 @@ export const suspend = async (
   holder: string,
   random: () => number,
 ): Promise<Date | undefined> => {
-  const { rows } = await tx.client.query({
-    name: 'suspend',
-    text: `
-      update outbox_leases set holder = '00000000-0000-0000-0000-000000000000',
-        held_until = to_timestamp(extract(epoch from now())::float8
-          + $3 * least(300, greatest(1, extract(epoch from now - unknown_since)::float8))),
-        unknown_since = least(unknown_since, now),
-        warned_at = case when now - warned_at < interval '1 hour' then warned_at else now end
-      from (select now() as now) clock
-      where tenant_id = $1 and holder = $2
-      returning case when warned_at = now then unknown_since end as since`,
-    values: [tenant, holder, 1 - random() / 2],
-  })
-  return rows[0]?.since ?? undefined
+  const [row] = await tx.rows({ name: 'suspend', text: suspendSql, values: [tenant, holder, 1 - random() / 2] })
+  return row?.since ?? undefined
 }
+
+const suspendSql = `
+  update outbox_leases set holder = '00000000-0000-0000-0000-000000000000',
+    held_until = to_timestamp(extract(epoch from now())::float8
+      + $3 * least(300, greatest(1, extract(epoch from now - unknown_since)::float8))),
+    unknown_since = least(unknown_since, now),
+    warned_at = case when now - warned_at < interval '1 hour' then warned_at else now end
+  from (select now() as now) clock
+  where tenant_id = $1 and holder = $2
+  returning case when warned_at = now then unknown_since end as since`

@@ -10,9 +10,9 @@ import type { Entry } from './events.ts'
  * name: its plan is not cached.
  */
 const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
-  const [, { rows }] = await Promise.all([
+  const [, rows] = await Promise.all([
     tx.client.query('set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off'),
-    tx.client.query(text, values),
+    tx.rows(text, values),
   ])
   return rows
 }

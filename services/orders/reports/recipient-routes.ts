@@ -40,9 +40,9 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
   }
   app.get('/recipient/:phone', { schema }, async ({ merchant: { tenant, actor }, params: { phone } }) => {
     const found = await inTenant<Tables, Found | undefined>(pool, tenant, async tx => {
-      const { rows } = await tx.client.query(recipientSql, [tenant, readKey(phone), deliveredKeys, returnedKeys])
-      if (rows[0]) await audit(tx, tenant, actor, 'recipient.read', 'history')
-      return rows[0]
+      const [counts] = await tx.rows(recipientSql, [tenant, readKey(phone), deliveredKeys, returnedKeys])
+      if (counts) await audit(tx, tenant, actor, 'recipient.read', 'history')
+      return counts
     })
     if (!found) throw httpError('not_found', 'The courier company does not show the history of recipients.')
     const is_known = found.delivered + found.returned >= leastParcels

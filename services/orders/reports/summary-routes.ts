@@ -58,8 +58,7 @@ const summarise = async (
   { merchantId, business_id, group, ...wanted }: Wanted,
 ) => {
   const { query, counted, version, ...settings } = await inTenant(pool, tenant, async (tx: Tx) => {
-    const { rows } = await tx.client.query(settingsSql, [tenant])
-    const { today, ...settings } = rows[0]
+    const [{ today, ...settings }] = (await tx.rows(settingsSql, [tenant])) as [Settings]
     const query = { merchantId, businessId: business_id, group, ...readPeriod(wanted, today) }
     return { query, counted: await countOrders(tx, tenant, query), ...settings }
   })
@@ -69,6 +68,8 @@ const summarise = async (
   const groups = groupOrders(query, counted, await catalogues.since(tenant, version))
   return { from: query.from, to: query.to, ...settings, total, ...groups }
 }
+
+type Settings = Record<'version' | 'time_zone' | 'currency' | 'today', string>
 
 const settingsSql = `
   select version, time_zone, currency, (now() at time zone time_zone)::date::text as today

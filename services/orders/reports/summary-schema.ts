@@ -48,3 +48,4 @@ export const Summary = component('OrderSummary', {
     }),
   }),
 })
+export type Groups = Pick<Static<typeof Summary>['data'], 'groups' | 'others'>

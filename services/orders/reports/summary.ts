@@ -2,7 +2,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { classifyStatus } from '../statuses/statuses.ts'
 import { listDays } from './days.ts'
-import { type Group, maxCities, type Totals } from './summary-schema.ts'
+import { type Group, type Groups, maxCities, type Totals } from './summary-schema.ts'
 
 export const groupings = ['day', 'status', 'city'] as const
 type Grouping = (typeof groupings)[number]
@@ -42,13 +42,13 @@ const keys: Record<Grouping, readonly [value: string, key: string]> = {
 }
 
 /** Stops counting beyond `maxSummed`. Everything it reads is in one index. */
-export const countOrders = async (
+export const countOrders = (
   tx: Tx,
   tenant: string,
   { merchantId, businessId, from, to, group = 'status' }: SummaryQuery,
 ): Promise<Counted[]> => {
   const values = [tenant, merchantId, from, to, businessId ?? null]
-  return (await tx.client.query({ name: `sum_by_${group}`, text: countSql(...keys[group]), values })).rows
+  return tx.rows({ name: `sum_by_${group}`, text: countSql(...keys[group]), values })
 }
 
 const midnightSql = (date: string): string => `(select (${date})::timestamp at time zone time_zone from zone)`
@@ -91,12 +91,6 @@ export const sumTotals = (rows: readonly Counted[]): Totals => {
     delivered_first_attempt: first,
     first_attempt_share: first + later > 0 ? Math.round((first / (first + later)) * 10_000) / 10_000 : null,
   }
-}
-
-export interface Groups {
-  readonly groups: readonly Group[]
-  /** Sums the groups that `groups` leaves out. */
-  readonly others: (Totals & { readonly groups: number }) | null
 }
 
 /** Lists every day or status, or the cities with the most orders. Pure. */

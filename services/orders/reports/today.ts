@@ -69,14 +69,10 @@ export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: 
 }
 
 const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>): Promise<Today> => {
-  const [{ rows }, statuses] = await Promise.all([tx.client.query(settingsSql, [tenant]), findStatuses(tx, tenant)])
-  const { date, time_zone } = rows[0]
-  const keys = keysOfClass(statuses, 'under_way')
-  const { rows: counted } = await tx.client.query({
-    name: 'count_moving',
-    text: countMovingSql,
-    values: [tenant, keys],
-  })
+  const [[settings], statuses] = await Promise.all([tx.rows(settingsSql, [tenant]), findStatuses(tx, tenant)])
+  const { date, time_zone } = settings
+  const values = [tenant, keysOfClass(statuses, 'under_way')]
+  const [counted] = await tx.rows({ name: 'count_moving', text: countMovingSql, values })
   const find = async (day: string): Promise<Day> => {
     const key = `${tenant} ${time_zone} ${day}`
     const known = day === date ? undefined : earlier.get(key)
@@ -90,7 +86,7 @@ const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>)
   // Stores each day once it is counted, with a statement of its own: all together may need more time.
   for (const day of listDays(addDays(date, 1 - listedDays), date)) days.push(await find(day))
   const { created, delivered, failed } = days.at(-1) as Day
-  return { date, time_zone, new: created, moving: counted[0].moving, failed, delivered, days }
+  return { date, time_zone, new: created, moving: counted.moving, failed, delivered, days }
 }
 
 const settingsSql =
@@ -100,8 +96,8 @@ const countMovingSql = `
   select count(*)::integer as moving from orders where tenant_id = $1 and status_key = any($2::text[])`
 
 const countDay = async (tx: Tx, tenant: string, date: string): Promise<Day> => {
-  const { rows } = await tx.client.query({ name: 'count_day', text: countDaySql, values: [tenant, date] })
-  return { date, ...rows[0] }
+  const [counts] = await tx.rows({ name: 'count_day', text: countDaySql, values: [tenant, date] })
+  return { date, ...counts }
 }
 
 const first = '(select first from day)'

@@ -1,4 +1,5 @@
 import { editedEvent, type OrderEventType, orderEventTypes } from '@courier/shared/contract/order-events.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { KnownEvent } from './known-events.ts'
@@ -12,25 +13,21 @@ interface OwnEvent extends KnownEvent {
 }
 
 /** The events from `since` on, in their order. */
-export const findEvents = async (tx: Tx, tenant: string, since: Date): Promise<OwnEvent[]> => {
-  const { rows } = await sql<OwnEvent>`
+export const findEvents = (tx: Tx, tenant: string, since: Date) =>
+  query<OwnEvent>(tx)`
     select e.waybill_number, e.status_key, e.happened_at, e.note,
       case when exists (
         select from order_events earlier where earlier.tenant_id = e.tenant_id
           and earlier.waybill_number = e.waybill_number and earlier.event_id < e.event_id
       ) then 'order.status_changed' else 'order.created' end as type
-    from order_events e where e.tenant_id = ${tenant} and e.happened_at >= ${since} order by e.event_id`.execute(tx)
-  return rows
-}
+    from order_events e where e.tenant_id = ${tenant} and e.happened_at >= ${since} order by e.event_id`
 
 /** The changes of status that the outbox holds. */
-export const findWaitingEvents = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {
-  const { rows } = await sql<KnownEvent>`
+export const findWaitingEvents = (tx: Tx, tenant: string) =>
+  query<KnownEvent>(tx)`
     select waybill_number, status_key, happened_at
     from log, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key)
-    where tenant_id = ${tenant} and not is_relayed and type = any(${[...orderEventTypes]})`.execute(tx)
-  return rows
-}
+    where tenant_id = ${tenant} and not is_relayed and type = any(${[...orderEventTypes]})`
 
 /** Puts events into the outbox again, in their order. */
 export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
@@ -56,24 +53,22 @@ export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
     returning tenant_id`.execute(tx)
 
 /** Removes what is too old for the notifier to know whether it was delivered; returns those events. */
-export const dropTooOld = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {
-  const { rows } = await sql<KnownEvent>`
+export const dropTooOld = (tx: Tx, tenant: string) =>
+  query<KnownEvent>(tx)`
     with dropped as (
       update log set is_relayed = true where tenant_id = ${tenant} and not is_relayed and happened_at < now() - make_interval(days => ${knownDays})
       returning waybill_numbers, status_keys, happened_at
     )
     select waybill_number, status_key, happened_at
-    from dropped, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key)`.execute(tx)
-  return rows
-}
+    from dropped, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key)`
 
 /** The orders of the tenant's busiest day (UTC) of the last 30 before `time`. */
 export const countBusiestDay = async (tx: Tx, tenant: string, time: Date): Promise<number> => {
-  const { rows } = await sql<{ orders: string | null }>`
+  const [busiest] = await query<{ orders: string | null }>(tx)`
     select max(orders) as orders from (
       select count(*) as orders from orders
       where tenant_id = ${tenant} and created_at > ${time}::timestamptz - interval '30 days'
       group by date_trunc('day', created_at, 'UTC')
-    ) days`.execute(tx)
-  return Number(rows[0]?.orders ?? 0)
+    ) days`
+  return Number(busiest?.orders ?? 0)
 }

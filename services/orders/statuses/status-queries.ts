@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { query } from '@courier/shared/postgres/database.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Status } from './statuses.ts'
@@ -10,8 +10,8 @@ export interface StoredStatus extends Status {
 
 /** Reads the statuses of a tenant with their moves, from one snapshot. */
 export const findStatuses = async (tx: Tx, tenant: string): Promise<ReadonlyMap<string, StoredStatus>> => {
-  const { rows } = await tx.client.query({ name: 'find_statuses', text: statusesSql, values: [tenant] })
-  return new Map(rows.map((row: StoredStatus) => [row.key, row]))
+  const rows = await tx.rows<StoredStatus>({ name: 'find_statuses', text: statusesSql, values: [tenant] })
+  return new Map(rows.map(row => [row.key, row]))
 }
 
 /** $1 is the tenant. */
@@ -36,8 +36,8 @@ export const keepStatusSet = (tx: Tx, tenant: string) =>
 
 /** Finds the `keys` that some order has. */
 export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string[]): Promise<string[]> => {
-  const { rows } = await sql<{ key: string }>`
+  const used = await query<{ key: string }>(tx)`
     select key from unnest(${[...keys]}::text[]) as key
-    where exists (select from orders where tenant_id = ${tenant} and status_key = key collate "C")`.execute(tx)
-  return rows.map(row => row.key)
+    where exists (select from orders where tenant_id = ${tenant} and status_key = key collate "C")`
+  return used.map(row => row.key)
 }

@@ -1,3 +1,4 @@
+import { query } from '@courier/shared/postgres/database.ts'
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
@@ -33,18 +34,16 @@ interface RequestFilter {
 }
 
 /** Reads up to `limit` requests, newest first, older than the request `before`. */
-export const listRequests = async (
+export const listRequests = (
   tx: Tx,
   tenant: string,
   { status, waybill_number }: RequestFilter,
   before: string | undefined,
   limit: number,
-): Promise<CustomerRequest[]> => {
-  const { rows } = await sql<CustomerRequest>`
+): Promise<CustomerRequest[]> =>
+  query<CustomerRequest>(tx)`
     select ${requestColumns} from customer_actions
     where tenant_id = ${tenant} and ${status === undefined ? sql`status is not null` : sql`status = ${status}`}
       ${waybill_number === undefined ? sql`` : sql`and waybill_number = ${waybill_number}`}
       ${before === undefined ? sql`` : sql`and request_id < ${before}::bigint`}
-    order by request_id desc limit ${limit}`.execute(tx)
-  return rows
-}
+    order by request_id desc limit ${limit}`

@@ -132,7 +132,7 @@ const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
 
 /** One order with its timeline in a transaction of the caller's; undefined when there is none. */
 export const findTracked = async (tx: Tx, tenant: string, waybill: string): Promise<TrackedRow | undefined> =>
-  (await tx.client.query<TrackedRow>(trackedOrders(tenant, [waybill]))).rows[0]
+  (await tx.rows<TrackedRow>(trackedOrders(tenant, [waybill])))[0]
 
 /** Rows for `viewOrders`: those of `waybills` that exist, of `merchantId` if given, in no order. */
 export const findOrders = (
