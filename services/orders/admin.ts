@@ -1,5 +1,5 @@
 import { addArchive } from '@courier/shared/cli/archive.ts'
-import { printApplied } from '@courier/shared/cli/changes.ts'
+import { type Applied, printApplied } from '@courier/shared/cli/changes.ts'
 import { print, printJson, readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
 import {
   addAudit,
@@ -23,13 +23,7 @@ import { rotateKeys } from './merchant-webhooks/rotate-keys.ts'
 import { checkLedger, listFindings } from './money/check-ledger.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
-import {
-  addMerchant,
-  changePassword,
-  deactivateMerchant,
-  type MerchantRequest,
-  type NewMerchant,
-} from './provisioning/merchant-commands.ts'
+import { addMerchant, changePassword, deactivateMerchant, type NewMerchant } from './provisioning/merchant-commands.ts'
 import { printRestored } from './restoring/print.ts'
 import { recover } from './restoring/restored.ts'
 
@@ -85,41 +79,41 @@ program
 
 const merchant = program.command('merchant').description('the merchants of a tenant, one by one')
 
-const merchantCommand = (name: string, description: string) =>
+const merchantCommand = (
+  name: string,
+  description: string,
+  what: string,
+  act: (request: NewMerchant) => Promise<Applied>,
+) =>
   merchant
     .command(name)
     .description(description)
     .requiredOption('--tenant <id>', 'the tenant')
     .requiredOption('--email <email>', 'the e-mail address of the merchant')
     .option('--json', 'print JSON', false)
+    .action(async ({ json, ...request }) => printApplied(what, await act(request), { dryRun: false, json }))
 
 const readPassword = () => readSecret('MERCHANT_PASSWORD', 'password of the merchant')
 const append = (text: string, texts: string[] = []): string[] => [...texts, text]
 
-merchantCommand('add', 'create a merchant; its password comes from MERCHANT_PASSWORD or the terminal')
+const addDescription = 'create a merchant; its password comes from MERCHANT_PASSWORD or the terminal'
+merchantCommand('add', addDescription, 'The merchant', async request => {
+  const password = await readPassword()
+  return withPool(pool => addMerchant(pool, request, password))
+})
   .requiredOption('--name <name>', 'its name')
   .option('--rate-card <name>', 'a rate card of the tenant; without one its orders are refused')
   .requiredOption('--business <id:name>', 'a business, the first is the default; once for each', append)
-  .action(async ({ json, ...request }: NewMerchant & { json: boolean }) => {
-    const password = await readPassword()
-    const result = await withPool(pool => addMerchant(pool, request, password))
-    printApplied('The merchant', result, { dryRun: false, json })
-  })
 
-merchantCommand(
-  'password',
-  'change a password, from MERCHANT_PASSWORD or the terminal; logins with the old one end',
-).action(async ({ json, ...request }: MerchantRequest & { json: boolean }) => {
+const passwordDescription = 'change a password, from MERCHANT_PASSWORD or the terminal; logins with the old one end'
+merchantCommand('password', passwordDescription, 'The password', async request => {
   const password = await readPassword()
-  const result = await withPool(pool => changePassword(pool, request, password))
-  printApplied('The password', result, { dryRun: false, json })
+  return withPool(pool => changePassword(pool, request, password))
 })
 
-merchantCommand('deactivate', 'refuse the tokens and logins of a merchant; its orders stay').action(
-  async ({ json, ...request }: MerchantRequest & { json: boolean }) => {
-    const result = await withPool(pool => deactivateMerchant(pool, request))
-    printApplied('The merchant', result, { dryRun: false, json })
-  },
+const deactivateDescription = 'refuse the tokens and logins of a merchant; its orders stay'
+merchantCommand('deactivate', deactivateDescription, 'The merchant', request =>
+  withPool(pool => deactivateMerchant(pool, request)),
 )
 
 addStaffCommands(program, withPool)
@@ -177,9 +171,8 @@ program
 addAudit(program, withPool)
 
 const asOwner = () => {
-  const known = settings()
-  const { ORDERS_MIGRATE_DATABASE_URL: url = known.ORDERS_DATABASE_URL } = known
-  return url
+  const { ORDERS_DATABASE_URL, ORDERS_MIGRATE_DATABASE_URL = ORDERS_DATABASE_URL } = settings()
+  return ORDERS_MIGRATE_DATABASE_URL
 }
 addArchive(program, openPool('orders admin', asOwner), { timelines: takeTimelines })
 

@@ -28,19 +28,13 @@ export const notifierSettings = {
   NOTIFIER_PORT: Port(3001, 'the port of the notifier on this machine'),
 }
 
-interface NotifierAddress {
-  readonly NOTIFIER_URL?: string
-  readonly NOTIFIER_PORT: number
-}
+type Known<Name extends keyof Settings> = Pick<Settings, Name | 'NOTIFIER_PORT'>
 
-export const notifierUrl = ({ NOTIFIER_URL, NOTIFIER_PORT }: NotifierAddress): string =>
+export const notifierUrl = ({ NOTIFIER_URL, NOTIFIER_PORT }: Known<'NOTIFIER_URL'>): string =>
   NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
 
 /** The addresses where browsers open the staff console. */
-export const portalOrigins = ({
-  PORTAL_ORIGINS,
-  NOTIFIER_PORT: port,
-}: Pick<Settings, 'PORTAL_ORIGINS' | 'NOTIFIER_PORT'>): string =>
+export const portalOrigins = ({ PORTAL_ORIGINS, NOTIFIER_PORT: port }: Known<'PORTAL_ORIGINS'>): string =>
   PORTAL_ORIGINS ?? `http://127.0.0.1:${port},http://localhost:${port}`
 
 export const webhookSettings = {

@@ -15,8 +15,7 @@ import { Printer } from './labels/printer.ts'
 import { createWholeLists } from './lists/whole-list.ts'
 import { createSending, type SendingOptions } from './merchant-webhooks/sender.ts'
 import { createRateGaps } from './rate-gaps/recorder.ts'
-import { countDeliveries, watchOutbox } from './relay/metrics.ts'
-import { createRelay } from './relay/relay.ts'
+import { countDeliveries, createRelay, watchOutbox } from './relay/relay.ts'
 import { createSnapshotReader } from './tracking/order-snapshot.ts'
 import { createOrderFinder } from './tracking/read-orders.ts'
 
@@ -49,7 +48,7 @@ export const createDependencies = (options: OrdersOptions, registry: Registry) =
   const { pool, logger, notifier, tracer, publicUrl } = options
   watchOutbox(pool, registry)
   const catalogues = createCatalogues(pool, options.catalogueBytes, registry)
-  const readSnapshots = createSnapshotReader(pool, catalogues, publicUrl)
+  const readSnapshots = createSnapshotReader({ pool, catalogues }, publicUrl)
   const relay = createRelay({ pool, logger, notifier, tracer, readSnapshots, ...countDeliveries(registry) })
   const watch = createChangeWatch(pool, logger)
   const sending = createSending(pool, logger, options.webhooks, registry)
@@ -71,9 +70,9 @@ export const createDependencies = (options: OrdersOptions, registry: Registry) =
     sending,
     gaps,
     printer,
-    findOrder: createOrderFinder(pool, catalogues),
+    findOrder: createOrderFinder({ pool, catalogues }),
     findCaller: createTokenReader(pool),
-    openWholeList: createWholeLists(pool, catalogues),
+    openWholeList: createWholeLists({ pool, catalogues }),
     nextSlice: createSlices(),
     logins: createLogins(pool, options.login),
     numbers: createWaybillNumbers(pool),

@@ -10,10 +10,7 @@ import {
   deactivateStaff,
   listStaff,
   type NewStaff,
-  type StaffRequest,
 } from './staff-commands.ts'
-
-type WithJson<Request> = Request & { json: boolean }
 
 const readPassword = () => readSecret('STAFF_PASSWORD', 'password of the member of staff')
 const roleOption = ['--role <roles>', `one or more, with commas between: ${staffRoles.join(', ')}`] as const
@@ -21,21 +18,28 @@ const roleOption = ['--role <roles>', `one or more, with commas between: ${staff
 /** Adds the commands `staff …` (docs/staff/staff.md). */
 export const addStaffCommands = (program: Command, withPool: WithPool): void => {
   const staff = program.command('staff').description('the members of staff who log in')
-  const command = (name: string, description: string) =>
+  /** Adds a command about one member of staff; `done` ends the sentence that says what it did. */
+  const command = (
+    name: string,
+    description: string,
+    done: string,
+    act: (request: NewStaff) => ReturnType<typeof addStaff>,
+  ) =>
     staff
       .command(name)
       .description(description)
       .requiredOption('--tenant <id>', 'the tenant')
       .requiredOption('--email <email>', 'the e-mail address that they log in with')
       .option('--json', 'print JSON', false)
+      .action(async ({ json, ...request }) => show(await act(request), json, done))
 
-  command('add', 'create a member of staff; the password comes from STAFF_PASSWORD or the terminal')
+  const addDescription = 'create a member of staff; the password comes from STAFF_PASSWORD or the terminal'
+  command('add', addDescription, 'may log in', async request => {
+    const password = await readPassword()
+    return withPool(pool => addStaff(pool, request, password))
+  })
     .requiredOption('--name <name>', 'their name, which timelines and the audit show')
     .requiredOption(...roleOption)
-    .action(async ({ json, ...request }: WithJson<NewStaff>) => {
-      const password = await readPassword()
-      show(await withPool(pool => addStaff(pool, request, password)), json, 'may log in')
-    })
 
   staff
     .command('list')
@@ -48,22 +52,20 @@ export const addStaffCommands = (program: Command, withPool: WithPool): void => 
       else printTable(rows, 'There is no staff. Add somebody: orders staff add --help')
     })
 
-  command('role', 'change the roles; within 5 seconds both services go by it')
-    .requiredOption(...roleOption)
-    .action(async ({ json, ...request }: WithJson<StaffRequest & { role: string }>) =>
-      show(await withPool(pool => changeRole(pool, request)), json, 'has these roles'),
-    )
+  const roleDescription = 'change the roles; within 5 seconds both services go by it'
+  command('role', roleDescription, 'has these roles', request =>
+    withPool(pool => changeRole(pool, request)),
+  ).requiredOption(...roleOption)
 
-  command('password', 'change a password, from STAFF_PASSWORD or the terminal; sessions end within 5 seconds').action(
-    async ({ json, ...request }: WithJson<StaffRequest>) => {
-      const password = await readPassword()
-      show(await withPool(pool => changeStaffPassword(pool, request, password)), json, 'has another password')
-    },
-  )
+  const passwordDescription = 'change a password, from STAFF_PASSWORD or the terminal; sessions end within 5 seconds'
+  command('password', passwordDescription, 'has another password', async request => {
+    const password = await readPassword()
+    return withPool(pool => changeStaffPassword(pool, request, password))
+  })
 
-  command('deactivate', 'refuse the logins of a member of staff; sessions end within 5 seconds').action(
-    async ({ json, ...request }: WithJson<StaffRequest>) =>
-      show(await withPool(pool => deactivateStaff(pool, request)), json, 'is deactivated'),
+  const deactivateDescription = 'refuse the logins of a member of staff; sessions end within 5 seconds'
+  command('deactivate', deactivateDescription, 'is deactivated', request =>
+    withPool(pool => deactivateStaff(pool, request)),
   )
 }
 

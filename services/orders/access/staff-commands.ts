@@ -2,7 +2,7 @@ import { UsageError } from '@courier/shared/cli/command-line.ts'
 import * as commands from '@courier/shared/cli/token-commands.ts'
 import { type StaffRole, staffRoles } from '@courier/shared/contract/staff-roles.ts'
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
-import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { type Action, type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import type { Selectable } from 'kysely'
 import type pg from 'pg'
@@ -86,50 +86,39 @@ const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: stri
 }
 
 /** Changes roles, in both services within 5 seconds. Throws UsageError for an unknown tenant or member of staff. */
-export const changeRole = (pool: pg.Pool, request: StaffRequest & { role: string }, by = operator()) => {
-  const held = readRoleColumns(request.role)
-  return change(pool, request, held, async (tx, { name }) =>
-    audit(tx, request.tenant, by, 'staff.role_changed', [name, ...held.roles]),
-  )
-}
+export const changeRole = (pool: pg.Pool, request: StaffRequest & { role: string }, by = operator()) =>
+  change(pool, request, 'staff.role_changed', readRoleColumns(request.role), by)
 
 /** Ends the person's sessions. Throws UsageError for an unknown tenant or member of staff. */
 export const changeStaffPassword = async (pool: pg.Pool, request: StaffRequest, password: string, by = operator()) => {
   refusePassword(password)
-  const password_hash = await hashPassword(password)
-  return change(pool, request, { password_hash }, endSessions(request.tenant, by, 'staff.password_changed'))
+  return change(pool, request, 'staff.password_changed', { password_hash: await hashPassword(password) }, by)
 }
 
 /** Refuses the person's logins, and ends its sessions. Throws UsageError for an unknown tenant or member of staff. */
 export const deactivateStaff = (pool: pg.Pool, request: StaffRequest, by = operator()) =>
-  change(pool, request, { is_active: false }, endSessions(request.tenant, by, 'staff.deactivated'))
-
-const endSessions =
-  (tenant: string, by: Actor, action: 'staff.password_changed' | 'staff.deactivated') =>
-  async (tx: Tx, { staff_id, name }: StaffRow): Promise<void> => {
-    await audit(tx, tenant, by, action, name)
-    await revokeLogins(tx, tenant, 'staff_id', [staff_id], by)
-  }
+  change(pool, request, 'staff.deactivated', { is_active: false }, by)
 
 type Fields = ReturnType<typeof readRoleColumns> | { password_hash: string } | { is_active: false }
 
 const change = async (
   pool: pg.Pool,
   { tenant, email }: StaffRequest,
+  action: Extract<Action, `staff.${string}`>,
   fields: Fields,
-  then: (tx: Tx, row: StaffRow) => Promise<void>,
+  by: Actor,
 ) => {
   await commands.requireTenant(pool, tenant)
   return inTenant(pool, tenant, async (tx: Tx) => {
     const row = await tx
       .updateTable('staff')
       .set(fields)
-      .where('tenant_id', '=', tenant)
-      .where('email', '=', email.trim().toLowerCase())
+      .where(eb => eb.and({ tenant_id: tenant, email: email.trim().toLowerCase() }))
       .returning(staffColumns)
       .executeTakeFirst()
     if (!row) throw new UsageError(`the tenant ${tenant} has no member of staff ${email}`)
-    await then(tx, row)
+    await audit(tx, tenant, by, action, [row.name, ...('roles' in fields ? fields.roles : [])])
+    if (!('roles' in fields)) await revokeLogins(tx, tenant, 'staff_id', [row.staff_id], by)
     return toView(tenant, row)
   })
 }

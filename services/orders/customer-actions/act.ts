@@ -177,7 +177,7 @@ const changeAddress = async (
   if (read.kind === 'refused') return refusedBy(read.errors.errors)
   const edit = { tenant, waybill: action.waybill_number, editor: customer, changes: read.changes, ifMatch: undefined }
   const edited = await editIn(tx, catalogue, { ...edit, by: nameActor(delivered) })
-  if (!edited || edited.kind === 'busy' || edited.kind === 'stale') return undefined
+  if (!edited || edited.kind === 'stale') return undefined
   if (edited.kind === 'unknown') return unknown
   return edited.kind === 'edited' ? done : refusedBy(edited.errors)
 }

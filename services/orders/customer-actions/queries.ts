@@ -1,5 +1,5 @@
 import type { ActionOutcome, CustomerAction } from '@courier/shared/contract/customer-actions.ts'
-import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
+import { type AnyTransaction, query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { RequestStatus, Tx } from '../database/tables.ts'
 import { type CustomerRequest, requestColumns } from '../tracking/customer-requests.ts'
@@ -17,11 +17,11 @@ export const lockAction = (tx: Tx, tenant: string, id: string) =>
   tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`customer action ${id} of ${tenant}`])
 
 /** Finds the outcome of an earlier delivery. */
-export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> => {
-  const { rows } = await sql<Outcome>`
-    select outcome, detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`.execute(tx)
-  return rows[0]
-}
+export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> =>
+  (
+    await query<Outcome>(tx)`
+    select outcome, detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`
+  )[0]
 
 /** Opens a request unless the waybill has the same one open. Its order is locked. */
 export const insertAction = async (
@@ -30,28 +30,21 @@ export const insertAction = async (
   { id, waybill_number, action, happened_at }: CustomerAction,
   { outcome, detail }: Outcome,
 ): Promise<void> => {
-  const { rows: open } = await sql`
+  const open = await query(tx)`
     select from customer_actions where tenant_id = ${tenant} and waybill_number = ${waybill_number}
-      and action = ${action} and status = 'open'`.execute(tx)
+      and action = ${action} and status = 'open'`
   const status = outcome === 'requested' && open.length === 0 ? 'open' : null
-  await sql`
+  await query(tx)`
     insert into customer_actions (tenant_id, action_id, waybill_number, action, outcome, detail, status, happened_at)
-    values (${tenant}, ${id}, ${waybill_number}, ${action}, ${outcome}, ${detail}, ${status}, ${happened_at})`.execute(
-    tx,
-  )
+    values (${tenant}, ${id}, ${waybill_number}, ${action}, ${outcome}, ${detail}, ${status}, ${happened_at})`
 }
 
-export const findRequest = async (
-  tx: Tx,
-  tenant: string,
-  id: string,
-  locking = sql``,
-): Promise<CustomerRequest | undefined> => {
-  const { rows } = await sql<CustomerRequest>`
+export const findRequest = async (tx: Tx, tenant: string, id: string, locking = sql``) =>
+  (
+    await query<CustomerRequest>(tx)`
     select ${requestColumns} from customer_actions
-    where tenant_id = ${tenant} and request_id = ${id}::bigint and status is not null ${locking}`.execute(tx)
-  return rows[0]
-}
+    where tenant_id = ${tenant} and request_id = ${id}::bigint and status is not null ${locking}`
+  )[0]
 
 /** Locks the request until the transaction ends. Lock its order first. */
 export const lockRequest = (tx: Tx, tenant: string, id: string) => findRequest(tx, tenant, id, sql`for update`)
@@ -64,9 +57,9 @@ export interface Decision {
 }
 
 export const storeDecision = async (tx: Tx, tenant: string, id: string, { decision, note, by }: Decision) => {
-  await sql`
+  await query(tx)`
     update customer_actions set status = ${decision}, note = ${note}, decided_by = ${by}, decided_at = now()
-    where tenant_id = ${tenant} and request_id = ${id}::bigint`.execute(tx)
+    where tenant_id = ${tenant} and request_id = ${id}::bigint`
   return (await findRequest(tx, tenant, id)) as CustomerRequest
 }
 
@@ -78,14 +71,14 @@ export const insertEvent = (
   statusKey: string,
   traceparent: string | undefined,
 ) =>
-  sql`
+  query(tx)`
     with clock as materialized (
       select clock_timestamp() as now
     )
     insert into log (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
     select ${tenant}, ${`${request}.${status}`}, array[${waybill_number}], array[${statusKey}], ${note}, now,
       ${traceparent === undefined ? null : [traceparent]}::text[]
-    from clock, tenants where tenants.tenant_id = ${tenant} and messaging returning log.tenant_id`.execute(tx)
+    from clock, tenants where tenants.tenant_id = ${tenant} and messaging returning log.tenant_id`
 
 const keptDays = 90
 

@@ -1,22 +1,16 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { ErrorBody, httpError } from '@courier/shared/errors/errors.ts'
+import { ErrorBody } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type pg from 'pg'
 import { requestStatuses, type Tx } from '../database/tables.ts'
+import type { ChangeOptions } from '../moves/move.ts'
 import { StatusMove } from '../moves/move-schema.ts'
 import { CustomerRequest, listRequests } from '../tracking/customer-requests.ts'
-import { type Decided, decide } from './decide.ts'
-
-interface RequestsOptions {
-  readonly pool: pg.Pool
-  /** Called after a decision, for the relay. */
-  readonly onChanged: (tenant: string) => void
-}
+import { decide, unknownRequest } from './decide.ts'
 
 const RequestsQuery = listQuery(cursorFields, {
   status: oneOf(requestStatuses, 'Without it all.'),
@@ -48,7 +42,7 @@ const maxDecisionBytes = 8_192
 const id = /^[1-9]\d{0,17}$/
 
 /** Lists and decides the requests that customers make of staff by a button of a message. */
-export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> = async (app, { pool, onChanged }) => {
+export const customerRequestRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
   const listCustomerRequestsSchema = {
     operationId: 'listCustomerRequests',
@@ -78,26 +72,17 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
     '/order/requests/:id/decision',
     { ...refusesKeys, bodyLimit: maxDecisionBytes, schema: decideCustomerRequestSchema },
     async request => {
-      const { tenant, actor } = request.staff
-      const { decision } = request.body
-      const wanted = { decision, note: request.body.note?.trim() || null, by: actor.name }
-      const { id: requestId } = request.params
-      const decided = id.test(requestId)
-        ? await decide(pool, { tenant, requestId, ...wanted, actor, traceparent: request.traceparent })
-        : { kind: 'unknown' as const }
-      if (decided.kind === 'unknown') throw app.httpErrors.notFound('There is no such request.')
-      const row = viewRow(decided)
-      if (decided.kind === 'decided' && !decided.isRepeated) {
+      const { params, staff, traceparent } = request
+      const { tenant, actor } = staff
+      const { decision, note } = request.body
+      if (!id.test(params.id)) throw unknownRequest()
+      const wanted = { decision, note: note?.trim() || null, by: actor.name }
+      const decided = await decide(pool, { tenant, requestId: params.id, ...wanted, actor, traceparent })
+      if (!decided.isRepeated) {
         onChanged(tenant)
-        request.log.info({ customer_request: row.id, decision }, 'customer_request.decided')
+        request.log.info({ customer_request: params.id, decision }, 'customer_request.decided')
       }
-      return { message: decidedMessage, data: row } as const
+      return { message: decidedMessage, data: decided.request } as const
     },
   )
-}
-
-const viewRow = (decided: Exclude<Decided, { kind: 'unknown' }>): CustomerRequest => {
-  if (decided.kind === 'decided') return decided.request
-  const { status, decided_by, decided_at } = decided.request
-  throw httpError('already_decided', `${decided_by} ${status} this request at ${decided_at}.`)
 }

@@ -11,17 +11,13 @@ import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
 import { isLost } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import type pg from 'pg'
-import type { Catalogues } from '../catalogue/catalogue.ts'
 import { readVersion } from '../catalogue/queries.ts'
+import type { ChangeOptions } from '../moves/move.ts'
+import type { OrderStore } from '../tracking/read-orders.ts'
 import { act, type Result } from './act.ts'
 
-interface CustomerActionsOptions {
-  readonly pool: pg.Pool
-  readonly catalogues: Catalogues
+interface CustomerActionsOptions extends ChangeOptions, OrderStore {
   readonly publicUrl: string | undefined
-  /** Called after orders changed. */
-  readonly onChanged: (tenant: string) => void
 }
 
 /** An action with every character of an address escaped takes less than 4 KiB. */
@@ -53,20 +49,13 @@ export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOpti
     refuseBadIds(actions)
     if (!isTenantId.test(tenant) || (await readVersion(pool, tenant)) === undefined)
       throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
-    const data = await inTurn({ tenant }, () => actOnAll(options, request, tenant, actions)).catch(refuseBusy(tooMany))
-    return { data }
+    const actOnAll = async (): Promise<Result[]> => {
+      const data: Result[] = []
+      for (const action of actions) data.push(await actOn(options, request, tenant, action))
+      return data
+    }
+    return { data: await inTurn({ tenant }, actOnAll).catch(refuseBusy(tooMany)) }
   })
-}
-
-const actOnAll = async (
-  options: CustomerActionsOptions,
-  request: FastifyRequest,
-  tenant: string,
-  actions: readonly CustomerAction[],
-): Promise<Result[]> => {
-  const data: Result[] = []
-  for (const action of actions) data.push(await actOn(options, request, tenant, action))
-  return data
 }
 
 const actOn = async (
@@ -81,10 +70,8 @@ const actOn = async (
   const { outcome } = result
   if (outcome === 'done' && !isRepeated) onChanged(tenant)
   const { id: action_id, waybill_number, action: name } = action
-  log.info(
-    { tenant, action_id, waybill_number, action: name, outcome, repeated: isRepeated },
-    'customer_action.accepted',
-  )
+  const logged = { tenant, action_id, waybill_number, action: name, outcome, repeated: isRepeated }
+  log.info(logged, 'customer_action.accepted')
   return result
 }
 

@@ -31,10 +31,9 @@ interface WantedEdit extends Omit<WantedFields, 'given'> {
 export const checkEdit = (
   edit: WantedEdit,
   order: OrderRow,
-  statuses: Statuses,
   catalogue: Catalogue,
 ): { kind: 'accepted'; state: OrderState; warnings: FieldErrors } | RefusedEdit => {
-  const refused = checkFields({ ...edit, given: edit.changes.given }, order.status_key, statuses)
+  const refused = checkFields({ ...edit, given: edit.changes.given }, order.status_key, catalogue.statuses)
   if (Object.keys(refused).length > 0) return { kind: 'refused', errors: refused }
   const { values } = edit.changes
   const { warnings, ...checked } = checkPhone(values.customer_phone, catalogue)

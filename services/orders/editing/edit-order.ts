@@ -6,7 +6,6 @@ import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { findActor, type Mover, nameMover } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
-import { findStatuses } from '../statuses/status-queries.ts'
 import { type EditableColumn, editableColumns, type OrderState, tagState } from '../tracking/etag.ts'
 import { isWaybill, type OrderRow, orderColumnsSql } from '../tracking/read-orders.ts'
 import { checkEdit, type RefusedEdit } from './check-edit.ts'
@@ -28,20 +27,20 @@ export type Edited =
   /** The order is not as the editor saw it. */
   | { kind: 'stale'; etag: string }
   | RefusedEdit
-  /** Gave up because the catalogue kept changing; nothing was written. */
-  | { kind: 'busy' }
 
 const maxAttempts = 5
 
-/** Edits an order that the editor may change: edits, entry of the log and audit are one transaction. */
-export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited> => {
+/**
+ * Edits an order that the editor may change: edits, entry of the log and audit are one transaction. undefined: the
+ * catalogue kept changing, nothing was written.
+ */
+export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited | undefined> => {
   if (!isWaybill.test(edit.waybill)) return { kind: 'unknown' }
-  const edited = await withCatalogue(catalogues, edit.tenant, catalogue =>
+  return withCatalogue(catalogues, edit.tenant, catalogue =>
     inTenant<Tables, Edited | undefined>(pool, edit.tenant, tx => editIn(tx, catalogue, edit), {
       keeps: result => result?.kind === 'edited',
     }),
   )
-  return edited ?? { kind: 'busy' }
 }
 
 /**
@@ -67,24 +66,17 @@ export const withCatalogue = async <Result>(
  * edited.
  */
 export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
-  const { tenant, ifMatch } = edit
-  const [, order, statuses] = await Promise.all([limitLockWait(tx), lockOrder(tx, edit), findStatuses(tx, tenant)])
+  const [, order] = await Promise.all([limitLockWait(tx), lockOrder(tx, edit)])
   if (!order) return { kind: 'unknown' }
-  if (!matches(ifMatch, tagState(order))) return { kind: 'stale', etag: tagState(order) }
+  if (!matches(edit.ifMatch, tagState(order))) return { kind: 'stale', etag: tagState(order) }
   if (order.version !== catalogue.version) return undefined
-  const checked = checkEdit(edit, order, statuses, catalogue)
+  const checked = checkEdit(edit, order, catalogue)
   if (checked.kind === 'refused') return checked
   const { state, warnings } = checked
   const fields = editableColumns.filter(column => state[column] !== order[column])
   if (fields.length > 0) await writeEdit(tx, edit, order, state, fields)
-  return {
-    kind: 'edited',
-    fields,
-    charge: state.delivery_charge,
-    currency: catalogue.currency,
-    etag: tagState(state),
-    warnings,
-  }
+  const { delivery_charge: charge } = state
+  return { kind: 'edited', fields, charge, currency: catalogue.currency, etag: tagState(state), warnings }
 }
 
 export const lockOrder = async (

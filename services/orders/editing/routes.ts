@@ -4,21 +4,16 @@ import { errorResponses, httpError, invalid, notFound } from '@courier/shared/er
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type pg from 'pg'
 import { maxOrderBytes } from '../booking/schema.ts'
-import type { Catalogues } from '../catalogue/catalogue.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
 import type { Mover } from '../moves/check-moves.ts'
+import type { ChangeOptions } from '../moves/move.ts'
+import type { OrderStore } from '../tracking/read-orders.ts'
 import { type Edited, editOrder } from './edit-order.ts'
 import { readEdit } from './read-edit.ts'
 import { EditedOrder, EditHeaders, editedMessage, OrderEdit, StaffOrderEdit } from './schema.ts'
 
-interface EditingOptions {
-  readonly pool: pg.Pool
-  readonly catalogues: Catalogues
-  /** Called after an order changed. */
-  readonly onChanged: (tenant: string) => void
-}
+interface EditingOptions extends ChangeOptions, OrderStore {}
 
 const common = {
   params: WaybillParams,
@@ -67,7 +62,7 @@ const addEdit = (
     if (read.kind === 'refused') throw invalid(read.errors.errors)
     const ifMatch = request.headers['if-match']
     const edited = await editOrder(pool, catalogues, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
-    if (edited.kind === 'edited' && edited.fields.length > 0) {
+    if (edited?.kind === 'edited' && edited.fields.length > 0) {
       onChanged(tenant)
       request.log.info({ waybill_number: waybill, fields: edited.fields }, 'order.edited')
     }
@@ -75,25 +70,20 @@ const addEdit = (
   })
 }
 
-const toResponse = (edited: Edited, waybill_number: string, reply: FastifyReply): Static<typeof EditedOrder> => {
-  switch (edited.kind) {
-    case 'edited': {
-      const { fields, charge: delivery_charge, currency, warnings } = edited
-      reply.header('etag', edited.etag)
-      const data = { waybill_number, fields: [...fields], delivery_charge, currency }
-      return { message: editedMessage, data, ...(Object.keys(warnings).length > 0 && { warnings }) }
-    }
-    case 'unknown':
-      throw notFound('waybill')
-    case 'stale':
-      throw httpError('precondition_failed', stale, { headers: { etag: edited.etag } })
-    case 'refused':
-      throw invalid(edited.errors, { suggestions: edited.suggestions })
-    case 'busy':
-      throw httpError('unavailable', 'The catalogue kept changing, so the order was not changed. Repeat the request.', {
-        retryAfterSeconds: 1,
-      })
-  }
+const toResponse = (
+  edited: Edited | undefined,
+  waybill_number: string,
+  reply: FastifyReply,
+): Static<typeof EditedOrder> => {
+  if (!edited) throw httpError('unavailable', busy, { retryAfterSeconds: 1 })
+  if (edited.kind === 'unknown') throw notFound('waybill')
+  if (edited.kind === 'stale') throw httpError('precondition_failed', stale, { headers: { etag: edited.etag } })
+  if (edited.kind === 'refused') throw invalid(edited.errors, { suggestions: edited.suggestions })
+  const { fields, charge: delivery_charge, currency, etag, warnings } = edited
+  reply.header('etag', etag)
+  const data = { waybill_number, fields: [...fields], delivery_charge, currency }
+  return { message: editedMessage, data, ...(Object.keys(warnings).length > 0 && { warnings }) }
 }
 
+const busy = 'The catalogue kept changing, so the order was not changed. Repeat the request.'
 const stale = 'The order has changed since you read it. Read it again.'

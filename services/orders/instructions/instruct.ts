@@ -4,6 +4,7 @@ import { findOpenAttempt, type InstructionAction, type OpenAttempt, type Party, 
 import type { Tx } from '../database/tables.ts'
 import { lockOrder, writeEdit } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
+import { refuse } from '../money/action.ts'
 import { findActor, type Mover, nameMover, nameStatus } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
@@ -52,11 +53,6 @@ export const instruct = async (tx: Tx, instruction: Instruction): Promise<Instru
   await writeInstruction(tx, { ...instruction, party })
   return { kind: 'given', attempt: attempt.attempt_no }
 }
-
-const refuse = (path: string, sentence: string): { kind: 'refused'; errors: FieldErrors } => ({
-  kind: 'refused',
-  errors: { [path]: [sentence] },
-})
 
 const refuseLate = ({ is_late, due_at }: OpenAttempt, party: Party) =>
   is_late && party !== 'staff'

@@ -5,37 +5,31 @@ import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
-import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import { findReasons, usualReasons } from '../attempts/reasons.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { addAction } from '../money/action.ts'
+import type { ChangeOptions } from '../moves/move.ts'
 import { isWaybill } from '../tracking/read-orders.ts'
 import { instruct } from './instruct.ts'
 import { exampleFailure, FailedDelivery, FailuresQuery, GivenInstruction, InstructionBody } from './schema.ts'
 
-interface InstructionOptions {
-  readonly pool: pg.Pool
-  /** Called after an instruction. */
-  readonly onChanged: (tenant: string) => void
-}
-
 /** Lets merchants say what happens with their parcels whose delivery failed. */
-export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<InstructionOptions> = async (app, options) => {
+export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   addInstructions(app, options, 'instructOrder')
   addFailures(app, options, 'listFailedDeliveries')
   addReasons(app, options, 'listFailureReasons')
 }
 
 /** Lets staff say it, and overrule others. */
-export const staffInstructionRoutes: FastifyPluginAsyncTypebox<InstructionOptions> = async (app, options) => {
+export const staffInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   addInstructions(app, options, 'instructAnyOrder')
   addFailures(app, options, 'listAllFailedDeliveries')
   addReasons(app, options, 'listStaffFailureReasons')
 }
 
-const addInstructions = (app: FastifyInstance, { pool, onChanged }: InstructionOptions, operationId: string): void => {
+const addInstructions = (app: FastifyInstance, { pool, onChanged }: ChangeOptions, operationId: string): void => {
   acceptJson(app)
   addAction(app, pool, {
     path: '/order/:waybill/instruction',
@@ -72,7 +66,7 @@ const refuseIncomplete = ({ action, date, address }: InstructionBody): void => {
   if (Object.keys(errors).length > 0) throw invalid(errors)
 }
 
-const addReasons = (app: FastifyInstance, { pool }: InstructionOptions, operationId: string): void => {
+const addReasons = (app: FastifyInstance, { pool }: ChangeOptions, operationId: string): void => {
   const Reason = Type.Object({ code: Type.String(), name: Type.String() }, { title: 'FailureReason' })
   const schema = {
     operationId,
@@ -87,7 +81,7 @@ const addReasons = (app: FastifyInstance, { pool }: InstructionOptions, operatio
 
 const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
-const addFailures = (app: FastifyInstance, { pool }: InstructionOptions, operationId: string): void => {
+const addFailures = (app: FastifyInstance, { pool }: ChangeOptions, operationId: string): void => {
   const schema = {
     operationId,
     summary: 'Parcels whose delivery failed, oldest first',
@@ -98,13 +92,7 @@ const addFailures = (app: FastifyInstance, { pool }: InstructionOptions, operati
     const { tenant, merchantId } = readScope(request)
     const { instructed } = FailuresQuery.read(request.query as object)
     const { after, limit } = cursors.read(request.query as object)
-    const values = [
-      tenant,
-      merchantId,
-      after[0] ?? null,
-      instructed === undefined ? null : instructed === 'true',
-      limit + 1,
-    ]
+    const values = [tenant, merchantId, after[0], instructed && instructed === 'true', limit + 1]
     const rows = await readInTenant<Row>(pool, tenant, { name: 'list_failures', text: failuresSql, values })
     return cursors.toPage(rows.map(view), limit, ({ id }) => [id])
   })

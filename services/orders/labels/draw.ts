@@ -14,6 +14,8 @@ interface LabelJob {
 
 export type PrintJob = LabelJob | RunSheetJob | InvoiceJob
 
+const fonts = readFonts()
+
 const chooseTitle = (job: PrintJob): string =>
   job.kind === 'labels' ? 'Labels' : job.kind === 'invoice' ? job.invoice.invoice_no : job.title
 
@@ -26,14 +28,10 @@ export const draw = async (
   onBytes: (bytes: Buffer) => void,
   isWanted: () => boolean = () => true,
 ): Promise<void> => {
-  const page = new PDFDocument({
-    autoFirstPage: false,
-    margin: 0,
-    info: { Title: chooseTitle(job) },
-  })
+  const page = new PDFDocument({ autoFirstPage: false, margin: 0, info: { Title: chooseTitle(job) } })
   const ended = new Promise(resolve => page.on('end', resolve))
   page.on('data', onBytes)
-  for (const [name, file] of fonts()) page.registerFont(name, file)
+  for (const [name, file] of fonts) page.registerFont(name, file)
   for (const drawOne of steps(page, job)) {
     await turn()
     if (!isWanted()) return
@@ -51,12 +49,6 @@ const steps = (page: PDFKit.PDFDocument, job: PrintJob): (() => void)[] => {
   }
   const drawOne = job.kind === 'run_sheet' ? rowDrawer(page, job) : labelDrawer(page, job)
   return job.labels.map((label, index) => () => drawOne(label, index))
-}
-
-let read: ReturnType<typeof readFonts> | undefined
-const fonts = () => {
-  read ??= readFonts()
-  return read
 }
 
 const labelDrawer =

@@ -4,36 +4,34 @@ import { httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import { findReattempts } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
+import type { OrderStore } from '../tracking/read-orders.ts'
 import type { PrintJob } from './draw.ts'
-import { type Caller, findAllLabels, findLabels, type LabelStore } from './find-labels.ts'
+import { findAllLabels, findLabels } from './find-labels.ts'
 import type { Label, Layout } from './label.ts'
 import type { Printer } from './printer.ts'
 import { type Format, LabelQuery, LabelRequest, maxLabelBytes, maxLabels, RunSheetRequest } from './schema.ts'
 import { writeZpl } from './zpl.ts'
 
-interface LabelsOptions extends LabelStore {
+interface LabelsOptions extends OrderStore {
   readonly printer: Printer
 }
 
 const pdf = { 'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) } }
 const zpl = { 'application/zpl': { schema: Type.String({ examples: ['^XA^FO32,32^FDDM00000001^FS^XZ'] }) } }
 
-const readCaller = (request: FastifyRequest): Caller => ({ ...readScope(request), publicUrl: request.publicUrl })
-
 /** Prints labels of the merchant's orders. */
 export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
-  app.register(labels, { ...options, name: 'Label' })
+  addLabels(app, options, 'Label')
 
 /** Prints labels of all orders, and the sheet that a courier takes along. */
 export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
-  await app.register(labels, { ...options, name: 'AnyLabel' })
-  acceptJson(app)
+  addLabels(app, options, 'AnyLabel')
   const printRunSheetSchema = {
     operationId: 'printRunSheet',
     summary: 'A sheet for a tour, with a column for signatures',
@@ -42,9 +40,9 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
   }
   app.post('/order/run-sheet', { bodyLimit: maxLabelBytes, schema: printRunSheetSchema }, async (request, reply) => {
     const { title = 'Run sheet' } = request.body
-    const caller = readCaller(request)
-    const labels = await findAllLabels(options, caller, await findListed(options.pool, caller.tenant, request.body))
-    return sendPdf(options.printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
+    const { tenant } = request.staff
+    const labels = await findAllLabels(options, request, await findListed(options.pool, tenant, request.body))
+    return sendPdf(options.printer, tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
   })
 }
 
@@ -63,13 +61,11 @@ const findListed = async (
   return found
 }
 
-interface CallerOptions extends LabelsOptions {
-  /** Ends the names of the operations. */
-  name: string
-}
+type LabelApp = Parameters<FastifyPluginAsyncTypebox>[0]
 
-const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) => {
-  const { printer, name } = options
+/** `name` ends the names of the operations. */
+const addLabels = (app: LabelApp, options: LabelsOptions, name: string): void => {
+  const { printer } = options
   acceptJson(app)
 
   const labelSchema = {
@@ -80,10 +76,9 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) =>
     response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } } },
   }
   app.get(`${oneOrder}/label`, { schema: labelSchema }, async (request, reply) => {
-    const caller = readCaller(request)
-    const found = await findLabels(options, caller, [request.params.waybill])
+    const found = await findLabels(options, request, [request.params.waybill])
     if (found.size === 0) throw notFound('waybill')
-    return print(printer, reply, caller.tenant, [...found.values()], request.query)
+    return print(printer, reply, readScope(request).tenant, [...found.values()], request.query)
   })
 
   const labelsSchema = {
@@ -91,14 +86,11 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) =>
     summary: 'The labels of up to 500 orders',
     description: 'All of them, or none and every unknown waybill number.',
     body: LabelRequest,
-    response: {
-      200: { description: 'The order is that of the waybill numbers.', content: { ...pdf, ...zpl } },
-    },
+    response: { 200: { description: 'The order is that of the waybill numbers.', content: { ...pdf, ...zpl } } },
   }
   app.post('/order/labels', { bodyLimit: maxLabelBytes, schema: labelsSchema }, async (request, reply) => {
-    const caller = readCaller(request)
-    const found = await findAllLabels(options, caller, request.body.waybill_numbers)
-    return print(printer, reply, caller.tenant, found, request.body)
+    const found = await findAllLabels(options, request, request.body.waybill_numbers)
+    return print(printer, reply, readScope(request).tenant, found, request.body)
   })
 }
 

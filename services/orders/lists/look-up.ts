@@ -5,13 +5,11 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
-import type { Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
 import { addFinance, financeFields } from '../money/finance-routes.ts'
 import { labelStatus, OrderView, TrackingEvent } from '../tracking/order-view.ts'
-import { type OrderRow, orderColumnsSql, viewOrders } from '../tracking/read-orders.ts'
+import { type OrderRow, type OrderStore, orderColumnsSql, readOrders } from '../tracking/read-orders.ts'
 
 const maxNumbers = 500
 /** The orders returned for one order number, newest first: merchants may reuse numbers. */
@@ -55,13 +53,8 @@ const LookedUp = component('LookedUp', {
   missing: Type.Array(Type.String(), { description: 'The numbers of which the merchant has no order.' }),
 })
 
-interface LookUpStore {
-  readonly pool: pg.Pool
-  readonly catalogues: Catalogues
-}
-
 /** Shows the statuses of many orders of the merchant. */
-export const lookUpRoutes: FastifyPluginAsyncTypebox<LookUpStore> = async (app, store) => {
+export const lookUpRoutes: FastifyPluginAsyncTypebox<OrderStore> = async (app, store) => {
   acceptJson(app)
   const schema = {
     operationId: 'lookUpOrders',
@@ -112,14 +105,14 @@ const byOrderNoSql = `${selectSql} from unnest($3::text[]) as wanted (number) cr
 
 /** Finds the merchant's orders by waybill numbers or by order numbers (newest first), otherwise unsorted. */
 export const lookUpOrders = async (
-  { pool, catalogues }: LookUpStore,
+  store: OrderStore,
   { tenant, merchantId }: Merchant,
   by: 'waybill_number' | 'order_no',
   numbers: readonly string[],
 ): Promise<LookedUpOrder[]> => {
   const [name, text] = by === 'order_no' ? ['find_by_order_no', byOrderNoSql] : ['find_by_waybill', byWaybillSql]
-  const rows = await readInTenant<FoundRow>(pool, tenant, { name, text, values: [tenant, merchantId, numbers] })
-  const orders = await viewOrders(catalogues, tenant, rows, (row, catalogue) => ({
+  const query = { name, text, values: [tenant, merchantId, numbers] }
+  const orders = await readOrders(store, tenant, query, (row: FoundRow, catalogue) => ({
     waybill_number: row.waybill_number,
     order_no: row.order_no,
     status: labelStatus(catalogue, row.status_key),
@@ -129,10 +122,6 @@ export const lookUpOrders = async (
     currency: catalogue.currency,
     created_at: row.created_at,
   }))
-  return addFinance(
-    query => readInTenant(pool, tenant, query),
-    tenant,
-    orders,
-    orders.map(order => order.waybill_number),
-  )
+  const waybills = orders.map(order => order.waybill_number)
+  return addFinance(query => readInTenant(store.pool, tenant, query), tenant, orders, waybills)
 }

@@ -328,12 +328,12 @@ t.test('row-level security leaves each filter that has one its index', async t =
   t.teardown(() => client.release(true))
   await client.query(`select set_config('app.tenant', 'demo', false)`)
   let plan = ''
-  const query = async (sent: string | { text: string; values: unknown[] }, given: unknown[] = []) => {
+  const explain = async (sent: string | { text: string; values: unknown[] }, given: unknown[] = []) => {
     const { text, values } = typeof sent === 'string' ? { text: sent, values: given } : sent
     plan = (await client.query(`explain ${text}`, values)).rows.map(row => row['QUERY PLAN']).join(' ')
-    return { rows: [{}] }
+    return [{}]
   }
-  const tx = { client: { query } } as unknown as Tx
+  const tx = { rows: explain } as unknown as Tx
   const after = { createdAt: '2026-02-05T00:00:00.000000Z', waybill: 'X' }
   const table: [OrderFilter, string, string, Position?][] = [
     [{}, 'orders_by_age', 'ROW(created_at', after],

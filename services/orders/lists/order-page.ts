@@ -16,11 +16,10 @@ import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { addFinance, financeFields, listWithMoney, type ParcelMoney } from '../money/finance-routes.ts'
 import { OrderView, toOrder } from '../tracking/order-view.ts'
-import { viewOrders } from '../tracking/read-orders.ts'
+import { type OrderStore, viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, findSearchEnd, listOrders, maxCounted, type Position } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched } from './search.ts'
@@ -71,14 +70,11 @@ export const OrderPage = Type.Object(
   },
 )
 
-/** The part of a list that a query requests; without a page, everything that follows. */
-export interface WantedOrders {
-  readonly after: Position | undefined
-  readonly page: WantedPage | undefined
-}
-
-/** Throws for an invalid cursor, for pages beyond the counted ones, and for pages of a search by number. */
-export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>, isSearch: boolean): WantedOrders => {
+/**
+ * Returns the part of a list that a query requests; without a page, everything that follows. Throws for an invalid
+ * cursor, for pages beyond the counted ones, and for pages of a search by number.
+ */
+export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>, isSearch: boolean) => {
   const [createdAt, waybill] = cursors.read(query).after
   const after = createdAt && waybill ? { createdAt, waybill } : undefined
   const page = wantedPage(query)
@@ -99,7 +95,7 @@ const cursors = listCursor({ test: text => time.test(text) && isDate(text.slice(
  * Reads a page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next
  * page.
  */
-export const createOrderPages = ({ pool, catalogues }: { pool: pg.Pool; catalogues: Catalogues }) => {
+export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
   /** Remembers lists that had `maxCounted` orders: orders are never deleted, and never change their merchant. */
   const longLists = new LRUCache<string, true>({ max: 10_000 })
 

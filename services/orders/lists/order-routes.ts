@@ -21,15 +21,13 @@ import {
   statusView,
   TrackedOrderView,
 } from '../tracking/order-view.ts'
-import type { FindOrder, TrackedOrder } from '../tracking/read-orders.ts'
+import type { FindOrder, OrderStore, TrackedOrder } from '../tracking/read-orders.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { createOrderPages, OrderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import { listPhoneParts } from './search.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
 
-interface OrderRoutesOptions {
-  pool: pg.Pool
-  catalogues: Catalogues
+interface OrderRoutesOptions extends OrderStore {
   findOrder: FindOrder
   openWholeList: OpenWholeList
 }

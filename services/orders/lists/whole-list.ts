@@ -2,12 +2,10 @@ import { Readable } from 'node:stream'
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { openSnapshot, type Snapshot } from '@courier/shared/postgres/database.ts'
-import type pg from 'pg'
-import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables } from '../database/tables.ts'
 import { addFinance, listWithMoney } from '../money/finance-routes.ts'
 import { toOrder } from '../tracking/order-view.ts'
-import { type ListedRow, viewOrders } from '../tracking/read-orders.ts'
+import { type ListedRow, type OrderStore, viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
@@ -40,12 +38,12 @@ type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined
 export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<Readable>
 
 /** Each caller reads one list at a time, and all callers together hold a quarter of the connections at most. */
-export const createWholeLists = (pool: pg.Pool, catalogues: Catalogues, maxSeconds = longestSeconds): OpenWholeList => {
-  const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(pool.options.max / 4) }, maxWaiting)
+export const createWholeLists = (store: OrderStore, maxSeconds = longestSeconds): OpenWholeList => {
+  const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(store.pool.options.max / 4) }, maxWaiting)
   return (caller, ...wanted) =>
     new Promise((resolve, reject) => {
       const open = async (): Promise<void> => {
-        const { json, closed } = await openList(pool, catalogues, maxSeconds, ...wanted)
+        const { json, closed } = await openList(store, maxSeconds, ...wanted)
         resolve(json)
         await closed
       }
@@ -54,12 +52,7 @@ export const createWholeLists = (pool: pg.Pool, catalogues: Catalogues, maxSecon
 }
 
 /** `closed` resolves once the list has released its connection. */
-const openList = async (
-  pool: pg.Pool,
-  catalogues: Catalogues,
-  maxSeconds: number,
-  ...[tenant, filter, after]: Wanted
-) => {
+const openList = async ({ pool, catalogues }: OrderStore, maxSeconds: number, ...[tenant, filter, after]: Wanted) => {
   const snapshot = await openSnapshot<Tables>(pool, tenant, maxSeconds)
   try {
     const total = await countOrders(snapshot.tx, tenant, filter, maxWholeList + 1, after)

@@ -30,7 +30,7 @@ const metricsSql = `
 
 /** Adds metrics of the events that wait, measured when they are scraped. */
 const watchWebhooks = (pool: pg.Pool, registry: Registry): void =>
-  createGauges(registry, () => inAllTenants(pool, (tx: Tx) => measureWebhooks(tx)), {
+  createGauges(registry, () => inAllTenants(pool, measureWebhooks), {
     webhook_events_pending: `Events waiting for an endpoint, across all processes and tenants; ${maxCounted} means that many or more.`,
     webhook_overdue_seconds: 'How long the most overdue event for a working endpoint has been due; 0 if there is none.',
     webhook_endpoints_disabled: 'Disabled endpoints.',

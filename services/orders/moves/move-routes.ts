@@ -3,20 +3,13 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import type pg from 'pg'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { cancelledKey, confirmedKey } from '../statuses/statuses.ts'
-import { type Move, type Moved, moveOrders } from './move.ts'
+import { type ChangeOptions, type Move, moveOrders } from './move.ts'
 import { Cancellation, Confirmation, MovedOrders, maxMoveBytes, StatusMove } from './move-schema.ts'
 
-interface MovesOptions {
-  pool: pg.Pool
-  /** Called after orders moved, for the relay. */
-  onChanged: (tenant: string) => void
-}
-
 /** Moves orders, for staff. */
-export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
+export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   const schema = {
     operationId: 'moveOrders',
     summary: 'Move orders to a status',
@@ -63,7 +56,7 @@ const ownMoves = [
 ]
 
 /** Confirms or cancels a merchant's own orders. */
-export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
+export const merchantMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   for (const { name, statusKey, message, ...schema } of ownMoves)
     addMove(app, options, { path: `/${name}`, message, schema }, request => {
       const { tenant, merchantId, person } = request.merchant
@@ -75,7 +68,7 @@ export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async
 
 const addMove = (
   app: FastifyInstance,
-  { pool, onChanged }: MovesOptions,
+  { pool, onChanged }: ChangeOptions,
   { path, message, schema: about }: { path: string; message: string; schema: FastifySchema },
   read: (request: FastifyRequest) => Move,
 ) => {
@@ -84,23 +77,13 @@ const addMove = (
   app.post(path, { bodyLimit: maxMoveBytes, schema }, async (request, reply) => {
     const wanted = read(request)
     const result = await moveOrders(pool, { ...wanted, traceparent: request.traceparent })
-    if (result.kind === 'moved' && !result.replayed) {
+    if (result.kind === 'refused') throw invalid(result.errors)
+    if (result.kind !== 'moved') throw keyRefused(result.kind, 'list')
+    markReplayed(reply, result.replayed)
+    if (!result.replayed) {
       onChanged(wanted.tenant)
       request.log.info({ orders: result.waybills.length, status_key: wanted.statusKey }, 'orders.moved')
     }
-    return { message, data: moved(result, reply) }
+    return { message, data: [...result.waybills] }
   })
-}
-
-const moved = (result: Moved, reply: FastifyReply): string[] => {
-  switch (result.kind) {
-    case 'moved':
-      markReplayed(reply, result.replayed)
-      return [...result.waybills]
-    case 'refused':
-      throw invalid(result.errors)
-    case 'running':
-    case 'other_body':
-      throw keyRefused(result.kind, 'list')
-  }
 }

@@ -12,6 +12,13 @@ import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { type Booking, bookings, deliveredKeys, failedAttemptKeys, findBooking } from '../statuses/statuses.ts'
 import { checkMoves, findActor, type Mover, nameMover } from './check-moves.ts'
 
+/** The options of routes that change orders. */
+export interface ChangeOptions {
+  readonly pool: pg.Pool
+  /** Called after a change was committed. */
+  readonly onChanged: (tenant: string) => void
+}
+
 /** Orders to move to one status. */
 export interface Move {
   readonly tenant: string

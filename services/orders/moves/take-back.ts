@@ -2,7 +2,6 @@ import { takenBackEvent } from '@courier/shared/contract/order-events.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type pg from 'pg'
 import { followTakeBack } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Acted, addAction, bodyOf, refuse } from '../money/action.ts'
@@ -12,17 +11,12 @@ import { reverseBooking } from '../money/reverse.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { findBooking } from '../statuses/statuses.ts'
 import { isWaybill } from '../tracking/read-orders.ts'
-
-interface TakeBackOptions {
-  readonly pool: pg.Pool
-  /** Called after a move was taken back, for the relay. */
-  readonly onChanged: (tenant: string) => void
-}
+import type { ChangeOptions } from './move.ts'
 
 const TakenBack = Type.Object({ waybill_number: Type.String(), status_key: Type.String() }, { title: 'TakenBack' })
 
 /** Takes a wrong move back, with what it booked. */
-export const takeBackRoutes: FastifyPluginAsyncTypebox<TakeBackOptions> = async (app, { pool, onChanged }) => {
+export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
   addAction(app, pool, {
     path: '/order/:waybill/take-back',

@@ -22,9 +22,7 @@ const Percent = Type.Number({
   must: 'be a percentage from 0 to 100 with at most two decimals',
 })
 
-const Check = Type.Union([Type.Literal('refuse'), Type.Literal('warn'), Type.Literal('off')], {
-  must: 'be refuse, warn or off',
-})
+const Check = oneOf(['refuse', 'warn', 'off'], { must: 'be refuse, warn or off' })
 
 const payable = {
   payable_when: Type.Optional(oneOf(payableWhen, { must: `be ${payableWhen.join(', ')}` })),
@@ -58,9 +56,7 @@ const FailedDeliveries = closed({
   /** The time in which the customer and the merchant may say what happens. */
   instruction_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 720, must: 'be 1 to 720 hours' })),
   /** The instruction when they say nothing. */
-  instruction_default: Type.Optional(
-    Type.Union([Type.Literal('reattempt'), Type.Literal('return')], { must: 'be reattempt or return' }),
-  ),
+  instruction_default: Type.Optional(oneOf(['reattempt', 'return'], { must: 'be reattempt or return' })),
   /** Merchants may read how many parcels of a phone number were delivered and came back. */
   recipient_history: Type.Optional(Type.Boolean()),
 })
@@ -72,7 +68,7 @@ const TenantSettings = closed({
   country: Type.String({ maxLength: 2, pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
   time_zone: Type.String({ minLength: 1, maxLength: 64, must: 'be a time zone such as Asia/Colombo' }),
   waybills: closed({
-    mode: Type.Union([Type.Literal('auto'), Type.Literal('manual')], { must: 'be auto or manual' }),
+    mode: oneOf(['auto', 'manual'], { must: 'be auto or manual' }),
     format: Type.String({
       pattern: '^[\\x21\\x22\\x24-\\x29\\x2b-\\x3f\\x41-\\x7e]*[#@*][\\x21-\\x7e]*$',
       maxLength: 50,

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { createGauges } from '@courier/shared/edge/metrics.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import type pg from 'pg'
+import { Counter, type Registry } from 'prom-client'
 import type { Tx } from '../database/tables.ts'
 import { DeliveryLoop } from '../log/loop.ts'
 import { type DrainOptions, drainTenant } from './drain-tenant.ts'
-import { findWaiting } from './queries.ts'
+import { findWaiting, maxCountedRows, measureOutbox } from './queries.ts'
 
 export interface RelayOptions extends Omit<DrainOptions, 'holder' | 'isStopping'> {
   /** The number of tenants drained at once. */
@@ -28,4 +31,32 @@ export const createRelay = (options: RelayOptions): DeliveryLoop<string> => {
     concurrency,
   })
   return loop
+}
+
+/** Adds metrics of the outbox's size and age, measured when they are scraped. */
+export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
+  createGauges(registry, () => inAllTenants(pool, measureOutbox), {
+    outbox_depth: `Entries of the log that wait for the notifier, of all processes and tenants; ${maxCountedRows} means that or more.`,
+    outbox_age_seconds: 'Age of the oldest of these entries whose tenant the notifier knows; 0 when there is none.',
+    outbox_unknown_tenants: 'Tenants whose entries wait because the notifier does not know the tenant.',
+    outbox_unknown_age_seconds: 'Age of the oldest of those entries; 0 when there is none.',
+  })
+
+/** Metrics of this process's relay. */
+export const countDeliveries = (registry: Registry) => {
+  const delivered = new Counter({
+    name: 'outbox_events_delivered_total',
+    help: 'Events that the notifier acknowledged.',
+    registers: [registry],
+  })
+  const failed = new Counter({
+    name: 'outbox_posts_failed_total',
+    help: 'Requests without a response (unreachable) or without an acknowledgement (refused) from the notifier.',
+    labelNames: ['kind'],
+    registers: [registry],
+  })
+  return {
+    onDelivered: (events: number) => delivered.inc(events),
+    onFailed: (kind: 'unreachable' | 'refused') => failed.inc({ kind }),
+  }
 }

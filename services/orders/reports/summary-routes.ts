@@ -3,12 +3,10 @@ import { invalid } from '@courier/shared/errors/errors.ts'
 import { date, id, listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type pg from 'pg'
-import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
+import type { OrderStore } from '../tracking/read-orders.ts'
 import { addDays, daysBetween } from './days.ts'
-import { countOrders, groupings, groupOrders, maxSummed, sumTotals } from './summary.ts'
-import { Summary } from './summary-schema.ts'
+import { countOrders, groupings, groupOrders, maxSummed, Summary, sumTotals } from './summary.ts'
 
 const maxDays = 366
 const defaultDays = 30
@@ -24,13 +22,8 @@ const filters = {
 }
 const Query = listQuery({}, filters)
 
-interface SummaryOptions {
-  readonly pool: pg.Pool
-  readonly catalogues: Catalogues
-}
-
 /** Sums up the orders that a merchant created in a period. */
-export const summaryRoutes: FastifyPluginAsyncTypebox<SummaryOptions> = async (app, options) => {
+export const summaryRoutes: FastifyPluginAsyncTypebox<OrderStore> = async (app, options) => {
   const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(options.pool.options.max / 4) }, maxWaiting)
   const schema = {
     operationId: 'summariseOrders',
@@ -53,7 +46,7 @@ const busy = 'Too many summaries are waiting. Repeat the request.'
 type Wanted = ReturnType<typeof Query.read> & { readonly merchantId: string }
 
 const summarise = async (
-  { pool, catalogues }: SummaryOptions,
+  { pool, catalogues }: OrderStore,
   tenant: string,
   { merchantId, business_id, group, ...wanted }: Wanted,
 ) => {

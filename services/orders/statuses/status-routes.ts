@@ -4,7 +4,6 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import type { Tx } from '../database/tables.ts'
@@ -47,27 +46,21 @@ const wholeSet = '1000'
 const response = { 200: ListBody(StatusRow) }
 const common = { summary: 'List the statuses with their moves', querystring: Query.schema, response }
 
-type StatusRoutes = FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
+const serveAt =
+  (path: string, operationId: string): FastifyPluginAsyncTypebox<{ pool: pg.Pool }> =>
+  async (app, { pool }) => {
+    app.get(path, { schema: { ...common, operationId } }, async request => {
+      const { tenant } = readScope(request)
+      const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
+      const { query } = request
+      const rows = filterRows(filters, Query.read(query), toRows(statuses))
+      return writePage(request, { ...query, per_page: query.per_page || wholeSet }, rows)
+    })
+  }
 
-/** Serves the statuses that orders of the tenant may have, to merchants. */
-export const statusRoutes: StatusRoutes = async (app, { pool }) => {
-  const schema = { ...common, operationId: 'listStatuses' }
-  app.get('/order/status-list', { schema }, request => listPage(pool, request))
-}
-
-/** Serves them to staff. */
-export const staffStatusRoutes: StatusRoutes = async (app, { pool }) => {
-  const schema = { ...common, operationId: 'listStaffStatuses' }
-  app.get('/status', { schema }, request => listPage(pool, request))
-}
-
-const listPage = async (pool: pg.Pool, request: FastifyRequest) => {
-  const { tenant } = readScope(request)
-  const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
-  const query = request.query as Static<typeof Query.schema>
-  const rows = filterRows(filters, Query.read(query), toRows(statuses))
-  return writePage(request, { ...query, per_page: query.per_page || wholeSet }, rows)
-}
+/** Serves the statuses that orders of the tenant may have, to merchants and to staff. */
+export const statusRoutes = serveAt('/order/status-list', 'listStatuses')
+export const staffStatusRoutes = serveAt('/status', 'listStaffStatuses')
 
 /** Shows the moves from a status, and which of them its merchant may make. */
 const listNext = ({ key, moves }: Status): string[] => [...new Set([...moves, ...(merchantMoves[key] ?? [])])]

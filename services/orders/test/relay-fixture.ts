@@ -43,7 +43,7 @@ export const startRelayFixture = async (t: Test, options: Partial<OrdersOptions>
   const addRelay = (more: Partial<RelayOptions> = {}): DeliveryLoop<string> => {
     const pool = createPool({ url: database.url, name: 'relay', connections: 4 })
     const notifier = createClient(t, receiver.url)
-    const readSnapshots = createSnapshotReader(pool, createCatalogues(pool, 2 ** 20), undefined)
+    const readSnapshots = createSnapshotReader({ pool, catalogues: createCatalogues(pool, 2 ** 20) }, undefined)
     const relay = createRelay({ pool, logger: pino({ level: 'silent' }), notifier, readSnapshots, ...more })
     t.teardown(async () => {
       await relay.stop()

@@ -11,7 +11,7 @@ const { DATABASE_URL = '', NOTIFIER_URL = '', SERVICE_TOKEN = '', LEASE_SECONDS 
 
 const pool = createPool({ url: DATABASE_URL, name: 'relay process', connections: 4 })
 const notifier = createServiceClient({ baseUrl: NOTIFIER_URL, serviceToken: SERVICE_TOKEN, callMilliseconds: 1_000 })
-const readSnapshots = createSnapshotReader(pool, createCatalogues(pool, 2 ** 20), undefined)
+const readSnapshots = createSnapshotReader({ pool, catalogues: createCatalogues(pool, 2 ** 20) }, undefined)
 const logger = pino({ level: 'silent' })
 const relay = createRelay({ pool, logger, notifier, readSnapshots, leaseSeconds: Number(LEASE_SECONDS) })
 relay.start()

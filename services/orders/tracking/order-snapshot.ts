@@ -1,9 +1,8 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
-import type pg from 'pg'
-import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import { isFinal } from '../statuses/statuses.ts'
 import { toOrder } from './order-view.ts'
-import { findOrders, type OrderRow, viewOrders } from './read-orders.ts'
+import { type OrderRow, type OrderStore, readOrders, selectAmong } from './read-orders.ts'
 import { signWaybill, writeTrackingUrl } from './tracking-link.ts'
 
 /** Returns an order as the notifier gets it, with the status and the note of an event, `change`. */
@@ -13,16 +12,13 @@ export type Snapshot = (change: { statusKey: string; note: string | null }) => O
 export type ReadSnapshots = (tenant: string, waybills: readonly string[]) => Promise<ReadonlyMap<string, Snapshot>>
 
 /** Without `publicUrl` the tracking links are omitted. */
-export const createSnapshotReader =
-  (pool: pg.Pool, catalogues: Catalogues, publicUrl: string | undefined): ReadSnapshots =>
-  async (tenant, waybills) => {
-    const rows = await findOrders(pool, tenant, waybills)
-    const snapshots = await viewOrders(catalogues, tenant, rows, (row, catalogue): [string, Snapshot] => [
-      row.waybill_number,
-      change => toSnapshot({ ...row, status_key: change.statusKey }, catalogue, publicUrl, change.note),
-    ])
-    return new Map(snapshots)
-  }
+export const createSnapshotReader = (store: OrderStore, publicUrl: string | undefined): ReadSnapshots => {
+  const view = (row: OrderRow, catalogue: Catalogue): [string, Snapshot] => [
+    row.waybill_number,
+    change => toSnapshot({ ...row, status_key: change.statusKey }, catalogue, publicUrl, change.note),
+  ]
+  return async (tenant, waybills) => new Map(await readOrders(store, tenant, selectAmong(tenant, waybills), view))
+}
 
 export const toSnapshot = (
   row: OrderRow,

@@ -6,6 +6,7 @@ import { type ChangeActor, changeActors } from '../database/tables.ts'
 import { editableIn, editables } from '../statuses/statuses.ts'
 import { CustomerRequest, maxRequests } from './customer-requests.ts'
 import {
+  type ByActor,
   type EditRow,
   type EventRow,
   type InstructionRow,
@@ -172,12 +173,11 @@ const findMerchantName = ({ merchant_id }: OrderRow, { names }: Catalogue): stri
 type User = TrackingEvent['user']
 
 /** Returns the party that moved or changed the order. */
-export const findActor = ({ actor, staff_name }: Pick<EventRow, 'actor' | 'staff_name'>): ChangeActor =>
+export const findActor = ({ actor, staff_name }: ByActor): ChangeActor =>
   actor ?? (staff_name === null ? 'merchant' : 'staff')
 
 /** The customer goes without a name: the order has it. */
-const viewUser = (entry: EventRow | EditRow, { row, catalogue }: TrackedOrder): User => {
-  const { actor, staff_name } = entry
+const viewUser = ({ actor, staff_name }: ByActor, { row, catalogue }: TrackedOrder): User => {
   if (actor === 'customer') return { first_name: 'Customer', last_name: '' }
   if (staff_name === null) return { first_name: findMerchantName(row, catalogue), last_name: '' }
   return splitName(staff_name)

@@ -36,23 +36,24 @@ export interface ListedRow extends OrderRow {
   readonly has_money: boolean
 }
 
-export interface EventRow {
-  readonly status_key: string
-  readonly happened_at: string
+/** Says who moved or changed an order. */
+export interface ByActor {
   readonly staff_name: string | null
-  readonly note: string | null
-  readonly reason_code: string | null
   /** null: staff or, without a name, the merchant. Of a merchant the name is that of its person. */
   readonly actor: 'customer' | 'merchant' | null
 }
 
-export interface EditRow {
+export interface EventRow extends ByActor {
+  readonly status_key: string
+  readonly happened_at: string
+  readonly note: string | null
+  readonly reason_code: string | null
+}
+
+export interface EditRow extends ByActor {
   readonly fields: string[]
   readonly edited_at: string
-  readonly staff_name: string | null
   readonly reason: string | null
-  /** null: staff or, without a name, the merchant. Of a merchant the name is that of its person. */
-  readonly actor: 'customer' | 'merchant' | null
   /** Values before the edit, by field. null: an earlier version made it. */
   readonly previous: Record<string, string | number | null> | null
 }
@@ -77,6 +78,12 @@ export interface InstructionRow {
   /** The member of staff, or the person of the merchant. */
   readonly given_by: string | null
   readonly given_at: string
+}
+
+/** The orders, and the catalogues that name what they refer to. */
+export interface OrderStore {
+  readonly pool: pg.Pool
+  readonly catalogues: Catalogues
 }
 
 /** An order with a catalogue that has its names. */
@@ -134,25 +141,30 @@ const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
 export const findTracked = async (tx: Tx, tenant: string, waybill: string): Promise<TrackedRow | undefined> =>
   (await tx.rows<TrackedRow>(trackedOrders(tenant, [waybill])))[0]
 
-/** Rows for `viewOrders`: those of `waybills` that exist, of `merchantId` if given, in no order. */
-export const findOrders = (
-  pool: pg.Pool,
+/** Selects those of `waybills` that exist, of `merchantId` if given, in no order. For `readOrders`. */
+export const selectAmong = (tenant: string, waybills: readonly string[], merchantId: string | null = null) => ({
+  name: 'find_orders',
+  text: `select ${orderColumnsSql} ${ofOrdersSql} and ($3::bigint is null or merchant_id = $3)`,
+  values: [tenant, waybills, merchantId],
+})
+
+type View<Row extends OrderRow, Viewed> = (row: Row, catalogue: Catalogue) => Viewed
+
+/** Reads orders by one statement, and views them. */
+export const readOrders = async <Row extends OrderRow, Viewed>(
+  { pool, catalogues }: OrderStore,
   tenant: string,
-  waybills: readonly string[],
-  merchantId: string | null = null,
-): Promise<OrderRow[]> => {
-  const text = `select ${orderColumnsSql} ${ofOrdersSql} and ($3::bigint is null or merchant_id = $3)`
-  const query = { name: 'find_orders', text, values: [tenant, waybills, merchantId] }
-  return readInTenant(pool, tenant, query)
-}
+  query: pg.QueryConfig,
+  view: View<Row, Viewed>,
+): Promise<Viewed[]> => viewOrders(catalogues, tenant, await readInTenant<Row>(pool, tenant, query), view)
 
 /** Views rows that one statement read. */
-export const viewOrders = async <Row extends OrderRow, View>(
+export const viewOrders = async <Row extends OrderRow, Viewed>(
   catalogues: Catalogues,
   tenant: string,
   rows: readonly Row[],
-  view: (row: Row, catalogue: Catalogue) => View,
-): Promise<View[]> => {
+  view: View<Row, Viewed>,
+): Promise<Viewed[]> => {
   const [first] = rows
   if (!first) return []
   const catalogue = await catalogues.since(tenant, first.version)
@@ -172,12 +184,11 @@ export type FindOrder = (
 ) => Promise<TrackedOrder | undefined>
 
 /** A read is one round trip and one prepared statement, which concurrent reads share. */
-export const createOrderFinder = (pool: pg.Pool, catalogues: Catalogues): FindOrder => {
-  const find = batchReads(async (tenant, waybills) => {
-    const rows = await readInTenant<TrackedRow>(pool, tenant, trackedOrders(tenant, waybills))
-    const found = await viewOrders(catalogues, tenant, rows, (row, catalogue) => ({ row, catalogue }))
-    return new Map(found.map(order => [order.row.waybill_number, order]))
-  })
+export const createOrderFinder = (store: OrderStore): FindOrder => {
+  const view = (row: TrackedRow, catalogue: Catalogue) => [row.waybill_number, { row, catalogue }] as const
+  const find = batchReads(
+    async (tenant, waybills) => new Map(await readOrders(store, tenant, trackedOrders(tenant, waybills), view)),
+  )
   return async (tenant, typed, merchantId = null) => {
     for (const waybill of spellWaybill(typed)) {
       const found = isWaybill.test(waybill) ? await find(tenant, waybill) : undefined
