@@ -17,15 +17,9 @@ export const listPeople = (tx: Tx, { tenant, merchantId }: Merchant): Promise<Pe
   query<PersonRow>(tx)`
     select ${columns} from merchant_people where tenant_id = ${tenant} and merchant_id = ${merchantId} order by person_id`
 
-interface NewPerson {
-  /** In lower case. */
-  readonly email: string
-  readonly name: string
-  readonly role: PersonRole
-  readonly passwordHash: string
-}
+type NewPerson = Pick<PersonRow, 'email' | 'name' | 'role'> & { readonly passwordHash: string }
 
-/** Adds a person. Throws a validation failure for an e-mail address that somebody of the tenant has. */
+/** Adds a person; the e-mail address is in lower case. Throws a validation failure if somebody of the tenant has it. */
 export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): Promise<PersonRow> => {
   const { tenant, merchantId, actor } = merchant
   const { email, name, role, passwordHash } = person

@@ -57,18 +57,15 @@ export const splitName = (name: string): { first_name: string; last_name: string
   return { first_name, last_name: others.join(' ') }
 }
 
-export const staffColumns = ['staff_id', 'name', 'email', 'role', 'roles', 'password_hash', 'is_active'] as const
-export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>
+export type StaffRow = Selectable<Tables['staff']>
 
 /** Finds the account of staff with an e-mail address. `isShared` keeps the row as it is. */
-export const findStaffLogin = (tx: Tx, tenant: string, email: string, isShared: boolean) => {
-  const account = tx
-    .selectFrom('staff')
-    .select(staffColumns)
-    .where('tenant_id', '=', tenant)
-    .where('email', '=', email.trim().toLowerCase())
-  return (isShared ? account.forShare() : account).executeTakeFirst()
-}
+export const findStaffLogin = async (tx: Tx, tenant: string, email: string, isShared: boolean) =>
+  (
+    await query<StaffRow>(tx)`
+    select * from staff where tenant_id = ${tenant} and email = ${email.trim().toLowerCase()}
+    ${isShared ? sql`for share` : sql``}`
+  )[0]
 
 /** Reads the roles of a person. Rows from before a person could have several have `role` alone. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]

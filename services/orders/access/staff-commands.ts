@@ -4,11 +4,10 @@ import { type StaffRole, staffRoles } from '@courier/shared/contract/staff-roles
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
 import { type Action, type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
-import type { Selectable } from 'kysely'
 import type pg from 'pg'
-import type { Tables, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import { hashPassword } from './passwords.ts'
-import { readRoles, type StaffRow, staffColumns } from './queries.ts'
+import { readRoles, type StaffRow } from './queries.ts'
 import { revokeLogins } from './tokens.ts'
 
 export interface StaffRequest {
@@ -114,7 +113,7 @@ const change = async (
       .updateTable('staff')
       .set(fields)
       .where(eb => eb.and({ tenant_id: tenant, email: email.trim().toLowerCase() }))
-      .returning(staffColumns)
+      .returningAll()
       .executeTakeFirst()
     if (!row) throw new UsageError(`the tenant ${tenant} has no member of staff ${email}`)
     await audit(tx, tenant, by, action, [row.name, ...('roles' in fields ? fields.roles : [])])
@@ -126,8 +125,7 @@ const change = async (
 /** Lists the staff of one tenant, or of all, without their passwords. */
 export const listStaff = (pool: pg.Pool, tenant?: string) =>
   commands.listHolders(pool, tenant, async (tx: Tx, id) => {
-    const rows = await query<Selectable<Tables['staff']>>(tx)`
-      select * from staff where tenant_id = ${id} order by staff_id`
+    const rows = await query<StaffRow>(tx)`select * from staff where tenant_id = ${id} order by staff_id`
     return rows.map(row => ({ ...toView(id, row), created_at: row.created_at }))
   })
 

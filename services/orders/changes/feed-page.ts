@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { changeTypes } from '../database/tables.ts'
 import { catchUp, type FeedOwner, type FeedState, openFeed } from '../log/feed.ts'
 import { type Change, readChanges } from '../log/read-changes.ts'
-import { ActorName } from '../tracking/order-view.ts'
+import { ActorName } from '../tracking/order-schema.ts'
 
 export const ChangeItem = component('Change', {
   id: Type.String({

@@ -39,10 +39,7 @@ const Changes = component('Changes', {
   has_more: Type.Boolean(),
 })
 
-interface ChangesOptions {
-  readonly pool: pg.Pool
-  readonly watch: ChangeWatch
-}
+type ChangesOptions = { readonly pool: pg.Pool; readonly watch: ChangeWatch }
 
 /** Routes of the feed: the changes of the merchant's orders, none skipped (docs/merchants/changes.md). */
 export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {

@@ -19,10 +19,10 @@ const newsSql = `
     or exists (select from log n where n.tenant_id = f.tenant_id and n.merchant_id = f.merchant_id and n.position is null)`
 
 /** Returns the readers that have new changes. Runs in `inAllTenants`. */
-const findNews = async <Reader extends FeedReader>(tx: Tx, readers: readonly Reader[]): Promise<Reader[]> => {
+const findNews = async (tx: Tx, readers: readonly Waiter[]): Promise<Waiter[]> => {
   const values = (['tenant', 'merchantId', 'after'] as const).map(column => readers.map(reader => reader[column]))
   const rows = await tx.rows({ name: 'find_news', text: newsSql, values })
-  return rows.map(({ index }) => readers[index] as Reader)
+  return rows.map(({ index }) => readers[index] as Waiter)
 }
 
 /** The next poll finds what other processes write. */

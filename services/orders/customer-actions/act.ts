@@ -31,10 +31,7 @@ interface Delivered {
 
 export type Result = CustomerActionResults['data'][number]
 
-interface Acted {
-  readonly result: Result
-  readonly isRepeated: boolean
-}
+type Acted = { readonly result: Result; readonly isRepeated: boolean }
 
 /**
  * Applies an action once for its id: outcome, order, timeline, log and audit are one transaction, and a repeated id changes

@@ -20,9 +20,7 @@ interface WantedFields {
   readonly given: readonly string[]
 }
 
-interface WantedEdit extends Omit<WantedFields, 'given'> {
-  readonly changes: OrderChanges
-}
+type WantedEdit = Omit<WantedFields, 'given'> & { readonly changes: OrderChanges }
 
 /**
  * Returns the edited order, or every error of a change whose shape is right. Pure: holds for that version of the

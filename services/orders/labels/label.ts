@@ -1,4 +1,4 @@
-import type { OrderView } from '../tracking/order-view.ts'
+import type { OrderView } from '../tracking/order-schema.ts'
 
 /** A label on each page, or four on each page of A4. */
 export const layouts = ['100x150', 'a4x4'] as const

@@ -4,15 +4,16 @@ import { httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import { findReattempts } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
-import type { OrderStore } from '../tracking/read-orders.ts'
+import { toOrder } from '../tracking/order-view.ts'
+import { isWaybill, type OrderRow, type OrderStore, readOrders, selectAmong } from '../tracking/read-orders.ts'
+import { writeTrackingUrl } from '../tracking/tracking-link.ts'
 import type { PrintJob } from './draw.ts'
-import { findAllLabels, findLabels } from './find-labels.ts'
 import type { Label, Layout } from './label.ts'
 import type { Printer } from './printer.ts'
 import { type Format, LabelQuery, LabelRequest, maxLabelBytes, maxLabels, RunSheetRequest } from './schema.ts'
@@ -25,13 +26,10 @@ interface LabelsOptions extends OrderStore {
 const pdf = { 'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) } }
 const zpl = { 'application/zpl': { schema: Type.String({ examples: ['^XA^FO32,32^FDDM00000001^FS^XZ'] }) } }
 
-/** Prints labels of the merchant's orders. */
-export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
-  addLabels(app, options, 'Label')
-
 /** Prints labels of all orders, and the sheet that a courier takes along. */
 export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
-  addLabels(app, options, 'AnyLabel')
+  await app.register(createLabelRoutes('AnyLabel'), options)
+  acceptJson(app)
   const printRunSheetSchema = {
     operationId: 'printRunSheet',
     summary: 'A sheet for a tour, with a column for signatures',
@@ -61,38 +59,41 @@ const findListed = async (
   return found
 }
 
-type LabelApp = Parameters<FastifyPluginAsyncTypebox>[0]
-
 /** `name` ends the names of the operations. */
-const addLabels = (app: LabelApp, options: LabelsOptions, name: string): void => {
-  const { printer } = options
-  acceptJson(app)
+const createLabelRoutes =
+  (name: string): FastifyPluginAsyncTypebox<LabelsOptions> =>
+  async (app, options) => {
+    const { printer } = options
+    acceptJson(app)
 
-  const labelSchema = {
-    operationId: `print${name}`,
-    summary: 'The label of an order',
-    params: WaybillParams,
-    querystring: LabelQuery,
-    response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } } },
-  }
-  app.get(`${oneOrder}/label`, { schema: labelSchema }, async (request, reply) => {
-    const found = await findLabels(options, request, [request.params.waybill])
-    if (found.size === 0) throw notFound('waybill')
-    return print(printer, reply, readScope(request).tenant, [...found.values()], request.query)
-  })
+    const labelSchema = {
+      operationId: `print${name}`,
+      summary: 'The label of an order',
+      params: WaybillParams,
+      querystring: LabelQuery,
+      response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } } },
+    }
+    app.get(`${oneOrder}/label`, { schema: labelSchema }, async (request, reply) => {
+      const found = await findLabels(options, request, [request.params.waybill])
+      if (found.size === 0) throw notFound('waybill')
+      return print(printer, reply, readScope(request).tenant, [...found.values()], request.query)
+    })
 
-  const labelsSchema = {
-    operationId: `print${name}s`,
-    summary: 'The labels of up to 500 orders',
-    description: 'All of them, or none and every unknown waybill number.',
-    body: LabelRequest,
-    response: { 200: { description: 'The order is that of the waybill numbers.', content: { ...pdf, ...zpl } } },
+    const labelsSchema = {
+      operationId: `print${name}s`,
+      summary: 'The labels of up to 500 orders',
+      description: 'All of them, or none and every unknown waybill number.',
+      body: LabelRequest,
+      response: { 200: { description: 'The order is that of the waybill numbers.', content: { ...pdf, ...zpl } } },
+    }
+    app.post('/order/labels', { bodyLimit: maxLabelBytes, schema: labelsSchema }, async (request, reply) => {
+      const found = await findAllLabels(options, request, request.body.waybill_numbers)
+      return print(printer, reply, readScope(request).tenant, found, request.body)
+    })
   }
-  app.post('/order/labels', { bodyLimit: maxLabelBytes, schema: labelsSchema }, async (request, reply) => {
-    const found = await findAllLabels(options, request, request.body.waybill_numbers)
-    return print(printer, reply, readScope(request).tenant, found, request.body)
-  })
-}
+
+/** Prints labels of the merchant's orders. */
+export const merchantLabelRoutes = createLabelRoutes('Label')
 
 const print = (
   printer: Printer,
@@ -110,4 +111,33 @@ const sendPdf = (printer: Printer, tenant: string, reply: FastifyReply, name: st
   if (!stream)
     throw httpError('unavailable', 'Too many labels are printed at once. Repeat the request.', { retryAfterSeconds: 2 })
   return reply.type('application/pdf').header('content-disposition', `inline; filename="${name}.pdf"`).send(stream)
+}
+
+/** Finds the labels of the requester's orders with these waybills, by waybill. */
+const findLabels = async (
+  store: OrderStore,
+  request: FastifyRequest,
+  waybills: readonly string[],
+): Promise<Map<string, Label>> => {
+  const { tenant, merchantId } = readScope(request)
+  let day: Intl.DateTimeFormat | undefined
+  const known = waybills.filter(waybill => isWaybill.test(waybill))
+  const labels = await readOrders(store, tenant, selectAmong(tenant, known, merchantId), (row: OrderRow, catalogue) => {
+    // Swedish dates are ISO 8601. Making the format takes longer than a label.
+    day ??= new Intl.DateTimeFormat('sv-SE', { timeZone: catalogue.timeZone })
+    const url = writeTrackingUrl(request.publicUrl, catalogue, row.waybill_number)
+    const booked_on = day.format(new Date(row.created_at))
+    return { ...toOrder(row, catalogue), company: catalogue.company, url, booked_on }
+  })
+  return new Map(labels.map(label => [label.waybill_number, label]))
+}
+
+/** Returns the labels in the order of the waybills. Throws unless the requester has all of these orders. */
+const findAllLabels = async (store: OrderStore, request: FastifyRequest, waybills: readonly string[]) => {
+  const found = await findLabels(store, request, waybills)
+  const missing = waybills.flatMap((waybill, index) =>
+    found.has(waybill) ? [] : [[`waybill_numbers.${index}`, ['The requested waybill does not exist in the system.']]],
+  )
+  if (missing.length > 0) throw invalid(Object.fromEntries(missing))
+  return waybills.flatMap(waybill => found.get(waybill) ?? [])
 }

@@ -8,7 +8,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Merchant } from '../access/merchant.ts'
 import { isoTime } from '../database/iso-time.ts'
 import { addFinance, financeFields } from '../money/finance-routes.ts'
-import { labelStatus, OrderView, TrackingEvent } from '../tracking/order-view.ts'
+import { OrderView, TrackingEvent } from '../tracking/order-schema.ts'
+import { labelStatus } from '../tracking/order-view.ts'
 import { type OrderRow, type OrderStore, orderColumnsSql, readOrders } from '../tracking/read-orders.ts'
 
 const maxNumbers = 500

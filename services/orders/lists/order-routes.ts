@@ -12,15 +12,8 @@ import { addFinance, financeFields, listWithMoney } from '../money/finance-route
 import { keysOfClass } from '../statuses/statuses.ts'
 import { listRequests, maxRequests } from '../tracking/customer-requests.ts'
 import { tagState } from '../tracking/etag.ts'
-import {
-  merchantView,
-  OrderStatus,
-  type OrderView,
-  StaffOrderView,
-  staffView,
-  statusView,
-  TrackedOrderView,
-} from '../tracking/order-view.ts'
+import { OrderStatus, type OrderView, StaffOrderView, TrackedOrderView } from '../tracking/order-schema.ts'
+import { merchantView, staffView, statusView } from '../tracking/order-view.ts'
 import type { FindOrder, OrderStore, TrackedOrder } from '../tracking/read-orders.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { createOrderPages, OrderPage, orderPageFields, wantedOrders } from './order-page.ts'

@@ -104,11 +104,6 @@ export const findTarget = async (tx: Tx, own: OwnEndpoint): Promise<{ url: strin
   return row && { url: row.url, secrets: secretsIn(row) }
 }
 
-interface Period {
-  readonly from: string
-  readonly to: string
-}
-
 /**
  * Sends what was sent of a period once more, the oldest first, before what is new. Returns how many changes lie in the
  * period.
@@ -116,7 +111,7 @@ interface Period {
 export const replay = async (
   tx: Tx,
   own: OwnEndpoint,
-  { from, to }: Period,
+  { from, to }: { from: string; to: string },
 ): Promise<number | 'running' | undefined> => {
   const stateSql = `select position, replay_to is not null as "isRunning" from webhook_endpoints where ${isOwn} for update`
   const [endpoint] = await tx.rows(stateSql, toValues(own))

@@ -41,17 +41,6 @@ const measureWebhooks = async (tx: Tx) => {
   return (await tx.rows(metricsSql))[0]
 }
 
-/** Counts this process's requests to endpoints. */
-const countAttempts = (registry: Registry) => {
-  const attempts = new Counter({
-    name: 'webhook_attempts_total',
-    help: 'Requests to endpoints: delivered, refused (another status than 2xx), or unreachable (no response).',
-    labelNames: ['result'],
-    registers: [registry],
-  })
-  return (result: 'delivered' | 'refused' | 'unreachable') => attempts.inc({ result })
-}
-
 /** Endpoints at once; those that take longer than a second have slots of their own. */
 const concurrency = 8
 const slow = { milliseconds: 1_000, concurrency: 64 }
@@ -123,7 +112,13 @@ export const createSending = (pool: pg.Pool, logger: Logger, options: SendingOpt
   const resolve = allowsPrivate ? undefined : (options.resolve ?? createResolve())
   const posting = { dispatcher: createAgent(resolve), allowsPrivate, clock: createClock(pool) }
   watchWebhooks(pool, registry)
-  const onAttempt = countAttempts(registry)
+  const attempts = new Counter({
+    name: 'webhook_attempts_total',
+    help: 'Requests to endpoints: delivered, refused (another status than 2xx), or unreachable (no response).',
+    labelNames: ['result'],
+    registers: [registry],
+  })
+  const onAttempt: DrainOptions['onAttempt'] = result => attempts.inc({ result })
   const sender = keyring && createWebhookSender({ ...posting, pool, logger, keyring, onAttempt })
   return { ...posting, keyring, resolve, sender }
 }

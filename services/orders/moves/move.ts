@@ -94,11 +94,7 @@ export const moveIn = async (
 /** A lock that is not acquired within two seconds ends the request with 503. */
 export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
 
-interface LockedOrder {
-  readonly waybill_number: string
-  readonly status_key: string
-  readonly cod: number
-}
+type LockedOrder = { readonly waybill_number: string; readonly status_key: string; readonly cod: number }
 
 /**
  * Locks the `waybills` that the mover may see until the transaction ends, and returns them as read under the lock.

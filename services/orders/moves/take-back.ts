@@ -1,7 +1,7 @@
 import { takenBackEvent } from '@courier/shared/contract/order-events.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { followTakeBack } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Acted, addAction, bodyOf, refuse } from '../money/action.ts'
@@ -30,21 +30,17 @@ export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (a
     body: bodyOf('TakeBack', { reason: Reason }),
     data: TakenBack,
     onDone: onChanged,
-    act: (tx, { tenant, by, id: waybill, body: { reason } }) => takeBack(tx, tenant, { waybill, by: by.name, reason }),
+    act: (tx, { tenant, by, id: waybill, body: { reason } }) => takeBack(tx, tenant, waybill, by.name, reason),
   })
-}
-
-interface WantedTakeBack {
-  readonly waybill: string
-  readonly by: string
-  readonly reason: string
 }
 
 const takeBack = async (
   tx: Tx,
   tenant: string,
-  { waybill, by, reason }: WantedTakeBack,
-): Promise<Acted<{ waybill_number: string; status_key: string }>> => {
+  waybill: string,
+  by: string,
+  reason: string,
+): Promise<Acted<Static<typeof TakenBack>>> => {
   await keepStatusSet(tx, tenant)
   const [order] = isWaybill.test(waybill) ? await lockParcels(tx, tenant, [waybill]) : []
   if (!order) return { kind: 'unknown', what: 'waybill' }

@@ -29,14 +29,11 @@ export const checkFile = (value: unknown): CheckedFile => {
   const add = (path: string, sentence: string): void => {
     errors[path] = [...(errors[path] ?? []), sentence]
   }
-  checkTexts(file, '', add)
+  checkValues(file, '', add)
   if (isWhole(file)) {
     checkTimeZone(file, add)
     checkCities(file, add)
     checkRateCards(file, add)
-    for (const tax of ['tax_percent', 'withholding_percent'] as const)
-      checkDecimals(file.tenant[tax], `tenant.${tax}`, add)
-    checkDecimals(file.tenant.money?.cash_ceiling, 'tenant.money.cash_ceiling', add)
     checkStatuses(file, add)
     for (const [m, { phone }] of file.merchants.entries())
       if (phone !== undefined && phoneProblem(phone, file.tenant.country))
@@ -60,10 +57,12 @@ const unique = (add: Add, what: string) => {
   }
 }
 
-const checkTexts = (value: unknown, path: string, add: Add): void => {
+/** Checks every text and number of a file: amounts and percentages are the only numbers that may have decimals. */
+const checkValues = (value: unknown, path: string, add: Add): void => {
   if (typeof value === 'string' && isBadText(value)) add(path, badText(path))
+  if (typeof value === 'number' && !isInHundredths(value)) add(path, 'It has more than two decimals.')
   if (typeof value !== 'object' || value === null) return
-  for (const [name, inner] of Object.entries(value)) checkTexts(inner, path ? `${path}.${name}` : name, add)
+  for (const [name, inner] of Object.entries(value)) checkValues(inner, path ? `${path}.${name}` : name, add)
 }
 
 const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
@@ -100,22 +99,14 @@ const checkRateCards = ({ states, rate_cards }: TenantFile, add: Add): void => {
     const path = `rate_cards.${index}`
     cardName(`${path}.name`, card.name)
     checkZones(card, path, cities, add)
-    for (const fee of ['cod_fee_percent', 'cod_fee_min', 'return_fee', 'each_return_kg'] as const)
-      checkDecimals(card[fee], `${path}.${fee}`, add)
     const pair = unique(add, 'pair of zones')
     for (const [r, rate] of card.rates.entries()) {
       for (const end of ['from', 'to'] as const)
         if (!Object.hasOwn(card.zones, rate[end]))
           add(`${path}.rates.${r}.${end}`, `The card has no zone ${rate[end]}.`)
-      for (const price of ['first_kg', 'each_extra_kg'] as const)
-        checkDecimals(rate[price], `${path}.rates.${r}.${price}`, add)
       pair(`${path}.rates.${r}`, `${rate.from} to ${rate.to}`)
     }
   }
-}
-
-const checkDecimals = (price: number | undefined, path: string, add: Add): void => {
-  if (price !== undefined && !isInHundredths(price)) add(path, 'It has more than two decimals.')
 }
 
 const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities: Set<number>, add: Add): void => {

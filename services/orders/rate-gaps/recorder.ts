@@ -64,7 +64,10 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger) => {
   }
   return {
     /** Counts in memory only. */
-    record: ({ tenant, merchantId }: Merchant, missing: readonly MissingRate[]): void => {
+    record: (
+      { tenant, merchantId }: Pick<MissingCount, 'tenant' | 'merchantId'>,
+      missing: readonly MissingRate[],
+    ): void => {
       for (const { origin, destination, parcels } of missing)
         add({ tenant, merchantId, origin: origin.id, destination: destination.id, parcels })
     },

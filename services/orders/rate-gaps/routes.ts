@@ -28,11 +28,7 @@ const RateGap = component('RateGap', {
 })
 type RateGap = Static<typeof RateGap>
 
-interface RateGapOptions {
-  pool: pg.Pool
-  catalogues: Catalogues
-  gaps: RateGaps
-}
+type RateGapOptions = { readonly pool: pg.Pool; readonly catalogues: Catalogues; readonly gaps: RateGaps }
 
 const Query = Type.Object({
   limit: pageLimit,

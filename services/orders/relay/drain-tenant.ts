@@ -1,8 +1,4 @@
-import {
-  type CourierEvent,
-  maxEventBytesPerRequest,
-  maxEventsPerRequest,
-} from '@courier/shared/contract/order-events.ts'
+import { maxEventBytesPerRequest, maxEventsPerRequest } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
 import type pg from 'pg'
@@ -90,34 +86,25 @@ const deliverSlices = async (
   lease: Held,
   slices: readonly Slice[],
 ): Promise<Obstacle | undefined> => {
-  for (const slice of slices) {
+  for (const { updates, finishedEntryIds: ids } of slices) {
     if (options.isStopping()) break
-    const obstacle = await deliverEvents(options, tenant, lease, await readEvents(options, tenant, slice))
+    const obstacle = await deliver(options, tenant, lease, updates)
     if (obstacle) return obstacle
-    const ids = slice.finishedEntryIds
     if (ids.length > 0) await inTenant(options.pool, tenant, (tx: Tx) => markRelayed(tx, tenant, ids))
   }
   return undefined
 }
 
-const readEvents = async (
-  { logger, readSnapshots }: DrainOptions,
-  tenant: string,
-  { updates }: Slice,
-): Promise<CourierEvent[]> => {
-  const waybills = updates.map(({ waybill }) => waybill)
-  const events = toEvents(updates, await readSnapshots(tenant, waybills))
-  const missing = updates.length - events.length
-  if (missing > 0) logger.error({ tenant, orders: missing }, 'outbox.orders_missing')
-  return events
-}
-
-const deliverEvents = async (
+const deliver = async (
   options: DrainOptions,
   tenant: string,
   lease: Held,
-  events: readonly CourierEvent[],
+  updates: Slice['updates'],
 ): Promise<Obstacle | undefined> => {
+  const waybills = updates.map(({ waybill }) => waybill)
+  const events = toEvents(updates, await options.readSnapshots(tenant, waybills))
+  const missing = updates.length - events.length
+  if (missing > 0) options.logger.error({ tenant, orders: missing }, 'outbox.orders_missing')
   for (const part of toParts(events, maxEventBytesPerRequest)) {
     if (!(await lease.renew())) return { kind: 'leased_elsewhere' }
     if (part.length === 0) continue

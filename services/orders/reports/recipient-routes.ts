@@ -50,10 +50,7 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
   })
 }
 
-interface Found {
-  readonly delivered: number
-  readonly returned: number
-}
+type Found = Record<'delivered' | 'returned', number>
 
 /** The last nine digits, as `orders.phone_key` has them. */
 const readKey = (phone: string): string => phone.replace(/\D/g, '').slice(-9)

@@ -1,21 +1,17 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '@courier/shared/escape-html.ts'
-import { type OrderView, toOrder } from '../tracking/order-view.ts'
+import type { OrderView } from '../tracking/order-schema.ts'
+import { toOrder } from '../tracking/order-view.ts'
 import type { TrackedOrder } from '../tracking/read-orders.ts'
 import { signWaybill } from '../tracking/tracking-link.ts'
 import { type Language, languages } from './languages/choose.ts'
 import { findStage, type Stage, steps, stepsDone } from './stages.ts'
 
-interface Page {
-  readonly html: string
-  readonly policy: string
-}
-
 /**
  * Shows where a parcel is, or that there is none, in a page that needs no script. The `code` of its link adds amount
  * and city. Pure.
  */
-export const renderPage = (language: Language, parcel: TrackedOrder | undefined, code?: string): Page => {
+export const renderPage = (language: Language, parcel: TrackedOrder | undefined, code?: string) => {
   const words = languages[language]
   const style = writeStyle(parcel?.catalogue.color ?? '#1d4e6b')
   const company = parcel ? `<header>${escapeHtml(parcel.catalogue.company)}</header>` : ''

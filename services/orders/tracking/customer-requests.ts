@@ -28,10 +28,7 @@ export const requestColumns = sql.raw(`
 /** The number of newest requests shown with an order. */
 export const maxRequests = 50
 
-interface RequestFilter {
-  readonly status?: RequestStatus | undefined
-  readonly waybill_number?: string | undefined
-}
+type RequestFilter = { readonly status?: RequestStatus | undefined; readonly waybill_number?: string | undefined }
 
 /** Reads up to `limit` requests, newest first, older than the request `before`. */
 export const listRequests = (

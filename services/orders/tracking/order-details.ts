@@ -1,9 +1,13 @@
+import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { notFound } from '@courier/shared/errors/errors.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
+import { ActorName, maxEdits, Previous } from './order-schema.ts'
 import { toSnapshot } from './order-snapshot.ts'
-import { ActorName, findActor, labelStatus, Previous } from './order-view.ts'
-import { maxEdits, type TrackedOrder } from './read-orders.ts'
+import { findActor, labelStatus } from './order-view.ts'
+import type { FindOrder, TrackedOrder } from './read-orders.ts'
 
 const nullable = (description: string) => orNull(Type.String(), { description })
 
@@ -64,3 +68,21 @@ export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | 
 })
 
 const toMilliseconds = (time: string): string => new Date(time).toISOString()
+
+type InternalOptions = { readonly findOrder: FindOrder; readonly publicUrl: string | undefined }
+
+/** Serves orders to the notifier. */
+export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { findOrder, publicUrl }) => {
+  const schema = {
+    operationId: 'getOrderDetails',
+    summary: 'One order for the notifier',
+    description: 'The fields that a template may name, and the timeline. With SERVICE_TOKEN.',
+    params: Type.Object({ tenant: Type.String(), waybill: Type.String() }),
+    response: { 200: Type.Object({ data: OrderDetails }) },
+  }
+  app.get('/internal/orders/:tenant/:waybill', { schema }, async ({ params: { tenant, waybill } }) => {
+    const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
+    if (!order) throw notFound('waybill')
+    return { data: toDetails(order, publicUrl) }
+  })
+}

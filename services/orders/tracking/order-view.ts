@@ -1,132 +1,21 @@
-import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
-import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import { type ChangeActor, changeActors } from '../database/tables.ts'
-import { editableIn, editables } from '../statuses/statuses.ts'
-import { CustomerRequest, maxRequests } from './customer-requests.ts'
-import {
-  type ByActor,
-  type EditRow,
-  type EventRow,
-  type InstructionRow,
-  maxEdits,
-  type OrderRow,
-  type TrackedOrder,
-} from './read-orders.ts'
+import type { ChangeActor } from '../database/tables.ts'
+import { editableIn } from '../statuses/statuses.ts'
+import type { CustomerRequest } from './customer-requests.ts'
+import type {
+  OrderEdited,
+  OrderEvent,
+  OrderStatus,
+  OrderView,
+  StaffOrderView,
+  StatusLabel,
+  TrackedOrderView,
+  TrackingEvent,
+} from './order-schema.ts'
+import type { ByActor, EditRow, EventRow, OrderRow, TrackedOrder } from './read-orders.ts'
 import { timeAgo } from './time-ago.ts'
-
-const StatusLabel = component('StatusLabel', { key: Type.String(), name: Type.String(), color: Type.String() })
-export const ActorName = oneOf(changeActors, { description: 'The party that did it.' })
-const nullable = orNull(Type.String())
-
-export const TrackingEvent = component('TrackingEvent', {
-  status: StatusLabel,
-  date_time: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
-  date_time_ago: Type.String(),
-  user: Type.Object({ first_name: Type.String(), last_name: Type.String() }),
-})
-export type TrackingEvent = Static<typeof TrackingEvent>
-
-/** An entry in the timeline of an order. Merchants' programs know the fields of tracking alone. */
-const OrderEvent = component('OrderTimelineEvent', {
-  ...TrackingEvent.properties,
-  by: ActorName,
-  reason_code: nullable,
-})
-
-const orderFields = {
-  waybill_number: Type.String(),
-  order_no: nullable,
-  merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
-  merchant_business_id: Type.Integer(),
-  merchant_business_name: Type.String(),
-  origin_city_id: Type.Integer(),
-  origin_city_name: Type.String(),
-  origin_state_name: Type.String(),
-  destination_city_id: Type.Integer(),
-  destination_city_name: Type.String(),
-  destination_state_name: Type.String(),
-  customer_name: Type.String(),
-  customer_address: Type.String(),
-  customer_phone: Type.String({ description: 'The number as the merchant wrote it.' }),
-  customer_secondary_phone: nullable,
-  customer_email: nullable,
-  cod: Type.Integer({ description: 'Whole units of the currency.' }),
-  weight: Type.Number({ description: 'Kilograms.' }),
-  description: nullable,
-  remark: nullable,
-  delivery_charge: Type.Number(),
-  currency: Type.String(),
-  status: StatusLabel,
-  created_at: Type.String({ description: 'ISO 8601, UTC.' }),
-}
-
-export const OrderView = Type.Object(orderFields, { title: 'Order' })
-export type OrderView = Static<typeof OrderView>
-
-const OrderEdited = component('OrderEdited', {
-  fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
-  date_time: TrackingEvent.properties.date_time,
-  user: TrackingEvent.properties.user,
-  by: ActorName,
-})
-const OrderInstruction = Type.Unsafe<InstructionRow>(
-  component('OrderInstruction', {
-    attempt: Type.Integer({ description: 'The failed attempt that it is about, from 1.' }),
-    action: Type.String({ examples: ['reschedule'] }),
-    date: nullable,
-    note: nullable,
-    given_as: Type.String({
-      description: 'merchant, customer, staff, or company: its default after the deadline.',
-      examples: ['customer'],
-    }),
-    given_by: nullable,
-    given_at: Type.String(),
-  }),
-)
-const failureFields = {
-  failed_attempts: Type.Integer({ description: 'The number of failed attempts to deliver.' }),
-  instructions: Type.Array(OrderInstruction, {
-    description: 'The instructions after failed deliveries, newest first.',
-  }),
-}
-/** Only staff see it. */
-export const Previous = Type.Unsafe<EditRow['previous']>({
-  type: ['object', 'null'],
-  additionalProperties: { type: ['string', 'number', 'null'] },
-  description: 'The values before it, by field; null for edits of earlier versions.',
-})
-const describeEdits = <Edit extends TObject>(edit: Edit) =>
-  Type.Array(edit, { description: `Changes other than of the status: the newest ${maxEdits}, newest first.` })
-
-export const TrackedOrderView = component('TrackedOrder', {
-  ...orderFields,
-  timeline: Type.Array(OrderEvent, { description: 'Newest first.' }),
-  edits: describeEdits(OrderEdited),
-  ...failureFields,
-})
-const NextStatus = component('NextStatus', { status_key: Type.String(), name: Type.String(), color: Type.String() })
-
-export const StaffOrderView = component('StaffOrder', {
-  ...orderFields,
-  timeline: Type.Array(component('StaffTrackingEvent', { ...OrderEvent.properties, note: nullable }), {
-    description: 'Newest first, with what staff wrote.',
-  }),
-  edits: describeEdits(
-    component('StaffOrderEdited', { ...OrderEdited.properties, reason: nullable, previous: Previous }),
-  ),
-  ...failureFields,
-  moves: Type.Array(NextStatus, {
-    description: 'The statuses to which staff may move it now, in the order of the set.',
-  }),
-  editable: oneOf(editables, {
-    description: 'The fields that staff may change now; customer: those that begin with customer_.',
-  }),
-  requests: Type.Array(CustomerRequest, {
-    description: `Requests of the customer (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
-  }),
-})
 
 /** Names a status; one that is no longer in the set goes by its key. */
 export const labelStatus = ({ statuses }: Catalogue, key: string): Static<typeof StatusLabel> => {
@@ -221,14 +110,6 @@ const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> 
   date_time: edit.edited_at,
   user: viewUser(edit, order),
   by: findActor(edit),
-})
-
-export const OrderStatus = component('OrderStatus', {
-  waybill_number: Type.String(),
-  order_no: nullable,
-  status: StatusLabel,
-  date_time: TrackingEvent.properties.date_time,
-  date_time_ago: Type.String(),
 })
 
 /** The status of an order, and since when. */

@@ -5,29 +5,18 @@ import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
+import { type InstructionRow, maxEdits, type OrderView } from './order-schema.ts'
 
-/** An order as it is stored. Times in this file are ISO 8601, UTC, in microseconds. */
-export interface OrderRow {
+type Named = 'merchant' | 'merchant_business_id' | 'merchant_business_name' | 'status' | 'currency'
+type NamedCity = `${'origin' | 'destination'}_${'city' | 'state'}_name`
+
+/** An order as it is stored: ids in place of names. Times in this file are ISO 8601, UTC, in microseconds. */
+export interface OrderRow extends Readonly<Omit<OrderView, Named | NamedCity>> {
   /** The version of the catalogue, in the same snapshot: it has the names of all ids here. */
   readonly version: string
-  readonly waybill_number: string
-  readonly order_no: string | null
   readonly merchant_id: string
   readonly business_id: number
-  readonly origin_city_id: number
-  readonly destination_city_id: number
-  readonly customer_name: string
-  readonly customer_address: string
-  readonly customer_phone: string
-  readonly customer_secondary_phone: string | null
-  readonly customer_email: string | null
-  readonly cod: number
-  readonly weight: number
-  readonly description: string | null
-  readonly remark: string | null
-  readonly delivery_charge: number
   readonly status_key: string
-  readonly created_at: string
 }
 
 /** An order in a list. */
@@ -68,18 +57,6 @@ export interface TrackedRow extends ListedRow {
   readonly instructions: readonly InstructionRow[]
 }
 
-export interface InstructionRow {
-  readonly attempt: number
-  readonly action: string
-  /** YYYY-MM-DD. */
-  readonly date: string | null
-  readonly note: string | null
-  readonly given_as: 'merchant' | 'customer' | 'staff' | 'company'
-  /** The member of staff, or the person of the merchant. */
-  readonly given_by: string | null
-  readonly given_at: string
-}
-
 /** The orders, and the catalogues that name what they refer to. */
 export interface OrderStore {
   readonly pool: pg.Pool
@@ -91,9 +68,6 @@ export interface TrackedOrder {
   readonly row: TrackedRow
   readonly catalogue: Catalogue
 }
-
-/** The newest edits of an order that are shown. */
-export const maxEdits = 50
 
 /** The columns of an OrderRow of `orders`; $1 is the tenant. */
 export const orderColumnsSql = `

@@ -26,11 +26,8 @@ export const readTypedWaybills =
       ...(isList ? textsIn(list, Object.keys(list)) : []),
     ]
     if (places.length === 0) return
-    const resolve = await findSpellings(
-      pool,
-      readScope(request).tenant,
-      places.map(({ text }) => text),
-    )
+    const typed = places.map(({ text }) => text)
+    const resolve = await findSpellings(pool, readScope(request).tenant, typed)
     for (const { fields, name, text } of places) fields[name] = resolve(text)
   }
 
@@ -46,14 +43,8 @@ const textsIn = (from: unknown, names: readonly string[]) => {
 const findSpellings = async (pool: pg.Pool, tenant: string, typed: readonly string[]) => {
   const unsure = typed.map(spellWaybill).filter(({ length }) => length > 1)
   const values = [tenant, unsure.flat().filter(waybill => isWaybill.test(waybill))]
-  const rows =
-    unsure.length > 0
-      ? await readInTenant<{ waybill_number: string }>(pool, tenant, {
-          name: 'find_spellings',
-          text: spellingsSql,
-          values,
-        })
-      : []
+  const query = { name: 'find_spellings', text: spellingsSql, values }
+  const rows = unsure.length > 0 ? await readInTenant(pool, tenant, query) : []
   const known = new Set(rows.map(({ waybill_number }) => waybill_number))
   return (each: string): string | undefined => {
     const spellings = spellWaybill(each)

@@ -7,13 +7,12 @@ import { isBlank, required } from '@courier/shared/errors/field-errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { TrackingEvent, toTimeline } from './order-view.ts'
+import { TrackingEvent } from './order-schema.ts'
+import { toTimeline } from './order-view.ts'
 import { PublicTracking, publicView } from './public-view.ts'
 import type { FindOrder, TrackedOrder } from './read-orders.ts'
 
-interface WaybillOptions {
-  findOrder: FindOrder
-}
+type WaybillOptions = { readonly findOrder: FindOrder }
 
 const WaybillQuery = Type.Object({
   waybill_number: Type.Optional(Type.Unknown({ type: 'string', description: 'Here or in the body.' })),
