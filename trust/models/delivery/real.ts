@@ -107,7 +107,10 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
     }
     const ownPool = newPool()
     // Reading the catalogue is no step of the model.
-    const readSnapshots = createSnapshotReader({ pool: ownPool, catalogues: createCatalogues(pool, 2 ** 20) }, undefined)
+    const readSnapshots = createSnapshotReader(
+      { pool: ownPool, catalogues: createCatalogues(pool, 2 ** 20) },
+      undefined,
+    )
     const sending = { readSnapshots, notifier: { ...client, post }, leaseSeconds: leaseSeconds.notifier }
     const runner = new Runner<string>(ownPool, {
       findWaiting,
