@@ -35,20 +35,12 @@ const readExample = async (file: string) => JSON.parse(await readFile(join(root,
 export const readDemoMerchant = async (): Promise<{ email: string; password: string }> =>
   (await readExample('demo-tenant.json')).merchants[0]
 
-/** Returns a token for each holder: the kept one while it is live, else a new one. */
-const provide = async <Name extends keyof Tokens>(
+/** Returns the kept token while it is live, else a new one. */
+const provide = async (
   listed: readonly { token_id: string; revoked_at: Date | string | null }[],
-  kept: Tokens | undefined,
-  create: Record<Name, () => Promise<Token>>,
-) => {
-  const isLive = (token: Token) => listed.some(row => row.token_id === token.id && !row.revoked_at)
-  const tokens: Partial<Record<Name, Token>> = {}
-  for (const name of Object.keys(create) as Name[]) {
-    const token = kept?.[name]
-    tokens[name] = token && isLive(token) ? token : await create[name]()
-  }
-  return tokens as Record<Name, Token>
-}
+  kept: Token | undefined,
+  create: () => Promise<Token>,
+): Promise<Token> => (kept && listed.some(row => row.token_id === kept.id && !row.revoked_at) ? kept : create())
 
 /** Throws an Error with the errors of an example file, if it was refused. */
 const throwIfRefused = (file: string, result: Applied): void => {
@@ -78,10 +70,10 @@ export const loadOrders = (kept: Tokens | undefined) =>
     }
     await provideStaff(pool)
     const { email: merchant } = await readDemoMerchant()
-    return provide(listed, kept, {
-      merchant: () => ordersTokens.createTokenFor(pool, { tenant, merchant }),
-      staff: () => ordersTokens.createTokenFor(pool, { tenant, staff }),
-    })
+    return {
+      merchant: await provide(listed, kept?.merchant, () => ordersTokens.createTokenFor(pool, { tenant, merchant })),
+      staff: await provide(listed, kept?.staff, () => ordersTokens.createTokenFor(pool, { tenant, staff })),
+    }
   })
 
 export const loadNotifier = (kept: Tokens | undefined) =>
@@ -92,7 +84,8 @@ export const loadNotifier = (kept: Tokens | undefined) =>
       const apply = (file: TenantConfig) => applyFile(pool, readKeyring(settings().CREDENTIALS_KEYS), file, false)
       throwIfRefused('demo-notifier.json', checked.kind === 'refused' ? checked : await apply(checked.file))
     }
-    return provide(listed, kept, { portal: () => notifierTokens.createTokenFor(pool, { tenant, staff }) })
+    const create = () => notifierTokens.createTokenFor(pool, { tenant, staff })
+    return { portal: await provide(listed, kept?.portal, create) }
   })
 
 /** The demo's staff, one for each role. The password is public: it protects nothing. */

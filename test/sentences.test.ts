@@ -5,7 +5,7 @@ import { readDocuments } from '../dev/openapi.ts'
 import { build } from '../services/orders/test/build.ts'
 import type { Schema } from '../shared/api-docs/examples.ts'
 import { listOperations } from '../shared/api-docs/openapi.ts'
-import { isBadText, validationErrors } from '../shared/errors/field-errors.ts'
+import { isBadText, listErrors } from '../shared/errors/field-errors.ts'
 
 /** A schema with only this keyword, a value that violates it, and the words that the sentence has to name. */
 type Broken = readonly [schema: TSchema, value: unknown, named: readonly unknown[]]
@@ -54,7 +54,7 @@ for (const [name, document] of Object.entries(await readDocuments()))
           continue
         }
         const [broken, value, legal] = breaking(bound as never, schema)
-        const errors = validationErrors(TypeCompiler.Compile(Type.Object({ x: broken })), { x: value })
+        const { errors } = listErrors(TypeCompiler.Compile(Type.Object({ x: broken })), { x: value })
         const sentences = Object.entries(errors).flat(2).join(' ')
         if (!sentences) t.fail(`${place}: ${value} does not break ${keyword}`)
         for (const each of legal)

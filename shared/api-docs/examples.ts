@@ -106,7 +106,7 @@ export const makeExample = (schema: Schema, name = '', known: unknown = values[n
   return Object.fromEntries(shown.map(([field, inner]) => [field, makeExample(inner, field, own[field])]))
 }
 
-const listLiterals = (schema: Schema): readonly unknown[] =>
+export const listLiterals = (schema: Schema): readonly unknown[] =>
   'const' in schema ? [schema.const] : ((schema.enum as unknown[] | undefined) ?? [])
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isTime, makeExample, type Schema } from './examples.ts'
+import { isTime, listLiterals, makeExample, type Schema } from './examples.ts'
 
 export interface Media {
   schema?: Schema
@@ -189,8 +189,6 @@ const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => 
   const [ofRecord] = [...Object.values(patternProperties ?? {}), additionalProperties]
   if (typeof ofRecord === 'object') result.additionalProperties = change(ofRecord)
   if (!anyOf) return result
-  if (!anyOf.every(member => listLiterals(member))) return { ...result, anyOf: anyOf.map(change) }
+  if (!anyOf.every(member => listLiterals(member).length > 0)) return { ...result, anyOf: anyOf.map(change) }
   return { ...result, type: anyOf[0]?.type, enum: anyOf.flatMap(listLiterals) }
 }
-
-const listLiterals = (schema: Schema): unknown => schema.enum ?? ('const' in schema ? [schema.const] : undefined)

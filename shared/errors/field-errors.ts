@@ -59,7 +59,7 @@ export class ErrorList {
   }
 
   /** The sentences of `errors` at paths that have none yet. */
-  addAll(errors: FieldErrors, prefix: string): void {
+  addAll(errors: FieldErrors, prefix = ''): void {
     for (const [path, sentences] of Object.entries(errors))
       if (!this.paths.has(prefix + path)) for (const sentence of sentences) this.add(prefix + path, sentence)
   }
@@ -79,12 +79,12 @@ export class ErrorList {
 }
 
 /**
- * One sentence per field path that says why `value` failed `check`.
+ * Lists one sentence per field path that says why `value` failed `check`.
  * A schema may bring its own wording: `must` ("be an integer …") or `sentence` (the whole sentence).
  */
-export const listErrors = (check: TypeCheck<TSchema>, value: unknown, prefix = ''): ErrorList => {
+export const listErrors = (check: TypeCheck<TSchema>, value: unknown): ErrorList => {
   const list = new ErrorList()
-  addErrors(list, check.Schema(), value, prefix)
+  addErrors(list, check.Schema(), value, '')
   return list
 }
 
@@ -114,10 +114,6 @@ const findMember = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefine
   const others = kinds.length > 0 ? anyOf.filter(({ properties }: TSchema) => properties) : []
   return kinds.find(isIt) ?? others.find((member: TSchema) => !kinds.includes(member))
 }
-
-/** Returns at most `maxSentences` errors of `listErrors`. */
-export const validationErrors = (check: TypeCheck<TSchema>, value: unknown, prefix = ''): FieldErrors =>
-  listErrors(check, value, prefix).errors
 
 const unknownField = ValueErrorType.ObjectAdditionalProperties
 

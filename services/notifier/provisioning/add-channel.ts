@@ -1,7 +1,7 @@
 import type { Applied } from '@courier/shared/cli/changes.ts'
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { requireTenant } from '@courier/shared/cli/token-commands.ts'
-import { validationErrors } from '@courier/shared/errors/field-errors.ts'
+import { listErrors } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import { closed } from '@courier/shared/schemas.ts'
@@ -42,7 +42,7 @@ export const addChannel = async (
   const { accessToken: access_token, appSecret: app_secret, verifyToken: verify_token } = secrets
   const given = Object.entries({ number, name, plan, access_token, app_secret, verify_token, default: isDefault })
   const body: Record<string, unknown> = Object.fromEntries(given.filter(([, value]) => value !== undefined))
-  if (!check.Check(body)) return { kind: 'refused', errors: validationErrors(check, body) }
+  if (!check.Check(body)) return { kind: 'refused', errors: listErrors(check, body).errors }
   return inTenant(pool, tenant, async (tx: Tx): Promise<Applied> => {
     await lockTenant(tx, tenant)
     if (await findChannel(tx, tenant, number))

@@ -1,5 +1,5 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { badText, isBadText, label, validationErrors } from '@courier/shared/errors/field-errors.ts'
+import { badText, isBadText, label, listErrors } from '@courier/shared/errors/field-errors.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
 import type { TString } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
@@ -29,7 +29,7 @@ const check = TypeCompiler.Compile(NotifierFile)
 
 /** Checks the shape and content of a notifier file, and reads secrets from the environment. Shows no secret. */
 export const checkFile = (value: unknown, environment: Environment): CheckedFile => {
-  if (!check.Check(value)) return { kind: 'refused', errors: validationErrors(check, value) }
+  if (!check.Check(value)) return { kind: 'refused', errors: listErrors(check, value).errors }
   const errors: FieldErrors = {}
   const add: Add = (path, sentence) => {
     errors[path] = [...(errors[path] ?? []), sentence]

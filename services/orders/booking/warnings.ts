@@ -42,7 +42,7 @@ export const suspect = (
 export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
   if (alike.size === 0) return warnings.errors
   const list = new ErrorList()
-  list.addAll(warnings.errors, '')
+  list.addAll(warnings.errors)
   suspectAlike(orders, alike, list)
   return list.errors
 }

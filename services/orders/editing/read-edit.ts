@@ -39,7 +39,7 @@ export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit 
   const errors = new ErrorList()
   for (const [name, reason] of Object.entries(fixedFields))
     if (Object.hasOwn(record, name)) errors.add(name, `The ${label(name)} field cannot be changed: ${reason}`)
-  errors.addAll(listErrors(checks[editor], body).errors, '')
+  errors.addAll(listErrors(checks[editor], body).errors)
   if (editor === 'staff' && isBlank(record.reason)) errors.addFirst('reason', required('reason'))
   if (isObject(body) && given.length === 0) errors.add('errors', `Give a field to change: ${fieldNames.join(', ')}.`)
   const hasCity = given.some(name => name.startsWith('destination_'))

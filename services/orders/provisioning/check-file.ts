@@ -1,5 +1,5 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { badText, isBadText, required, validationErrors } from '@courier/shared/errors/field-errors.ts'
+import { badText, isBadText, listErrors, required } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { phoneProblem } from '../booking/phone-check.ts'
@@ -23,7 +23,7 @@ type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { ki
 /** Checks the shape of a tenant file, and that it defines everything that it refers to, once. Pure. */
 export const checkFile = (value: unknown): CheckedFile => {
   const schema = isOfMerchants(value) ? checkMerchantsFile : check
-  if (!schema.Check(value)) return { kind: 'refused', errors: validationErrors(schema, value) }
+  if (!schema.Check(value)) return { kind: 'refused', errors: listErrors(schema, value).errors }
   const file = value as TenantFile | MerchantsFile
   const errors: FieldErrors = {}
   const add = (path: string, sentence: string): void => {
