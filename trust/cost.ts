@@ -52,7 +52,6 @@ class Search {
   async #excess(place: Place, { attack, length, items, what }: Try, share: number): Promise<number> {
     const parts = Math.ceil(items * share)
     const input = place.fill(attack.text(items > 1 ? length : Math.ceil(length * share), place.own), parts)
-    if (!input) return 0
     const [own, normal]: [number[], number[]] = [[], []]
     for (let turn = 0; turn < 3; turn++) {
       own.push(await this.#blockedBy(input, what))
@@ -83,9 +82,7 @@ class Search {
     const failures = this.broken.count
     const slow: { one: Try; ms: number }[] = []
     for (const one of tries) {
-      const input = place.fill(one.attack.text(one.length, place.own), one.items)
-      if (!input) continue
-      const ms = await this.#send(input, one.what)
+      const ms = await this.#send(place.fill(one.attack.text(one.length, place.own), one.items), one.what)
       slow.push({ one, ms })
       if (ms > 3_000) break
     }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { onServer } from '../dev/databases.ts'
+import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { findFreePort, toAddress } from '../dev/ports.ts'
 import { type Environment, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
@@ -60,6 +61,16 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
       onServer(stack.databases[service].superuserUrl, async client => (await client.query(text, values)).rows),
     /** Sends a control request to the simulator: a GET without a body. */
     control: (path: string, body?: object, method?: string) => control(stack.simulator.url, path, body, method),
+  }
+}
+
+/** Starts a Postgres of its own for a service, which can be killed and restored. */
+export const startServer = async (t: Teardown, service: Service, settings: Record<string, string>) => {
+  const server = await startOwnPostgres(t, service, settings)
+  const as = server.addressAs
+  return {
+    ...server,
+    database: { url: as(service), ownerUrl: as(`${service}_owner`), superuserUrl: as('postgres') },
   }
 }
 

@@ -19,6 +19,9 @@ export interface Given {
   body?: string | Buffer | undefined
 }
 
+/** Replaces characters that may not travel in a header. */
+export const headerText = (text: string): string => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?').trim()
+
 /** Builds a client's request of an operation. */
 export const buildRequest = (
   { id, method, path: pattern }: Operation,

@@ -1,7 +1,7 @@
 import { type Attack, documentAttacks, queryAttacks, textAttacks } from './attacks.ts'
 import type { JsonSchema, Operation } from './document.ts'
 import { hints } from './hints.ts'
-import { buildRequest, type Client, type Given } from './inputs.ts'
+import { buildRequest, type Client, type Given, headerText } from './inputs.ts'
 import type { Request } from './sender.ts'
 
 /** A place for a client's text. */
@@ -12,10 +12,8 @@ export interface Place {
   readonly own: string
   readonly maxLength: number
   readonly kind: 'head' | 'body' | 'list'
-  /**
-   * Returns the request with `text` there, `items` times if it is in a list. Returns undefined if it cannot be sent so.
-   */
-  readonly fill: (text: string, items: number) => Request | undefined
+  /** Returns the request with `text` there, `items` times if it is in a list. */
+  readonly fill: (text: string, items: number) => Request
   /** Returns the valid request with as many items, and as many bytes of blanks or of an unknown parameter. */
   readonly harmless: (bytes: number, items: number) => Request
 }
@@ -93,11 +91,7 @@ export const findPlaces = (
   const maxLength = Number.POSITIVE_INFINITY
   const head = { own: '', maxLength, kind: 'head', attacks: textAttacks, harmless: harmless([]) } as const
   const ofHeader = (name: string): Place => {
-    const fill = (text: string): Request | undefined => {
-      const line = text.replaceAll('\n', '')
-      const isSendable = /^[\x20-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x20-\x7e\x80-\xff])?$/.test(line)
-      return isSendable ? build({ headers: { [name]: line } }) : undefined
-    }
+    const fill = (text: string) => build({ headers: { [name]: headerText(text) } })
     return { ...head, name: `header ${name}`, own: client.headers[name] ?? '', fill }
   }
   const ofParameter = ({ name, in: part, schema }: Operation['parameters'][number]): Place => {

@@ -14,7 +14,6 @@ export const promise: TrustPromise = {
     return playProfile(t, {
       name: 'repeated-requests',
       bed: { isWithoutMessages: true },
-      leftOut: ['eventsMakeTheirMessagesOnce'],
       crew: { merchants: 8, onlyBooks: true, pauseMs: 30, repeats: 1 },
       plan: (chance, history) => [planTroubles(chance, 'clients-orders', 120, () => countLost(history) >= least)],
       judge: ({ evidence: { history } }) => ({ 'responses lost': countLost(history) }),

@@ -12,7 +12,6 @@ export const promise: TrustPromise = {
     playProfile(t, {
       name: 'restarts',
       bed: { pairs: ['orders'], isWithoutMessages: true },
-      leftOut: ['eventsMakeTheirMessagesOnce'],
       crew: { merchants: 8, clerks: 2, pauseMs: t.short ? 60 : 30 },
       // The link from the clients is a load balancer: it passes a refused connection to the other process.
       plan: () => [

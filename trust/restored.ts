@@ -1,18 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { checkSql, listFindings } from '../services/orders/money/check-ledger.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { createChance } from '../test/chance.ts'
 import { request, waitUntil } from '../test/courier.ts'
-import { type Courier, countByStatus, readArrivals, startCourier, waitForOutbox } from './courier.ts'
-import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
-
-const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
-  // Recovery needs the WAL that is written while the files are copied.
-  const postgres = await startOwnPostgres(t, name, { wal_keep_size: '1GB' })
-  const as = postgres.addressAs
-  return { ...postgres, database: { url: as(name), ownerUrl: as(`${name}_owner`), superuserUrl: as('postgres') } }
-}
+import { type Courier, countByStatus, readArrivals, startCourier, startServer, waitForOutbox } from './courier.ts'
+import type { Broken, TrustPromise } from './promise.ts'
 
 /** The statuses from booking to delivery. */
 const way = ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']
@@ -186,11 +178,15 @@ const waybillIn = ({ header, body }: Arrived['rendered']) => /DM\d{8}/.exec(`${h
 
 const run: TrustPromise['run'] = async t => {
   const { broken } = t
-  const [orders, notifier] = await Promise.all([startServer(t, 'orders'), startServer(t, 'notifier')])
-  const servers = { orders, notifier }
+  // Recovery needs the WAL that is written while the files are copied.
+  const settings = { wal_keep_size: '1GB' }
+  const servers = {
+    orders: await startServer(t, 'orders', settings),
+    notifier: await startServer(t, 'notifier', settings),
+  }
   const courier = await startCourier(t, {
-    ordersDatabase: orders.database,
-    notifierDatabase: notifier.database,
+    ordersDatabase: servers.orders.database,
+    notifierDatabase: servers.notifier.database,
     // Sends are in flight when the services are killed.
     simulator: { SIMULATOR_ANSWER_LATENCY_MS: '30' },
   })

@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { onServer } from '../dev/databases.ts'
 import { cloneDatabase } from '../dev/test-database.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 import { findTables } from './table-prints.ts'
@@ -37,14 +38,6 @@ const values: Readonly<Record<string, string>> = {
   date: 'now()',
   'timestamp with time zone': 'now()',
   uuid: 'gen_random_uuid()',
-}
-
-const connect = async (t: TrustOptions, connectionString: string): Promise<pg.Client> => {
-  const client = new pg.Client({ connectionString })
-  client.on('error', () => {})
-  await client.connect()
-  t.teardown(() => client.end())
-  return client
 }
 
 /** Inserts a row of each tenant into every table, including new ones, whatever its constraints. */
@@ -145,16 +138,18 @@ const findViews = async (superuser: pg.Client, broken: Broken): Promise<string[]
   return rows.map(({ view }) => view)
 }
 
-const tryService = async (t: TrustOptions, service: 'orders' | 'notifier', broken: Broken): Promise<number> => {
-  const database = await cloneDatabase(t, service)
-  const superuser = await connect(t, database.superuserUrl)
-  const app = await connect(t, database.url)
-  const found = await findTables(async (text, values) => (await superuser.query(text, values)).rows)
-  const views = await findViews(superuser, broken)
-  const tables = found.filter(table => !views.includes(table))
-  await fill(superuser, tables)
-  for (const table of tables) await tryTable(service, app, superuser, table, broken)
-  return tables.length
+const tryService = async (t: TrustOptions, service: 'orders' | 'notifier'): Promise<number> => {
+  const { url, superuserUrl } = await cloneDatabase(t, service)
+  return onServer(superuserUrl, superuser =>
+    onServer(url, async app => {
+      const found = await findTables(async (text, values) => (await superuser.query(text, values)).rows)
+      const views = await findViews(superuser, t.broken)
+      const tables = found.filter(table => !views.includes(table))
+      await fill(superuser, tables)
+      for (const table of tables) await tryTable(service, app, superuser, table, t.broken)
+      return tables.length
+    }),
+  )
 }
 
 export const promise: TrustPromise = {
@@ -163,7 +158,7 @@ export const promise: TrustPromise = {
   run: async options => {
     const { broken } = options
     let tables = 0
-    for (const service of services) tables += await tryService(options, service, broken)
+    for (const service of services) tables += await tryService(options, service)
     broken.require(tables > 0, 'there are no tables')
     return { tables, 'ways through': broken.count }
   },

@@ -46,7 +46,6 @@ export const promise: TrustPromise = {
           'slow 3': t.short ? fails : failsSlowly,
         },
       },
-      leftOut: ['eventsMakeTheirMessagesOnce'],
       crew: { merchants: 4, clerks: 4, batch: t.short ? 6 : 30 },
       plan: chance => [
         [{ where: 'endpoints', kind: 'unsteady', at: calm, lasts: t.short ? 8_000 : 90_000 }],

@@ -13,8 +13,8 @@ export const checks = Object.fromEntries(
   [effects, orders, money, feed, messages, people, presses, processes].flatMap(all => Object.entries<Check>(all)),
 )
 
-/** Returns every violation as a sentence, with the check that found it. */
-export const audit = (evidence: Evidence, leftOut: readonly string[] = []): { check: string; sentence: string }[] =>
+/** Returns every violation as a sentence, with the check that found it. Without messages no event can have one. */
+export const audit = (evidence: Evidence, hasMessages = true): { check: string; sentence: string }[] =>
   Object.entries(checks)
-    .filter(([check]) => !leftOut.includes(check))
+    .filter(([, find]) => hasMessages || find !== messages.eventsMakeTheirMessagesOnce)
     .flatMap(([check, find]) => find(evidence).map(sentence => ({ check, sentence })))

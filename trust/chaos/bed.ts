@@ -1,17 +1,15 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { startOwnPostgres } from '../../dev/own-postgres.ts'
 import type { ServiceProcess } from '../../dev/service-process.ts'
 import { root } from '../../dev/settings.ts'
 import { startProxy, type TcpProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase, type TestDatabase } from '../../dev/test-database.ts'
 import { rules as replies } from '../../services/notifier/test/replies-fixture.ts'
-import { type Courier, nowhere, startAnother, startCourier } from '../courier.ts'
+import { nowhere, startAnother, startCourier, startServer } from '../courier.ts'
 import type { TrustOptions } from '../promise.ts'
-import { type Endpoints, type Reactions, startEndpoints } from './endpoints.ts'
+import { type Reactions, startEndpoints } from './endpoints.ts'
 import type { linkNames, serverNames } from './plan.ts'
 
-type OwnPostgres = Awaited<ReturnType<typeof startOwnPostgres>>
 type Service = 'orders' | 'notifier'
 
 export interface BedOptions {
@@ -32,18 +30,6 @@ export interface BedOptions {
   readonly endpoints?: Readonly<Record<string, Reactions>>
   /** Orders delivers no event to the notifier: there are no messages. */
   readonly isWithoutMessages?: boolean
-  readonly postgresSettings?: Record<string, string>
-}
-
-/** The processes of the services, whose every connection goes through a link that can fail. */
-export interface Bed {
-  readonly courier: Courier
-  readonly processes: Readonly<Record<string, ServiceProcess>>
-  readonly links: Readonly<Record<(typeof linkNames)[number], TcpProxy>>
-  readonly servers: Readonly<Partial<Record<(typeof serverNames)[number], OwnPostgres>>>
-  readonly endpoints: Endpoints
-  readonly pauseSeconds: number
-  readonly hasMessages: boolean
 }
 
 const aboutStatus = (on: string, template: string) => {
@@ -71,11 +57,10 @@ const move = (end: End, url: string): void => void Object.assign(end, endAt(url)
 export const addressOf = ({ port }: TcpProxy): string => `http://127.0.0.1:${port}`
 
 /** Provides a database, on a Postgres that can be killed if requested. */
-const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres, postgresSettings }: BedOptions) => {
-  if (!ownPostgres?.includes(service)) return { database: await cloneDatabase(t, service) }
-  const server = await startOwnPostgres(t, service, { max_connections: '120', ...postgresSettings })
-  const as = server.addressAs
-  return { server, database: { url: as(service), ownerUrl: as(`${service}_owner`), superuserUrl: as('postgres') } }
+const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres }: BedOptions) => {
+  if (!ownPostgres?.includes(service)) return { database: await cloneDatabase(t, service), server: undefined }
+  const server = await startServer(t, service, { max_connections: '120' })
+  return { database: server.database, server }
 }
 
 /** Routes the service's roles through the link, but not the superuser's connections, which the audit uses. */
@@ -84,7 +69,8 @@ const behind = ({ port }: TcpProxy, { url, ownerUrl, superuserUrl }: TestDatabas
   return { url: through(url), ownerUrl: through(ownerUrl), superuserUrl }
 }
 
-export const startBed = async (t: TrustOptions, options: BedOptions): Promise<Bed> => {
+/** Starts the processes of the services, whose every connection goes through a link that can fail. */
+export const startBed = async (t: TrustOptions, options: BedOptions) => {
   const { pairs = [], pauseSeconds = 0 } = options
   const link = async (...ends: readonly End[]): Promise<TcpProxy> => {
     const proxy = await startProxy(...ends)
@@ -99,7 +85,7 @@ export const startBed = async (t: TrustOptions, options: BedOptions): Promise<Be
   // Processes that are not started yet get their addresses later.
   const ends = (service: Service): End[] => (pairs.includes(service) ? [endAt(), endAt()] : [endAt()])
   const [orders, notifier, api] = [ends('orders'), ends('notifier'), endAt()]
-  const links = {
+  const links: Readonly<Record<(typeof linkNames)[number], TcpProxy>> = {
     'clients-orders': await link(...orders),
     'clients-notifier': await link(...notifier),
     'webhooks-notifier': await link(...notifier),
@@ -146,7 +132,11 @@ export const startBed = async (t: TrustOptions, options: BedOptions): Promise<Be
     processes[`${service}-2`] = second
     move((service === 'orders' ? orders : notifier)[1] as End, second.url)
   }
-  const servers = { 'Postgres-of-orders': ordersData.server, 'Postgres-of-notifier': notifierData.server }
-  const hasMessages = !options.isWithoutMessages
-  return { courier, processes, links, servers: servers as Bed['servers'], endpoints, pauseSeconds, hasMessages }
+  const servers: Readonly<Record<(typeof serverNames)[number], Awaited<ReturnType<typeof startServer>> | undefined>> = {
+    'Postgres-of-orders': ordersData.server,
+    'Postgres-of-notifier': notifierData.server,
+  }
+  return { courier, processes, links, servers, endpoints, pauseSeconds, hasMessages: !options.isWithoutMessages }
 }
+
+export type Bed = Awaited<ReturnType<typeof startBed>>

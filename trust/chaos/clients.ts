@@ -29,19 +29,13 @@ export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: num
     await Promise.all(running)
   }
   let count = 0
-  const start = (role: keyof typeof roles, members = 0): Promise<void>[] =>
-    Array.from({ length: members }, (_, n) => {
+  const start = (role: keyof typeof roles): Promise<void>[] =>
+    Array.from({ length: crew[`${role}s`] ?? 0 }, (_, n) => {
       const chance = createChance(seed * 100 + count++)
       const client: Client = { ...common, who: `${role}${n}`, chance }
       return keep(roles[role](client), chance)
     })
-  const working = Promise.all([
-    ...start('merchant', crew.merchants),
-    ...start('clerk', crew.clerks),
-    ...start('accountant', crew.accountants),
-    ...start('agent', crew.agents),
-    ...start('customer', crew.customers),
-  ])
+  const working = Promise.all((Object.keys(roles) as (keyof typeof roles)[]).flatMap(start))
   // It is awaited later; until then the run of the faults looks for a failure.
   working.catch(() => undefined)
   const stop = (): void => {

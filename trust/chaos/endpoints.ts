@@ -28,5 +28,3 @@ export const startEndpoints = async (t: TrustOptions, reactions: Readonly<Record
     calm: () => react(() => () => ({})),
   }
 }
-
-export type Endpoints = Awaited<ReturnType<typeof startEndpoints>>

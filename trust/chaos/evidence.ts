@@ -141,3 +141,11 @@ export interface Exit {
 
 /** A check looks for one kind of violation; returns a sentence for each occurrence. */
 export type Check = (evidence: Evidence) => string[]
+
+/** Lists the names that were wanted more or less often than found, each with both counts. */
+export const compareCounts = (wanted: readonly string[], found: readonly string[]): [string, number, number][] => {
+  const [due, made] = [wanted, found].map(names => Map.groupBy(names, name => name))
+  return [...new Set([...wanted, ...found])]
+    .map((name): [string, number, number] => [name, due?.get(name)?.length ?? 0, made?.get(name)?.length ?? 0])
+    .filter(([, times, count]) => times !== count)
+}

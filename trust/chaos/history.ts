@@ -25,13 +25,8 @@ export interface Call {
 }
 
 /** A client's intent: a request, with its repetitions. */
-export interface Intent {
-  readonly name: string
-  readonly what: string
-  readonly key: string | null
-  readonly parts: readonly string[]
+export interface Intent extends Pick<Call, 'name' | 'what' | 'key' | 'parts' | 'ending'> {
   readonly calls: readonly Call[]
-  readonly ending: Ending
 }
 
 /**

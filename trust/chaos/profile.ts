@@ -30,8 +30,6 @@ interface Profile {
   readonly isEnough?: (seen: Seen) => boolean
   /** A send without a response this long after the last fault never gets one. */
   readonly sendSeconds?: number
-  /** Checks of the audit that this history cannot pass. */
-  readonly leftOut?: readonly string[]
   /** Adds sentences about this promise alone, and returns its measured values. */
   readonly judge?: (played: Played, t: TrustOptions) => Measured
 }
@@ -119,7 +117,7 @@ export const playProfile = async (t: TrustOptions, profile: Profile, seeds = [t.
     if (process.env.TRUST_RECORD) await writeFile(process.env.TRUST_RECORD, JSON.stringify(played.evidence))
     const words = [profile.name, ...(t.short ? ['--short'] : []), '--seed', seed]
     const again = `npm run trust -- ${words.join(' ')}${t.minutes ? ` --minutes ${t.minutes}` : ''}`
-    for (const { check, sentence } of audit(played.evidence, profile.leftOut))
+    for (const { check, sentence } of audit(played.evidence, !profile.bed.isWithoutMessages))
       t.broken.add(
         `${check}: ${sentence}\n${makeExcerpt(sentence, played.evidence.history, played.happened)}\n    again: ${again}`,
       )

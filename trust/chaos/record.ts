@@ -19,8 +19,7 @@ export const createRecorder = () => {
   let givesUpAt = Number.POSITIVE_INFINITY
 
   /** Never rejects. */
-  const call = async (wanted: Wanted): Promise<Call> => {
-    const { who, what, name, parts, asked, url, method, headers, body, key } = wanted
+  const call = async ({ url, method, headers, body, key, ...about }: Wanted): Promise<Call> => {
     const sentAt = Date.now()
     const init = {
       method: method ?? (body ? 'POST' : 'GET'),
@@ -41,11 +40,7 @@ export const createRecorder = () => {
     // The connection was refused: nothing was sent.
     const isUnsent = 'error' in result && result.error.cause?.syscall === 'connect'
     const made: Call = {
-      who,
-      what,
-      name,
-      parts,
-      asked,
+      ...about,
       key: key ?? null,
       sentAt,
       respondedAt: Date.now(),

@@ -97,19 +97,6 @@ export const pick = <Item>(items: readonly Item[], number: number): Item => item
 /** Repeats one kind of step, so that it is chosen as often. */
 export const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item)
 
-/** Steps that know an input, drawn for each. */
-export const createSteps = <State, Input>(
-  inputs: fc.Arbitrary<Input>,
-  text: (input: Input, state: State) => string,
-  run: (state: State, input: Input) => Promise<string | number>,
-  isPossible: (state: State, input: Input) => boolean = () => true,
-): fc.Arbitrary<Step<State>> =>
-  inputs.map(input => ({
-    isPossible: state => isPossible(state, input),
-    text: state => text(input, state),
-    run: state => run(state, input),
-  }))
-
 /** Makes a step with one of some items, if there are any. */
 export const stepWith =
   <State, Item>(

@@ -9,6 +9,7 @@ import { build } from '../../services/notifier/test/portal.ts'
 import { envelope, sign } from '../../services/notifier/test/webhooks-fixture.ts'
 import type { Trouble } from '../../simulator/trouble/trouble.ts'
 import { expectSame } from './history.ts'
+import type { Message } from './message/model.ts'
 
 /**
  * The outcomes of a send: refused permanently or temporarily, its response lost, or its request lost before it took
@@ -19,13 +20,6 @@ export const fates: Record<string, Trouble> = {
   busy: { kind: 'error', code: 131016 },
   lost: { kind: 'lost', accepted: true },
   cut: { kind: 'lost', accepted: false },
-}
-
-interface Expected {
-  name: string
-  id: string
-  status: string
-  attempts: number
 }
 
 /** Starts the notifier with a running queue, against the simulator over the wire, with webhooks that the test sends. */
@@ -40,7 +34,7 @@ export const runningNotifier = async (t: Teardown) => {
   queue.start()
 
   /** Waits until the messages are as expected. Hastens queued ones: one behind another is due only a second later. */
-  const settle = async (messages: readonly Expected[]): Promise<unknown> => {
+  const settle = async (messages: readonly Message[]): Promise<unknown> => {
     const ids = messages.map(({ id }) => id)
     const expected = messages.map(({ name, status, attempts }) => `${name} ${status} ${attempts}`)
     const read = async (): Promise<string[]> => {

@@ -1,29 +1,23 @@
-import type { Check, StoredMessage } from '../evidence.ts'
+import { type Check, compareCounts, type StoredMessage } from '../evidence.ts'
 import { groupIntents } from '../history.ts'
 
 const byId = (messages: readonly StoredMessage[]) => new Map(messages.map(message => [message.id, message]))
 
-/** The statuses that make a message, by the rules of trust/chaos/bed.ts. */
-const statusesWithRules = ['key_3', 'key_12', 'key_13']
+/** The events that make a message, by the rules of trust/chaos/bed.ts. */
+const eventsWithRules = ['order.created', 'key_3', 'key_12', 'key_13']
 
 /** Requires that each event is processed once and makes exactly one message. */
 export const eventsMakeTheirMessagesOnce: Check = ({ orders, timeline, messages }) => {
-  const due = [
-    ...orders.map(({ waybill }) => `${waybill} order.created`),
-    ...timeline.flatMap(({ waybill, status }) => (statusesWithRules.includes(status) ? [`${waybill} ${status}`] : [])),
-  ]
-  const wanted = new Set(due)
-  const aboutStatuses = messages.filter(
-    ({ event }) => event === 'order.created' || statusesWithRules.includes(event ?? ''),
+  const events = [...orders.map(({ waybill }) => ({ waybill, status: 'order.created' })), ...timeline]
+  const due = events
+    .filter(({ status }) => eventsWithRules.includes(status))
+    .map(({ waybill, status }) => `${waybill} ${status}`)
+  const made = messages
+    .filter(({ event }) => eventsWithRules.includes(event ?? ''))
+    .map(({ waybill, event }) => `${waybill} ${event}`)
+  return compareCounts([...new Set(due)], made).map(([event, times, count]) =>
+    times === 0 ? `a message is about ${event}, which never was` : `${event} made ${count} messages`,
   )
-  const made = Map.groupBy(aboutStatuses, ({ waybill, event }) => `${waybill} ${event}`)
-  return [
-    ...due.filter(event => !made.has(event)).map(event => `${event} made no message`),
-    ...[...made].filter(([, all]) => all.length > 1).map(([event, all]) => `${event} made ${all.length} messages`),
-    ...[...made.keys()]
-      .filter(event => !wanted.has(event))
-      .map(event => `a message is about ${event}, which never was`),
-  ]
 }
 
 export const noMessageTwiceOnTheWire: Check = ({ messages, wire }) => {

@@ -1,4 +1,4 @@
-import type { Check, Evidence } from '../evidence.ts'
+import { type Check, compareCounts, type Evidence } from '../evidence.ts'
 
 type Action = Evidence['actions'][number]
 
@@ -90,34 +90,25 @@ const outcomesWithRules = [
 /** Requires that each outcome makes exactly one message. */
 export const outcomesMakeTheirMessagesOnce: Check = ({ actions, messages }) => {
   const due = actions.map(({ waybill, action, outcome }) => ({ waybill, event: `${action}.${outcome}` }))
-  const count = (all: readonly { waybill: string | null; event: string | null }[]): Map<string, number> => {
-    const counted = all.filter(({ event }) => outcomesWithRules.includes(event ?? ''))
-    const groups = Map.groupBy(counted, ({ waybill, event }) => `${event} of ${waybill}`)
-    return new Map([...groups].map(([name, same]) => [name, same.length]))
-  }
-  const [wanted, made] = [count(due), count(messages)]
-  return [...new Set([...wanted.keys(), ...made.keys()])]
-    .filter(name => wanted.get(name) !== made.get(name))
-    .map(name => `${name} came ${wanted.get(name) ?? 0} times and made ${made.get(name) ?? 0} messages`)
+  const [wanted, made] = [due, messages].map((all: readonly { waybill: string | null; event: string | null }[]) =>
+    all
+      .filter(({ event }) => outcomesWithRules.includes(event ?? ''))
+      .map(({ waybill, event }) => `${event} of ${waybill}`),
+  )
+  return compareCounts(wanted ?? [], made ?? []).map(
+    ([name, times, count]) => `${name} came ${times} times and made ${count} messages`,
+  )
 }
 
 const moveOf: Readonly<Record<string, string>> = { confirm_order: 'key_2', cancel_order: 'key_3' }
 
 /** Requires that each act of a customer is one step of the timeline, and every such step is an act of a customer. */
 export const customersStepsAreTheirs: Check = ({ acted, timeline }) => {
-  const listOf = (steps: readonly string[]) => Map.groupBy(steps, step => step)
-  const done = listOf(
-    acted.flatMap(({ waybill, action, outcome }) =>
-      outcome === 'done' && moveOf[action] ? [`${waybill} ${moveOf[action]}`] : [],
-    ),
+  const done = acted.flatMap(({ waybill, action, outcome }) =>
+    outcome === 'done' && moveOf[action] ? [`${waybill} ${moveOf[action]}`] : [],
   )
-  const steps = listOf(
-    timeline.filter(({ by }) => by === 'customer').map(({ waybill, status }) => `${waybill} ${status}`),
+  const steps = timeline.filter(({ by }) => by === 'customer').map(({ waybill, status }) => `${waybill} ${status}`)
+  return compareCounts(done, steps).map(
+    ([step, times, count]) => `${step} was done ${times} times by customers and is ${count} times in the timeline`,
   )
-  return [...new Set([...done.keys(), ...steps.keys()])]
-    .filter(step => done.get(step)?.length !== steps.get(step)?.length)
-    .map(
-      step =>
-        `${step} was done ${done.get(step)?.length ?? 0} times by customers and is ${steps.get(step)?.length ?? 0} times in the timeline`,
-    )
 }

@@ -4,7 +4,7 @@ import type { Tx } from '../../../services/notifier/database/tables.ts'
 import { sweep } from '../../../services/notifier/sending/sweep.ts'
 import { messageTo } from '../../../services/notifier/test/fixture.ts'
 import { status as statusUpdate } from '../../../services/notifier/test/webhooks-fixture.ts'
-import { type CreateModel, createSteps, expectSame, stepWith, times } from '../history.ts'
+import { type CreateModel, expectSame, stepWith, times } from '../history.ts'
 import { fates, runningNotifier } from '../running-notifier.ts'
 import {
   accept,
@@ -33,11 +33,10 @@ export const message: CreateModel = async t => {
     waybill: fc.constantFrom('W1', 'W2', null),
     next: fc.option(fc.constantFrom(...Object.keys(fates)), { freq: 3 }),
   })
-  const accepts = createSteps(
-    sends,
-    ({ waybill, next }, { messages }: State) =>
+  const accepts = sends.map(({ waybill, next }) => ({
+    text: ({ messages }: State) =>
       `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${next ? `; the next send will be ${next}` : ''}`,
-    async (state, { waybill, next }) => {
+    run: async (state: State) => {
       if (next) {
         control.script({ recipient: state.recipient, trouble: fates[next] as (typeof fates)[string] })
         state.fates.push(next)
@@ -49,7 +48,7 @@ export const message: CreateModel = async t => {
       await settle(state)
       return state.messages.at(-1)?.status ?? ''
     },
-  )
+  }))
 
   /** Makes a step that happens to one of some messages. */
   const happens = (

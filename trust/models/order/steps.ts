@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { batch, order as parcel } from '../../../services/orders/test/tenant.ts'
-import { type CreateModel, createSteps, expectSame, pick, type Step, stepWith, times } from '../history.ts'
+import { type CreateModel, expectSame, pick, type Step, stepWith, times } from '../history.ts'
 import {
   book,
   buttons,
@@ -44,10 +44,9 @@ export const order: CreateModel = async t => {
     waybill: fc.constantFrom('none', 'none', 'own', 'ahead', 'taken'),
     which: number,
   })
-  const books = createSteps(
-    booking,
-    ({ count, initial, waybill }) => `merchant books ${count} as ${initial}, the first with ${waybill} waybill`,
-    async (state: State, { count, initial, waybill, which }) => {
+  const books = booking.map(({ count, initial, waybill, which }) => ({
+    text: () => `merchant books ${count} as ${initial}, the first with ${waybill} waybill`,
+    run: async (state: State) => {
       const { orders, order_no } = state
       const first = choose(state, waybill, which)
       const parcels = Array.from({ length: count }, (_, index) =>
@@ -67,7 +66,7 @@ export const order: CreateModel = async t => {
       }
       return body.data.join(', ')
     },
-  )
+  }))
 
   /** Moves orders together or not at all. */
   const createMoves = (
