@@ -128,7 +128,7 @@ const testRefusals = async (t: Test, base: string, client: MerchantClient): Prom
       const response = await client.send(path, { method, ...bodyOf(method) })
       t.equal(response.status, 405, `${method} ${path}`)
       t.match(listSentences(response), [/./])
-      for (const word of known) t.match(response.headers.get('allow'), word, 'and says which method it knows')
+      for (const word of known) t.match(response.headers.allow, word, 'and says which method it knows')
     }
   }
 }
@@ -139,6 +139,6 @@ const testManyTries = async (t: Test, client: MerchantClient): Promise<void> => 
   for (let tries = 1; tries < 50 && response.status === 422; tries++)
     response = await client.login(books.email, 'not-this')
   t.equal(response.status, 429)
-  t.ok(Number(response.headers.get('retry-after')) > 0, 'with a pause in seconds')
+  t.ok(Number(response.headers['retry-after']) > 0, 'with a pause in seconds')
   t.match(listSentences(response), [/./])
 }

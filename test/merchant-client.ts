@@ -1,13 +1,7 @@
-import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
 import type { Test } from 'tap'
+import { sendBytes, type WireResponse } from './programs/wire.ts'
 
-export interface ApiResponse {
-  status: number
-  headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
-  body: any
-}
+export type ApiResponse = WireResponse
 
 /** A value of `true` is a bare word: `?noPagination`. */
 export type Query = Record<string, string | number | true>
@@ -22,12 +16,11 @@ interface RequestOptions {
 interface Settings {
   base: string
   tenant: string
-  /** The header's name as its author spelled it; `fetch` sends it so. */
+  /** The header's name as its author spelled it. */
   tenantHeader?: string
   token?: string
 }
 
-const timeoutMilliseconds = 30_000
 const merchantPrefix = '/api/public/merchant'
 
 /**
@@ -38,18 +31,8 @@ export const createMerchantClient = ({ base, tenant, tenantHeader = 'X-tenant', 
   const common = { Accept: 'application/json', 'Content-Type': 'application/json', [tenantHeader]: tenant }
   let bearer = token
   const headers = () => ({ ...common, ...(bearer && { Authorization: `Bearer ${bearer}` }) })
-  const send = async (
-    path: string,
-    { method = 'GET', query, body, text = toJson(body) }: RequestOptions = {},
-  ): Promise<ApiResponse> => {
-    const response = await fetch(`${base}${path}${toQuery(query)}`, {
-      method,
-      headers: headers(),
-      signal: AbortSignal.timeout(timeoutMilliseconds),
-      ...(text !== undefined && { body: text }),
-    })
-    return { status: response.status, headers: response.headers, body: readJson(await response.text()) }
-  }
+  const send = (path: string, { method = 'GET', query, body, text = toJson(body) }: RequestOptions = {}) =>
+    sendBytes(base, `${method} ${path}${toQuery(query)}`, Object.entries(headers()), text)
   const get = (path: string, query?: Query) => send(merchantPrefix + path, { query })
   const post = (path: string, body: unknown) => send(merchantPrefix + path, { method: 'POST', body })
   const byWaybill = (waybill?: unknown): Query => (waybill === undefined ? {} : { waybill_number: String(waybill) })
@@ -70,8 +53,8 @@ export const createMerchantClient = ({ base, tenant, tenantHeader = 'X-tenant', 
     createOrdersText: (text: string) => send(`${merchantPrefix}/order/bulk`, { method: 'POST', text }),
     statuses: (query?: Query) => get('/order/status-list', query),
     tracking: (waybill?: unknown) => get('/order/tracking-info', byWaybill(waybill)),
-    trackingByGetBody: (body: unknown) =>
-      getWithBody(`${base}${merchantPrefix}/order/tracking-info`, headers(), JSON.stringify(body)),
+    /** PHP's curl sends a GET with a body; `fetch` refuses that. */
+    trackingByGetBody: (body: unknown) => send(`${merchantPrefix}/order/tracking-info`, { body }),
     trackingByPost: (body: unknown) => post('/order/tracking-info', body),
     financeStatus: (waybill?: unknown, prefix = merchantPrefix) =>
       send(`${prefix}/order/waybill-finance-status`, { query: byWaybill(waybill) }),
@@ -115,23 +98,7 @@ export const expectShape = (t: Test, rows: Row[], shape: Row, what: string): voi
   }
 }
 
-/** `fetch` refuses a GET with a body; PHP's curl sends it. */
-const getWithBody = async (url: string, headers: Record<string, string>, body: string): Promise<ApiResponse> => {
-  const outgoing = request(url, {
-    headers: { ...headers, 'Content-Length': Buffer.byteLength(body) },
-    timeout: timeoutMilliseconds,
-  })
-  outgoing.on('timeout', () => outgoing.destroy(new Error(`no response from ${url}`)))
-  outgoing.end(body)
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
-  let text = ''
-  for await (const chunk of response.setEncoding('utf8')) text += chunk
-  const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)])
-  return { status: response.statusCode ?? 0, headers: new Headers(pairs), body: readJson(text) }
-}
-
 const toJson = (body: unknown): string | undefined => (body === undefined ? undefined : JSON.stringify(body))
-const readJson = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
 
 const toQuery = (query: Query = {}): string => {
   const words = Object.entries(query).map(([name, value]) =>
