@@ -197,35 +197,20 @@ const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Pro
   })
 
 /**
- * Opens a read-only transaction of a tenant in which all statements see the same rows. It holds a connection until it is
- * closed.
+ * Runs `action` in a read-only transaction of `tenant` in which all statements see the same rows. Postgres ends it when it
+ * is idle for longer than `maxIdleSeconds`.
  */
-export interface Snapshot<Tables> {
-  readonly tx: TenantTransaction<Tables>
-  /** Closes the transaction; repeated calls are safe. */
-  close(): Promise<void>
-}
-
-/** Postgres ends a snapshot that is idle for longer than `maxIdleSeconds`. */
-export const openSnapshot = async <Tables>(
+export const inSnapshot = <Tables, Result>(
   pool: pg.Pool,
   tenant: string,
   maxIdleSeconds: number,
-): Promise<Snapshot<Tables>> => {
-  const client = await pool.connect()
-  let closing: Promise<void> | undefined
-  const close = () => {
-    closing ??= abandon(client)
-    return closing
+  action: (tx: TenantTransaction<Tables>) => Promise<Result>,
+): Promise<Result> => {
+  const settings = {
+    'app.tenant': tenant,
+    idle_in_transaction_session_timeout: String(Math.ceil(maxIdleSeconds * 1000)),
   }
-  const idle = { idle_in_transaction_session_timeout: String(Math.ceil(maxIdleSeconds * 1000)) }
-  try {
-    await begin(client, ['begin isolation level repeatable read read only'], { 'app.tenant': tenant, ...idle })
-    return { tx: bind<Tables>(client), close }
-  } catch (error) {
-    await close()
-    throw error
-  }
+  return inTransaction(pool, settings, action, { beginning: ['begin isolation level repeatable read read only'] })
 }
 
 /** Settings of Postgres that last until the transaction ends. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
-import { openSnapshot, type Snapshot } from '@courier/shared/postgres/database.ts'
-import type { Tables } from '../database/tables.ts'
+import { inSnapshot } from '@courier/shared/postgres/database.ts'
+import type { Tx } from '../database/tables.ts'
 import { addFinance, listWithMoney } from '../money/finance-routes.ts'
 import { toOrder } from '../tracking/order-view.ts'
 import { type ListedRow, type OrderStore, viewOrders } from '../tracking/read-orders.ts'
@@ -42,63 +42,49 @@ export const createWholeLists = (store: OrderStore, maxSeconds = longestSeconds)
   const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(store.pool.options.max / 4) }, maxWaiting)
   return (caller, ...wanted) =>
     new Promise((resolve, reject) => {
-      const open = async (): Promise<void> => {
-        const { json, closed } = await openList(store, maxSeconds, ...wanted)
-        resolve(json)
-        await closed
-      }
+      const open = () =>
+        inSnapshot(store.pool, wanted[0], maxSeconds, async (tx: Tx) => {
+          const { json, closed } = await openList(tx, store, maxSeconds, ...wanted)
+          resolve(json)
+          await closed
+        })
       bulkheads({ caller, process: '' }, open).catch(refuseBusy(busy)).catch(reject)
     })
 }
 
-/** `closed` resolves once the list has released its connection. */
-const openList = async ({ pool, catalogues }: OrderStore, maxSeconds: number, ...[tenant, filter, after]: Wanted) => {
-  const snapshot = await openSnapshot<Tables>(pool, tenant, maxSeconds)
-  try {
-    const total = await countOrders(snapshot.tx, tenant, filter, maxWholeList + 1, after)
-    if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })
-    const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
-    await snapshot.tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
-    const write = async (rows: ListedRow[]): Promise<string> => {
-      const viewed = await viewOrders(catalogues, tenant, rows, toOrder)
-      const orders = await addFinance(query => snapshot.tx.rows(query), tenant, viewed, listWithMoney(rows))
-      return orders.map(order => JSON.stringify(order)).join()
-    }
-    return stream(snapshot, total, write, maxSeconds)
-  } catch (error) {
-    await snapshot.close()
-    throw error
+/** `closed` resolves when the list needs its transaction no longer. */
+const openList = async (tx: Tx, { catalogues }: OrderStore, maxSeconds: number, ...[tenant, filter, after]: Wanted) => {
+  const total = await countOrders(tx, tenant, filter, maxWholeList + 1, after)
+  if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })
+  const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
+  await tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
+  const write = async (rows: ListedRow[]): Promise<string> => {
+    const viewed = await viewOrders(catalogues, tenant, rows, toOrder)
+    const orders = await addFinance(query => tx.rows(query), tenant, viewed, listWithMoney(rows))
+    return orders.map(order => JSON.stringify(order)).join()
   }
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const options = { objectMode: false, highWaterMark: bufferedBytes }
+  const json = Readable.from(chunks(tx, total, write, resolve), options)
+  const timer = setTimeout(() => json.destroy(new Error('a whole list was not read in time')), maxSeconds * 1000)
+  // Runs also for a list that was never read.
+  json.once('close', resolve)
+  return { json, closed: closed.finally(() => clearTimeout(timer)) }
 }
 
 type WriteRows = (rows: ListedRow[]) => Promise<string>
 
-const stream = (snapshot: Snapshot<Tables>, total: number, write: WriteRows, maxSeconds: number) => {
-  const { promise: closed, resolve } = Promise.withResolvers<void>()
-  const release = async (): Promise<void> => {
-    clearTimeout(timer)
-    await snapshot.close()
-    resolve()
-  }
-  const options = { objectMode: false, highWaterMark: bufferedBytes }
-  const json = Readable.from(chunks(snapshot, total, write, release), options)
-  const timer = setTimeout(() => json.destroy(new Error('a whole list was not read in time')), maxSeconds * 1000)
-  // Runs also for a list that was never read.
-  json.once('close', release)
-  return { json, closed }
-}
-
 /** Turns rows into text, a batch at a time. Fails unless there are as many as were counted. */
-async function* chunks(snapshot: Snapshot<Tables>, total: number, write: WriteRows, release: () => Promise<void>) {
+async function* chunks(tx: Tx, total: number, write: WriteRows, release: () => void) {
   let count = 0
   let opening = '{"data":['
   while (count < total) {
-    const rows = await snapshot.tx.rows<ListedRow>(`fetch ${rowsPerFetch} from whole_list`)
+    const rows = await tx.rows<ListedRow>(`fetch ${rowsPerFetch} from whole_list`)
     if (rows.length === 0) throw new Error(`a whole list ended after ${count} of ${total} orders`)
     count += rows.length
     yield opening + (await write(rows))
     opening = ','
   }
-  await release()
+  release()
   yield total === 0 ? '{"data":[]}' : ']}'
 }
