@@ -78,16 +78,17 @@ const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Prom
   if (!is_current) return batches.map(() => ({ kind: 'stale' }))
   if (!is_free) return undefined
   for (const { person, waybills } of batches) if (person) await nameBooker(tx, tenant, person.name, waybills)
-  const alike = await findAlikeAmong(tx, tenant, batches, maybe_alike ?? [])
-  const repeating = batches.filter(({ batch }) => batch.orders.some(order => alike.has(order)))
-  if (repeating.some(({ duplicates }) => duplicates === 'refuse')) return undefined
-  const written = batches.map(({ warnings, batch: { orders } }) => addAlike(warnings, orders, alike))
-  for (const batch of repeating) {
+  const alike = maybe_alike ? await findAlikeAmong(tx, tenant, batches, maybe_alike) : new Map()
+  const written: Written[] = []
+  for (const { batch, duplicates, key, warnings } of batches) {
+    const isRepeated = alike.size > 0 && batch.orders.some(order => alike.has(order))
+    if (isRepeated && duplicates === 'refuse') return undefined
+    const all = isRepeated ? addAlike(warnings, batch.orders, alike) : warnings.errors
     // A repeated request gets the same response.
-    const all = written[batches.indexOf(batch)]
-    if (batch.key && all) await storeWarnings(tx, tenant, batch.key, all)
+    if (isRepeated && key) await storeWarnings(tx, tenant, key, all)
+    written.push({ kind: 'written', warnings: all })
   }
-  return written.map(warnings => ({ kind: 'written', warnings }))
+  return written
 }
 
 /** Looks up the orders of `suspected` waybills alone: a tenant has many customers, of whom few ordered today. */

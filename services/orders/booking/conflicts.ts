@@ -1,5 +1,5 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { type Claim, claimKey, deleteExpiredKey, type IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -44,25 +44,17 @@ export const readConflicts = async (
 }
 
 const findWarnings = async (tx: Tx, tenant: string, { scope, key }: IdempotencyKey): Promise<FieldErrors> => {
-  const row = await tx
-    .selectFrom('idempotency_keys')
-    .select('warnings')
-    .where('tenant_id', '=', tenant)
-    .where('scope', '=', scope)
-    .where('idempotency_key', '=', key)
-    .executeTakeFirst()
+  const [row] = await query<{ warnings: string | null }>(tx)`
+    select warnings from idempotency_keys where tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
   return row?.warnings ? JSON.parse(row.warnings) : {}
 }
 
 /** Returns the `waybills` that exist. */
 export const findExisting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Set<string>> => {
   if (waybills.length === 0) return new Set()
-  const { rows } = await tx.client.query({
-    name: 'find_existing',
-    text: 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])',
-    values: [tenant, arrayLiteral(waybills)],
-  })
-  return new Set(rows.map((row: { waybill_number: string }) => row.waybill_number))
+  const text = 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])'
+  const rows = await tx.rows({ name: 'find_existing', text, values: [tenant, arrayLiteral(waybills)] })
+  return new Set(rows.map(row => row.waybill_number))
 }
 
 /** The waybills of the newest orders of the last 24 hours that are similar to an order. */
@@ -98,7 +90,7 @@ export const findAlike = async (
     orders.map(({ destination }) => destination.id),
     orders.map(({ order }) => order.orderNo),
   ]
-  const { rows } = await tx.client.query({ ...findAlikeSql, values: [tenant, ...columns.map(arrayLiteral), written] })
+  const rows = await tx.rows({ ...findAlikeSql, values: [tenant, ...columns.map(arrayLiteral), written] })
   return new Map(rows.map(({ place, ...alike }) => [orders[place - 1] as PricedOrder, alike as Alike]))
 }
 

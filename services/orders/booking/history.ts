@@ -1,6 +1,6 @@
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -46,14 +46,9 @@ export const createFindHabits = (pool: pg.Pool) => {
 }
 
 const readHabits = async (tx: Tx, tenant: string, merchantId: string): Promise<Habits> => {
-  const rows = await tx
-    .selectFrom('orders')
-    .select(['destination_city_id', 'weight'])
-    .where('tenant_id', '=', tenant)
-    .where('merchant_id', '=', merchantId)
-    .orderBy('created_at', 'desc')
-    .limit(newest)
-    .execute()
+  const rows = await query<{ destination_city_id: number; weight: number }>(tx)`
+    select destination_city_id, weight from orders where tenant_id = ${tenant} and merchant_id = ${merchantId}
+    order by created_at desc limit ${newest}`
   return {
     orders: rows.length,
     cityIds: new Set(rows.map(row => row.destination_city_id)),
@@ -73,7 +68,7 @@ export const warnReturns = async (
 ): Promise<void> => {
   const values = [tenant, arrayLiteral(orders.map(({ order }) => order.customerPhone)), deliveredKeys, returnedKeys]
   const rows = await inTenant(pool, tenant, async (tx: Tx) => {
-    const { rows } = await tx.client.query({ name: 'find_returns', text: findReturnsSql, values })
+    const rows = await tx.rows({ name: 'find_returns', text: findReturnsSql, values })
     if (rows.length > 0) await audit(tx, tenant, actor, 'recipient.read', 'dry run')
     return rows
   })

@@ -1,4 +1,5 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
 import {
@@ -38,8 +39,8 @@ export const insertBatches = async (tx: Tx, tenant: string, batches: readonly Ne
     ...(isKeyed ? keyParameters(tenant, batches) : {}),
   }
   const { name, text, names } = isKeyed ? insertKeyed : insertPlain
-  const { rows } = await tx.client.query({ name, text, values: names.map(name => parameters[name] ?? null) })
-  return rows[0] as Inserted
+  const [inserted] = await tx.rows({ name, text, values: names.map(name => parameters[name] ?? null) })
+  return inserted
 }
 
 const columns = [...orderColumns, ...batchColumns]
@@ -108,17 +109,13 @@ const insertKeyed = prepare('insert_keyed_batches', statement(areKeysFree, keyIn
 
 /** Replaces the warnings that are kept under the key. */
 export const storeWarnings = (tx: Tx, tenant: string, { scope, key }: IdempotencyKey, warnings: FieldErrors) =>
-  tx
-    .updateTable('idempotency_keys')
-    .set({ warnings: storedWarnings(warnings) ?? null })
-    .where('tenant_id', '=', tenant)
-    .where('scope', '=', scope)
-    .where('idempotency_key', '=', key)
-    .execute()
+  query(tx)`
+    update idempotency_keys set warnings = ${storedWarnings(warnings) ?? null}
+    where tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
 
 /** Names the person of a merchant in the first events of orders. An update of its own costs the batches of programs nothing. */
 export const nameBooker = (tx: Tx, tenant: string, name: string, waybills: readonly string[]) =>
-  tx.client.query({ name: 'name_booker', text: nameBookerSql, values: [tenant, waybills, name] })
+  tx.rows({ name: 'name_booker', text: nameBookerSql, values: [tenant, waybills, name] })
 
 const nameBookerSql = `
   update order_events set staff_name = $3, actor = 'merchant' where tenant_id = $1 and waybill_number = any($2::text[])`

@@ -40,7 +40,6 @@ export const suspect = (
  * Adds warnings of earlier orders that were found later. Does not change `warnings`: the batch may be written again.
  */
 export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
-  if (alike.size === 0) return warnings.errors
   const list = new ErrorList()
   list.addAll(warnings.errors)
   suspectAlike(orders, alike, list)

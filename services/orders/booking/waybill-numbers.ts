@@ -1,5 +1,4 @@
-import { CommitInDoubt, inTenant } from '@courier/shared/postgres/database.ts'
-import { sql } from 'kysely'
+import { CommitInDoubt, inTenant, query } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { WaybillFormat } from '../catalogue/waybill-format.ts'
@@ -76,17 +75,10 @@ export const blockSize = ({ capacity }: WaybillFormat): number =>
 
 /** Returns the first of `count` numbers that no other process gets. */
 export const reserveNumbers = async (tx: Tx, tenant: string, count: number): Promise<number> => {
-  const { next_number } = await tx
-    .insertInto('waybill_counters')
-    .values({ tenant_id: tenant, next_number: 1 + count })
-    .onConflict(conflict =>
-      conflict
-        .column('tenant_id')
-        .doUpdateSet({ next_number: sql`waybill_counters.next_number + excluded.next_number - 1` }),
-    )
-    .returning('next_number')
-    .executeTakeFirstOrThrow()
-  return Number(next_number) - count
+  const [counter] = await query<{ next_number: string }>(tx)`
+    insert into waybill_counters (tenant_id, next_number) values (${tenant}, ${1 + count}) on conflict (tenant_id)
+    do update set next_number = waybill_counters.next_number + excluded.next_number - 1 returning next_number`
+  return Number(counter?.next_number) - count
 }
 
 /** The waybill of each order, in the order of the batch, and the newly reserved ones. */

@@ -92,7 +92,7 @@ const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) =>
     missing.map(({ destination }) => destination),
     missing.map(({ parcels }) => parcels),
   ]
-  return tx.client.query({ name: 'add_missing_rates', text: addMissingSql, values: [tenant, ...columns] })
+  return tx.rows({ name: 'add_missing_rates', text: addMissingSql, values: [tenant, ...columns] })
 }
 
 const addMissingSql = `
