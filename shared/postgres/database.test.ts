@@ -353,7 +353,7 @@ t.test('processes that migrate an empty database at the same time apply each fil
   const pool = createPool({ url: href, name: 'check', connections: 1 })
   t.teardown(() => pool.end())
   await inTenant<Tables, void>(pool, 'demo', async tx => {
-    t.strictSame(await tx.selectFrom('orders').selectAll().execute(), [])
+    t.strictSame(await tx.rows('select * from orders'), [])
   })
 })
 

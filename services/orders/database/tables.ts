@@ -33,7 +33,6 @@ export interface Tables {
     waybill_format: string
     version: ColumnType<string, number | string | undefined, number | string>
   }
-  rate_cards: { tenant_id: string; rate_card: string }
   zones: { tenant_id: string; rate_card: string; zone: string; is_elsewhere: boolean; zone_id: number }
   merchants: {
     tenant_id: string
@@ -94,23 +93,6 @@ export interface Tables {
     expires_at: Date | null
     revoked_at: Date | null
     last_used_at: Date | null
-  }
-  orders: {
-    tenant_id: string
-    merchant_id: Bigint
-    destination_city_id: number
-    weight: number
-    created_at: Generated<Date>
-  }
-  waybill_counters: { tenant_id: string; next_number: Bigint }
-  idempotency_keys: {
-    tenant_id: string
-    scope: string
-    idempotency_key: string
-    fingerprint: Buffer
-    result: string[]
-    warnings: string | null
-    created_at: Generated<Date>
   }
 }
 
