@@ -58,19 +58,18 @@ const playRound = async ({ tokens, orders }: Courier, n: number): Promise<number
 /** Plays rounds for so many seconds. On a busy machine it waits instead of queuing rounds. */
 const createLoad = (courier: Courier, broken: Broken) => {
   const counts = { rounds: 0, orders: 0 }
-  const playOne = (): Promise<void> =>
-    playRound(courier, counts.rounds++).then(
-      orders => {
-        counts.orders += orders
-      },
-      error => broken.add(String(error)),
-    )
+  const playOne = async (): Promise<void> => {
+    const made = await playRound(courier, counts.rounds++)
+    counts.orders += made
+  }
   const runFor = async (seconds: number): Promise<void> => {
     const end = performance.now() + seconds * 1000
     const running = new Set<Promise<void>>()
     for (; performance.now() < end; await delay(1000 / roundsPerSecond)) {
       if (running.size >= roundsPerSecond) continue
-      const one = playOne().finally(() => running.delete(one))
+      const one = playOne()
+        .catch(error => broken.add(String(error)))
+        .finally(() => running.delete(one))
       running.add(one)
     }
     await Promise.all(running)

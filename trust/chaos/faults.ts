@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ServiceProcess } from '../../dev/service-process.ts'
 import type { TcpProxy, Trouble } from '../../dev/tcp-proxy.ts'
-import type { Trouble as ApiTrouble } from '../../simulator/trouble/trouble.ts'
 import type { Bed } from './bed.ts'
 import { type Exits, watchExits } from './exits.ts'
-import type { Fault, Lane } from './plan.ts'
+import { apiTroubles, type Fault, type Lane } from './plan.ts'
 
 /** Ends the fault. */
 type Heal = () => unknown
@@ -37,17 +36,6 @@ const hurtLink = async (link: TcpProxy, kind: Fault['kind']): Promise<Heal> => {
       }
 }
 
-const apiTroubles: Readonly<Record<string, ApiTrouble>> = {
-  busy: { kind: 'error', code: 131016 },
-  too_many: { kind: 'error', code: 130429 },
-  undeliverable: { kind: 'error', code: 131026 },
-  token_refused: { kind: 'error', code: 190 },
-  lost: { kind: 'lost', accepted: true },
-  cut_off: { kind: 'lost', accepted: false },
-  half: { kind: 'half', accepted: true },
-  html: { kind: 'html', accepted: true },
-}
-
 const hurt = async (bed: Bed, fault: Fault, exits: Exits): Promise<Heal> => {
   const { where, kind } = fault
   const process = bed.processes[where]
@@ -57,8 +45,8 @@ const hurt = async (bed: Bed, fault: Fault, exits: Exits): Promise<Heal> => {
     bed.endpoints.disturb()
     return bed.endpoints.calm
   }
-  if (where === 'API') {
-    await bed.courier.control('/scripts', { call: 'messages', times: 3, trouble: apiTroubles[kind] })
+  if (fault.where === 'API') {
+    await bed.courier.control('/scripts', { call: 'messages', times: 3, trouble: apiTroubles[fault.kind] })
     return () => bed.courier.control('/scripts', undefined, 'DELETE')
   }
   const server = bed.servers[where as keyof Bed['servers']]

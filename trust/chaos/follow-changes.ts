@@ -2,21 +2,23 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { request } from '../../test/courier.ts'
 import type { Change } from './evidence.ts'
 
-export interface Item {
+interface Item {
   readonly id: string
   readonly type: string
   readonly waybill_number: string | null
   readonly status: { readonly key: string } | null
 }
 
-interface Merchant {
-  readonly url: string
-  readonly token: string
-}
+const toChange = ({ id, type, waybill_number: waybill, status }: Item): Change => ({
+  id,
+  type,
+  waybill: waybill ?? '',
+  status: status?.key ?? '',
+})
 
 /** Reads the merchant's changes, through all failures, until it is stopped and has read them all. */
-export const followChanges = ({ url, token }: Merchant) => {
-  const items: Item[] = []
+export const followChanges = (url: string, token: string) => {
+  const changes: Change[] = []
   let isOver = false
   let endsAt = Number.POSITIVE_INFINITY
   const read = async (cursor: string, wait: number) => {
@@ -29,26 +31,20 @@ export const followChanges = ({ url, token }: Merchant) => {
     for (let cursor = ''; ; ) {
       const isLast = isOver
       const page = await read(cursor, isLast ? 0 : 1)
-      if (page) items.push(...page.data)
+      if (page) changes.push(...page.data.map(toChange))
       else await delay(50)
       cursor = page?.next_cursor ?? cursor
       if (isLast && page && !page.has_more) return
-      if (performance.now() > endsAt) throw new Error(`the changes could not be read to the end: ${items.length} were`)
+      if (performance.now() > endsAt)
+        throw new Error(`the changes could not be read to the end: ${changes.length} were`)
     }
   }
   const working = work()
   working.catch(() => undefined)
-  return async (seconds = 120): Promise<readonly Item[]> => {
+  return async (seconds = 120): Promise<Change[]> => {
     isOver = true
     endsAt = performance.now() + seconds * 1000
     await working
-    return items
+    return changes
   }
 }
-
-export const toChange = ({ id, type, waybill_number: waybill, status }: Item): Change => ({
-  id,
-  type,
-  waybill: waybill ?? '',
-  status: status?.key ?? '',
-})

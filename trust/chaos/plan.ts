@@ -1,3 +1,4 @@
+import type { Trouble } from '../../simulator/trouble/trouble.ts'
 import { createChance } from '../../test/chance.ts'
 
 /** Faults of a process. */
@@ -6,7 +7,17 @@ const processFaults = ['kill', 'restart', 'pause', 'clock'] as const
 const troubles = ['black_hole', 'slow', 'lost_response', 'half_request', 'half_response', 'reset'] as const
 const linkFaults = ['cut', 'silence', ...troubles] as const
 /** Faults of the next sends at the messaging API (simulator/README.md#scripts). */
-const apiFaults = ['busy', 'too_many', 'undeliverable', 'token_refused', 'lost', 'cut_off', 'half', 'html'] as const
+export const apiTroubles = {
+  busy: { kind: 'error', code: 131016 },
+  too_many: { kind: 'error', code: 130429 },
+  undeliverable: { kind: 'error', code: 131026 },
+  token_refused: { kind: 'error', code: 190 },
+  lost: { kind: 'lost', accepted: true },
+  cut_off: { kind: 'lost', accepted: false },
+  half: { kind: 'half', accepted: true },
+  html: { kind: 'html', accepted: true },
+} satisfies Record<string, Trouble>
+const apiFaults = Object.keys(apiTroubles) as (keyof typeof apiTroubles)[]
 
 export const processNames = ['orders-1', 'orders-2', 'notifier-1', 'notifier-2'] as const
 export type ProcessName = (typeof processNames)[number]

@@ -68,8 +68,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   const bed = await startBed(t, profile.bed)
   const recorder = createRecorder()
   await registerEndpoints(bed, recorder)
-  const merchant = { url: addressOf(bed.links['clients-orders']), token: bed.courier.tokens.merchant }
-  const finishFollowing = followChanges(merchant)
+  const finishFollowing = followChanges(addressOf(bed.links['clients-orders']), bed.courier.tokens.merchant)
   const plan = profile.plan(createChance(seed), recorder.history)
   const workingUntil = performance.now() + (profile.seconds ?? 0) * 1000
   const faults = runFaults(bed, plan)
@@ -98,11 +97,11 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   const recoverySeconds = (performance.now() - healedAt) / 1000
   await finishing
   const waiting = await comeToRest(bed, profile.sendSeconds ?? 16, until, t.report)
-  const items = await finishFollowing(Math.max(10, (until - performance.now()) / 1000))
+  const changes = await finishFollowing(Math.max(10, (until - performance.now()) / 1000))
   t.report(`served again after ${rounded(recoverySeconds, 1)} s, and everything has come to rest`)
   const { presses, texts, stops } = clients
-  const recorded = { history: recorder.history, presses, texts, stops, waiting, exits: faults.exits, readyAt }
-  const evidence = await readEvidence(bed, recorded, items)
+  const recorded = { history: recorder.history, changes, presses, texts, stops, waiting, exits: faults.exits, readyAt }
+  const evidence = await readEvidence(bed, recorded)
   return { evidence, happened: faults.log, faults: faults.count(), recoverySeconds }
 }
 

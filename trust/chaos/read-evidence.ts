@@ -1,8 +1,8 @@
 import { checkSql, listFindings } from '../../services/orders/money/check-ledger.ts'
+import type { ApiResponse } from '../../test/courier.ts'
 import { readArrivals } from '../courier.ts'
 import type { Bed } from './bed.ts'
 import type { Effect, Evidence, GivenUp } from './evidence.ts'
-import { type Item, toChange } from './follow-changes.ts'
 
 type Rows = Record<string, unknown>[]
 
@@ -46,13 +46,7 @@ const readAll = async <Names extends string>(
 
 const digits = (text: unknown): string => String(text).replace(/\D/g, '')
 
-interface GivenUpView {
-  at: string
-  status: number | string
-  update: { status?: { biz_opaque_callback_data?: string }; message?: { id: string } }
-}
-
-const toGivenUp = ({ at, status, update }: GivenUpView): GivenUp => ({
+const toGivenUp = ({ at, status, update }: ApiResponse['body']): GivenUp => ({
   at: Date.parse(at),
   status: typeof status === 'number' ? status : null,
   message: update.status?.biz_opaque_callback_data ?? null,
@@ -62,8 +56,7 @@ const toGivenUp = ({ at, status, update }: GivenUpView): GivenUp => ({
 /** Reads everything stored, on the wire and received, after recovery. */
 export const readEvidence = async (
   { courier, endpoints, pauseSeconds }: Bed,
-  recorded: Pick<Evidence, 'history' | 'presses' | 'texts' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,
-  items: readonly Item[],
+  recorded: Pick<Evidence, 'history' | 'changes' | 'presses' | 'texts' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,
 ): Promise<Evidence> => {
   const { rows, control } = courier
   const orders = await readAll(text => rows('orders', text), ofOrders)
@@ -97,7 +90,6 @@ export const readEvidence = async (
     acted: orders.acted as never,
     money: orders.money as never,
     brokenLedger: listFindings(ledger as never).map(found => found.join(' ')),
-    changes: items.map(toChange),
     received: endpoints.names.flatMap((endpoint, n) =>
       (endpoints.receivers[n]?.accepted ?? []).map(({ id, waybill, at, payload, headers }) => ({
         endpoint,
@@ -111,13 +103,11 @@ export const readEvidence = async (
     ),
     endpoints: Object.fromEntries(endpoints.names.map((name, n) => [name, endpoints.receivers[n]?.secret ?? ''])),
     messages: messages.map(message => ({ ...message, person: digits(message.person) })) as never,
-    wire: (data as { biz_opaque_callback_data: string; to: string; accepted_at: string }[])
+    wire: data
       .toReversed()
-      .map(({ biz_opaque_callback_data: message, to: person, accepted_at }) => ({
-        message,
-        person,
-        at: Date.parse(accepted_at),
-      })),
+      .map(({ biz_opaque_callback_data: message, to: person, accepted_at }: ApiResponse['body']) => {
+        return { message, person, at: Date.parse(accepted_at) }
+      }),
     actions: notifier.actions as never,
     optOuts: optOuts.map(({ person, at }) => ({ person: digits(person), at: Number(at) })),
     givenUp: givenUp.data.map(toGivenUp),

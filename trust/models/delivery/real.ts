@@ -3,6 +3,7 @@ import { createServiceClient, type ServiceClient } from '@courier/shared/service
 import type { Static } from '@sinclair/typebox'
 import type pg from 'pg'
 import { onServer } from '../../../dev/databases.ts'
+import { moveStopwatch } from '../../../dev/shift-clock.ts'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createCatalogues } from '../../../services/orders/catalogue/catalogue.ts'
 import type { Tx } from '../../../services/orders/database/tables.ts'
@@ -58,11 +59,11 @@ const stopClock = async (url: string) => {
 
 /** Starts orders with clocks that move only on a step's command. The test sets Math.random(). */
 export const startOrders = async (t: Teardown) => {
-  const real = { now: performance.now, random: Math.random, timeout: AbortSignal.timeout }
+  const { random } = Math
+  const { timeout } = AbortSignal
   t.teardown(() => {
-    Object.assign(performance, { now: real.now })
-    Object.assign(Math, { random: real.random })
-    Object.assign(AbortSignal, { timeout: real.timeout })
+    Math.random = random
+    AbortSignal.timeout = timeout
   })
   let setClock: Awaited<ReturnType<typeof stopClock>> | undefined
   const fixture = await ordersFixture(t, {
@@ -71,13 +72,14 @@ export const startOrders = async (t: Teardown) => {
       return openPool(t, url)
     },
   })
-  const [made, base] = [performance.now(), Date.now()]
+  const base = Date.now()
   let now = 0
+  const moveOn = moveStopwatch(t.teardown, { isStopped: true })
+  AbortSignal.timeout = () => new AbortController().signal
   /** Returns the seconds since the first history. */
   const pass = async (seconds: number): Promise<number> => {
     now = Math.round((now + seconds) * 10) / 10
-    performance.now = () => made + now * 1000
-    AbortSignal.timeout = () => new AbortController().signal
+    await moveOn(seconds * 1000)
     await setClock?.(base + now * 1000)
     return now
   }
