@@ -149,6 +149,9 @@ program
     else print(`${result.message.id} is ${result.message.status}.`)
   })
 
+const markedRestored =
+  'queued, held and sending are unknown now: only staff sends them again. scheduled stay queued. Go on with docs/operators/backup.md.'
+
 program
   .command('restored')
   .description('after an older backup was restored: what may have been sent becomes unknown; before the service starts')
@@ -162,15 +165,9 @@ program
       return markRestored(pool, lostAt, dryRun)
     })
     if (json) return printJson({ dry_run: dryRun, until: lostAt, tenants })
-    printTable(
-      tenants.map(tenant => ({ ...tenant })),
-      'There are no tenants.',
-    )
-    print(
-      dryRun
-        ? 'Nothing was written: this was a dry run.'
-        : 'queued, held and sending are unknown now: only staff sends them again. scheduled stay queued. Go on with docs/operators/backup.md.',
-    )
+    const table = tenants.map(tenant => ({ ...tenant }))
+    printTable(table, 'There are no tenants.')
+    print(dryRun ? 'Nothing was written: this was a dry run.' : markedRestored)
   })
 
 addAudit(program, withPool)

@@ -24,12 +24,11 @@ import { webhookRoutes } from './platform-webhooks/routes.ts'
 import { preflightRoutes } from './preflight/routes.ts'
 import { templateRoutes } from './templates/routes.ts'
 import { timelineRoutes } from './timeline/routes.ts'
-import { sentMessageRoutes } from './timeline/sent-messages.ts'
 import { createWorkers, type Engine } from './workers.ts'
 
 export interface NotifierOptions extends Edge, Engine {
   tracer?: Tracer | undefined
-  /** The address at which browsers reach orders, for the console. */
+  /** Names the address at which browsers reach orders, for the console. */
   ordersPublicUrl: string
   serviceToken: string
   requestsPerMinute: number
@@ -73,7 +72,6 @@ export const createNotifier = async (options: NotifierOptions) => {
   })
   const { serviceToken } = options
   await app.register(eventRoutes, { pool, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
-  await app.register(sentMessageRoutes, { pool, serviceToken })
   await app.register(faceRoutes, { face: 'console', path: '/portal', ordersUrl: options.ordersPublicUrl })
 
   const registerStaffRoutes = async (staff: FastifyInstance): Promise<void> => {

@@ -12,17 +12,14 @@ export const createCounters = (registry: Registry) => {
     return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
   }
   return {
-    countSend: create(
-      'sends_total',
-      'status',
-      'Messages that this process sent, by status; queued: to be tried again.',
-    ),
+    countSend: create('sends_total', 'status', sendsHelp),
     countActions: create('customer_actions_total', 'outcome', actionsHelp),
     countEvents: create('events_total', 'outcome', 'Events of orders by outcome.'),
     countFacts: create('webhook_facts_total', 'kind', 'Facts that webhooks reported, by kind.'),
     countFailure: create('worker_failures_total', 'worker', 'Runs of the workers beside the queue that failed.'),
   }
 }
+const sendsHelp = 'Messages that this process sent, by status; queued: to be tried again.'
 const actionsHelp = 'Actions of customers by outcome; expired: orders did not respond for three days.'
 export type Counters = ReturnType<typeof createCounters>
 

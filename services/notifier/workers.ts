@@ -17,16 +17,16 @@ import type { ClaimedMessage } from './sending/message.ts'
 import { Queue } from './sending/queue.ts'
 import { createSender } from './sending/sender.ts'
 
-/** The parts that the application and its workers share. */
+/** Holds the parts that the application and its workers share. */
 export interface Engine {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly keyring: Keyring
   readonly api: MessagingApi
   readonly orders: OrdersClient
-  /** The maximum of messages in flight. */
+  /** Limits the messages in flight. */
   readonly window: number
-  /** Seconds between two messages to one recipient; 0: no limit. */
+  /** Separates two messages to one recipient by so many seconds; 0 means no limit. */
   readonly recipientPauseSeconds: number
   readonly tracer?: Tracer | undefined
 }

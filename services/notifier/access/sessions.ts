@@ -25,7 +25,7 @@ const defaults = {
   unconfirmedMilliseconds: 60_000,
   /** For this long after a look-up without a response, tokens that are still admitted do not wait for the next one. */
   pauseMilliseconds: 4_000,
-  /** Milliseconds of a monotonic clock. */
+  /** Reads milliseconds of a monotonic clock. */
   now: (): number => performance.now(),
 }
 export type SessionLimits = Readonly<typeof defaults>
@@ -40,7 +40,7 @@ interface SessionOptions {
 interface Session {
   readonly staff: StaffToken
   readonly confirmedAt: number
-  /** A time of our monotonic clock: the clock of orders may differ. */
+  /** Counts by our monotonic clock: the clock of orders may differ. */
   readonly endsAt: number
 }
 
@@ -53,7 +53,7 @@ const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptio
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })
   const looking = new Map<string, Promise<Found>>()
-  /** The end of each tenant's pause: one tenant's slow look-ups delay no revocation of another's tokens. */
+  /** Holds the end of each tenant's pause: one tenant's slow look-ups delay no revocation of another's tokens. */
   const pauses = new Map<string, number>()
 
   const findLive = (milliseconds: number, token: WantedToken): StaffToken | undefined => {

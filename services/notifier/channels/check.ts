@@ -44,7 +44,7 @@ export const checkChannel = async (
     api.phoneNumber({ accessToken }, phoneNumberId),
     api.debugToken({ accessToken }),
   ])
-  const health = judge({ number, token }, channel.waba_id, new Date())
+  const health = judge(number, token, channel.waba_id, new Date())
   const isRead = number.kind === 'received'
   const isProven = channel.proven_at !== null || (isRead && (await own(dependencies, tenant, phoneNumberId)))
   if (!isProven) health.warnings.push(isRead ? keptByAnother : unproven)
@@ -53,13 +53,8 @@ export const checkChannel = async (
   if (!ok && isNext) health.problems.push('It is the new access token that was checked; the old one stays in use.')
   const worked = isNext && isRead ? accessToken : undefined
   const isResumed = ok && (await markHealthy(dependencies, tenant, phoneNumberId, worked, by))
-  const checked = {
-    ok,
-    ...health,
-    number: isRead ? number.value : null,
-    token: token.kind === 'received' ? token.value : null,
-  }
-  return { checked, isResumed }
+  const read = { number: isRead ? number.value : null, token: token.kind === 'received' ? token.value : null }
+  return { checked: { ok, ...health, ...read }, isResumed }
 }
 
 const withoutToken: Checked = { ok: false, problems: [noToken], warnings: [], number: null, token: null }

@@ -51,5 +51,5 @@ export const ChannelBody = Type.Object(
   },
 )
 
-/** A channel to create or change; secrets are in the clear. */
+/** Describes a channel to create or change; secrets are in the clear. */
 export type ChannelChange = Readonly<Static<typeof ChannelBody>> & { readonly phone_number_id: string }

@@ -2,10 +2,7 @@ import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.
 import { type Scope, scopeName, wordRefusal } from '../messaging-api/classify.ts'
 import type { Failed, Received } from '../messaging-api/responses.ts'
 
-interface Findings {
-  readonly number: Received<PhoneNumber> | Failed
-  readonly token: Received<TokenInfo> | Failed
-}
+type Read<Value> = Received<Value> | Failed
 
 /** Returns true if the token has the scope; the start of a scope's name depends on the product. */
 export const holdsScope = ({ scopes }: TokenInfo, scope: Scope): boolean =>
@@ -15,7 +12,7 @@ const mayOnlySend = (token: TokenInfo): boolean =>
   token.is_valid && holdsScope(token, 'messaging') && !holdsScope(token, 'management')
 
 /** Judges a channel (docs/contributors/messaging-api.md#numbers-and-tokens): problems keep it from sending. Pure. */
-export const judge = ({ number, token }: Findings, wabaId: string | null, now: Date) => {
+export const judge = (number: Read<PhoneNumber>, token: Read<TokenInfo>, wabaId: string | null, now: Date) => {
   const problems: string[] = []
   const warnings: string[] = []
   if (number.kind === 'received') judgeNumber(number.value, problems, warnings)

@@ -5,14 +5,12 @@ import { type ChannelRow, query, type Tables, type Tx } from '../database/tables
 export const isPhoneNumberId = (text: string): boolean => /^[0-9]{1,32}$/.test(text)
 
 /** Finds the tenant's channel with that id, which may be any text. */
-export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<ChannelRow | undefined> =>
-  isPhoneNumberId(phoneNumberId)
-    ? tx
-        .selectFrom('channels')
-        .selectAll()
-        .where(eb => eb.and({ tenant_id: tenant, phone_number_id: phoneNumberId }))
-        .executeTakeFirst()
-    : undefined
+export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<ChannelRow | undefined> => {
+  if (!isPhoneNumberId(phoneNumberId)) return undefined
+  const rows = await query<ChannelRow>(tx)`
+    select * from channels where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}`
+  return rows[0]
+}
 
 type Changes = UpdateObject<Tables, 'channels'>
 

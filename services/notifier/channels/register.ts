@@ -11,7 +11,7 @@ import type { ChannelDependencies, ChannelRef, NewestToken } from './secrets.ts'
 import { newestToken, promoteToken, storeSecret } from './secrets.ts'
 import { type Channel, readChannel } from './view.ts'
 
-/** The API's own limit (docs/contributors/messaging-api.md#register): one more blocks the number for 72 hours. */
+/** Repeats the API's limit (docs/contributors/messaging-api.md#register): one more blocks the number for 72 hours. */
 const maxRequests = 10
 const windowHours = 72
 

@@ -1,7 +1,6 @@
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import { query, type Tx } from '../database/tables.ts'
 import type { Slot } from './secrets.ts'
@@ -17,13 +16,11 @@ type Unopened = SecretName & { readonly tenant: string; readonly reason: string 
 
 /** Seals every secret of an older key with the newest, one transaction per tenant: a later run continues it. */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
-  const result = { rotated: 0, unopened: [] as Unopened[] }
-  for (const tenant of await findTenantIds(pool)) {
-    const { rotated, unopened } = await inTenant(pool, tenant, (tx: Tx) => rotateTenant(tx, keyring, tenant, by))
-    result.rotated += rotated
-    result.unopened.push(...unopened)
-  }
-  return result
+  const tenants: Awaited<ReturnType<typeof rotateTenant>>[] = []
+  for (const tenant of await findTenantIds(pool))
+    tenants.push(await inTenant(pool, tenant, (tx: Tx) => rotateTenant(tx, keyring, tenant, by)))
+  const rotated = tenants.reduce((sum, tenant) => sum + tenant.rotated, 0)
+  return { rotated, unopened: tenants.flatMap(({ unopened }) => unopened) }
 }
 
 const rotateTenant = async (tx: Tx, keyring: Keyring, tenant: string, by: Actor) => {
@@ -36,11 +33,9 @@ const rotateTenant = async (tx: Tx, keyring: Keyring, tenant: string, by: Actor)
     const ref = { tenant, phoneNumberId: phone_number_id, kind }
     try {
       const { keyId, sealed } = seal(keyring, ref, open(keyring, ref, key_id, old))
-      await sql`
+      await query(tx)`
         update secrets set key_id = ${keyId}, sealed = ${sealed}
-        where tenant_id = ${tenant} and phone_number_id = ${phone_number_id} and kind = ${kind} and slot = ${slot}`.execute(
-        tx,
-      )
+        where tenant_id = ${tenant} and phone_number_id = ${phone_number_id} and kind = ${kind} and slot = ${slot}`
       await audit(tx, tenant, by, 'keys.rotated', `${phone_number_id} ${kind}`)
     } catch (error) {
       if (!(error instanceof VaultError)) throw error

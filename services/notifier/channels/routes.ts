@@ -57,7 +57,7 @@ const RegistrationBody = Type.Object(
   { title: 'Registration', examples: [{ pin: '123456', certificate: 'demo-certificate' }] },
 )
 
-/** The numbers that send messages, and their credentials: secrets go in, and never come out. */
+/** Serves the numbers that send messages, and their credentials: secrets go in, and never come out. */
 export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
   const { pool, onResumed, beforeSealing } = options
 
@@ -91,11 +91,8 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
       const { isNew, changed, channel: data } = result
       log.info({ phone_number_id: id, changed }, isNew ? 'channel.created' : 'channel.changed')
       onResumed()
-      return {
-        message: isNew ? 'Channel Created Successfully' : 'Channel Updated Successfully',
-        data,
-        ...(!data.webhooks && { warnings: [noWebhooks] }),
-      }
+      const message = isNew ? 'Channel Created Successfully' : 'Channel Updated Successfully'
+      return { message, data, ...(!data.webhooks && { warnings: [noWebhooks] }) }
     },
   )
 
@@ -164,10 +161,8 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
       if (!before) throw notFound('channel')
       if (before.state === 'paused') log.info({ phone_number_id: id }, 'channel.resumed')
       onResumed()
-      return {
-        message: 'Channel Resumed Successfully',
-        data: { ...before, state: 'active' as const, paused_reason: null },
-      }
+      const data = { ...before, state: 'active' as const, paused_reason: null }
+      return { message: 'Channel Resumed Successfully', data }
     },
   )
 }

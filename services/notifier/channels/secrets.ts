@@ -17,12 +17,7 @@ const hasReference = ({ tenant, phoneNumberId, kind }: SecretRef) =>
  * `current` secret again cancels a rotation. A `next` app secret counts as working when a newer one is stored: no
  * request tests it. Secrets that cannot be opened are replaced at once. Hold `lockTenant`.
  */
-export const storeSecret = async (
-  tx: Tx,
-  keyring: Keyring,
-  ref: SecretRef,
-  text: string,
-): Promise<'unchanged' | 'added' | 'changed'> => {
+export const storeSecret = async (tx: Tx, keyring: Keyring, ref: SecretRef, text: string) => {
   const known = await findSecrets(tx, keyring, ref).catch(unlessUnopened)
   if (!known) {
     await removeSecret(tx, ref, 'next')
@@ -69,7 +64,7 @@ const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Promise<Ma
   return new Map(rows.map(({ slot, key_id, sealed }) => [slot, open(keyring, ref, key_id, sealed)]))
 }
 
-/** The newest token; `isNext` while it has not worked yet. */
+/** Holds the newest token; `isNext` while it has not worked yet. */
 export interface NewestToken {
   readonly accessToken: string
   readonly isNext: boolean
@@ -102,7 +97,7 @@ export const promoteToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef
     await promoteNext(tx, { ...channel, kind: 'access_token' })
 }
 
-/** The access tokens of a number: `next` first while there is one. */
+/** Holds the access tokens of a number: `next` comes first while there is one. */
 export interface AccessTokens {
   readonly current: string | undefined
   readonly next: string | undefined

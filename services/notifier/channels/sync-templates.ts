@@ -37,7 +37,7 @@ const noChannel = 'There is no channel yet: add one.'
 const noDefault = 'No channel is the default: give the phone_number_id of one as channel, or make one the default.'
 const noAccount = 'The channel has no waba_id: set it, it names the account that owns the templates.'
 
-/** A template as a message names it; without a channel, of the default one. */
+/** Names a template as a message does; no channel means the default one. */
 export interface NamedTemplate {
   readonly channel: string | null
   readonly name: string
@@ -79,7 +79,7 @@ export const createCatalogueSyncs = (
 
 const syncsAtOnce = 8
 
-/** SQL: the account of the channel `c` lacks a template of the relation `named`. */
+/** Returns SQL: the account of the channel `c` lacks a template of the relation `named`. */
 const lacks = (named: string): string => `exists (
   select from ${named}
   where coalesce(named.channel = c.phone_number_id,

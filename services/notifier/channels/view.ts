@@ -8,7 +8,7 @@ import type { SecretRef } from './vault.ts'
 
 const Last4 = (description: string, ...examples: string[]) => orNull(Type.String({ description }), { examples })
 
-/** A channel as staff reads it, with at most the last four characters of its secrets. */
+/** Shows a channel to staff, with at most the last four characters of its secrets. */
 export const Channel = Type.Object(
   {
     phone_number_id: Type.String({ examples: ['106540352242922'] }),

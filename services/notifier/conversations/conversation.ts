@@ -1,8 +1,8 @@
-/** A person who writes with one of our numbers. */
+/** Identifies a person who writes with one of our numbers. */
 export interface Person {
   readonly tenant: string
   readonly phoneNumberId: string
-  /** E.164 digits without the plus, in any spelling. */
+  /** Has E.164 digits without the plus, in any spelling. */
   readonly recipient: string
 }
 

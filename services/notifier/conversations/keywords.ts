@@ -1,4 +1,4 @@
-/** A text prepared for comparison: its words, or the text itself if it has none. */
+/** Holds a text prepared for comparison: its words, or the text itself if it has none. */
 interface Phrase {
   readonly words: readonly string[]
   readonly exact: string
@@ -36,7 +36,7 @@ const messageWords = new Set(
   `message messages msg msgs sms texts whatsapp notification notifications alerts updates spam
   පණිවිඩ පණිවිඩය පනිවිඩ මැසේජ් செய்தி செய்திகள் செய்திகளை குறுஞ்செய்தி குறுஞ்செய்திகள் மெசேஜ்`.match(/\S+/g),
 )
-/** Words that may surround the keyword in a sentence that asks for nothing else. */
+/** These words may surround the keyword in a sentence that asks for nothing else. */
 const anywhere = messageWords.union(
   new Set(
     `please pls plz kindly thanks thank thx now hi hello dear sir madam
@@ -44,7 +44,7 @@ const anywhere = messageWords.union(
     தயவு செய்து தயவுசெய்து நன்றி அனுப்ப அனுப்புவதை இனி எல்லா அனைத்து`.match(/\S+/g),
   ),
 )
-/** Words that may only follow the keyword; before it they would make it the object: "text me the stop". */
+/** These words may only follow the keyword; before it they would make it the object: "text me the stop". */
 const afterwards = new Set('me you to all any more the these those your sending texting messaging'.split(' '))
 
 /** Returns the words, which have letters and digits alone: no punctuation, emoji or formatting characters. */
@@ -76,10 +76,7 @@ const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
 }
 
 /** Returns the keyword that texts contain. A sentence may opt out; to opt in the keyword must stand alone. */
-export const keywordIn = (
-  texts: readonly (string | undefined)[],
-  { stop, noThanks, start }: Keywords,
-): Wish | undefined => {
+export const keywordIn = (texts: readonly (string | undefined)[], { stop, noThanks, start }: Keywords) => {
   const given = texts
     .filter(text => text !== undefined)
     .map(text => text.trim())

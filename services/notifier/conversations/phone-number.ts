@@ -25,7 +25,7 @@ export const rememberPhones = (country: string): ((text: string) => string | und
   }
 }
 
-/** Numbers that the API spells in two ways (docs/contributors/messaging-api.md#recipient); `name` is our spelling. */
+/** Lists the numbers with two spellings (docs/contributors/messaging-api.md#recipient); `name` is our spelling. */
 const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
   { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },
   { pattern: /^55(\d\d)([6-9]\d{7})$/, name: '55$19$2', other: /^55(\d\d)9([6-9]\d{7})$/, otherName: '55$1$2' },
@@ -36,6 +36,10 @@ export const identifyPerson = (digits: string): string => {
   const twin = twins.find(({ pattern }) => pattern.test(digits))
   return twin ? digits.replace(twin.pattern, twin.name) : digits
 }
+
+/** Returns the same with recipients in our spelling. */
+export const identifyRecipients = <Item extends { readonly recipient: string }>(items: readonly Item[]): Item[] =>
+  items.map(item => ({ ...item, recipient: identifyPerson(item.recipient) }))
 
 export const listSpellings = (digits: string): string[] => {
   const person = identifyPerson(digits)

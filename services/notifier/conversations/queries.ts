@@ -6,14 +6,14 @@ import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
 import { identifyPerson, listSpelt } from './phone-number.ts'
 
-/** A message that a person wrote at that time, or another sign of which messages the person wants. */
+/** Reports a message that a person wrote at that time, or another sign of which messages the person wants. */
 export interface Inbound extends Person {
-  /** null: now, by Postgres' clock. */
+  /** null means now, by Postgres' clock. */
   readonly at: Date | null
   readonly keyword?: Keyword | undefined
-  /** The source of the keyword, unless it is the person's own message. */
+  /** Names the source of the keyword, unless it is the person's own message. */
   readonly by?: Actor
-  /** `all` if omitted. */
+  /** Defaults to `all`. */
   readonly scope?: OptOutScope
   readonly reason?: string
 }

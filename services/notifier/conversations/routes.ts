@@ -48,10 +48,8 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
         const person = await findPerson(tx, tenant, params.phone, channel, async () => first)
         const numbers = [person.phoneNumberId, ...others]
         const wish = { ...person, at: null, keyword, scope, by, reason }
-        await recordInbound(
-          tx,
-          numbers.map(phoneNumberId => ({ ...wish, phoneNumberId })),
-        )
+        const wishes = numbers.map(phoneNumberId => ({ ...wish, phoneNumberId }))
+        await recordInbound(tx, wishes)
         return readConversation(tx, person)
       })
     })

@@ -10,7 +10,7 @@ import { reportCosts } from './report.ts'
 
 const textOrNull = (...examples: string[]) => orNull(Type.String(), { examples })
 
-/** A tenant's budget as last checked; `spent` is of the month `month`, null before the first check. */
+/** Shows a tenant's budget as last checked; `spent` is of the month `month`, null before the first check. */
 export const Budget = Type.Object({
   monthly: Type.String({ examples: ['250'] }),
   warn_at_percent: Type.Integer({ examples: [80] }),

@@ -1,7 +1,7 @@
 import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** The categories that a tariff may price, as webhooks spell them (docs/contributors/messaging-api.md#pricing). */
+/** Lists the categories of tariffs, as webhooks spell them (docs/contributors/messaging-api.md#pricing). */
 export const pricedCategories = [
   'marketing',
   'utility',
@@ -16,24 +16,24 @@ export const anyCountry = '*'
 
 export interface Tariff {
   readonly category: string
-  /** ISO 3166 code, or `*`. */
+  /** Is an ISO 3166 code, or `*`. */
   readonly country: string
-  /** A day, such as 2026-01-31, by the clocks of the tenant. */
+  /** Names a day by the clocks of the tenant, such as 2026-01-31. */
   readonly from: string
-  /** An exact decimal, such as 0.0165. */
+  /** Is an exact decimal, such as 0.0165. */
   readonly price: string
 }
 
-/** The tariffs of a tenant, read by `findTariffs`. */
+/** Holds the tariffs of a tenant, as `findTariffs` reads them. */
 export interface TenantTariffs {
-  /** A currency such as USD; null: the tenant has no tariffs. */
+  /** Names a currency such as USD; null means that the tenant has no tariffs. */
   readonly currency: string | null
   readonly timeZone: string
   readonly tariffs: readonly Tariff[]
 }
 
 export interface PricedMessage {
-  /** The category of its template, in any letter case; undefined or null: unknown. */
+  /** Names the category of its template, in any letter case; undefined or null mean unknown. */
   readonly category: string | null | undefined
   readonly country: string | undefined
   readonly at: Date
@@ -41,7 +41,7 @@ export interface PricedMessage {
   readonly isWindowOpen: boolean
 }
 
-/** The price of a delivered message; its amount is null if it is unknown, for that reason. */
+/** Shows the price of a delivered message; its amount is null if it is unknown, for that reason. */
 export const PriceView = Type.Object(
   {
     amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),

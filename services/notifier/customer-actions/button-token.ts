@@ -34,7 +34,7 @@ export const sealButton = (keyring: Keyring, person: Person, button: ActionButto
   return tokenPrefix + sealAs(keyring, reference(person), text).sealed.toString('base64url')
 }
 
-/** `unreadable`: forged, altered, or of another tenant, number or person. */
+/** `unreadable` tokens are forged, altered, or made for another tenant, number or person. */
 type OpenedButton = { kind: 'opened'; button: ActionButton } | { kind: 'unreadable' } | { kind: 'expired' }
 
 /** Opens a token. A press counts by its own time; the platform may report it late. */

@@ -1,7 +1,7 @@
 import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import { sql } from 'kysely'
 import type { Person } from '../conversations/conversation.ts'
-import { identifyPerson } from '../conversations/phone-number.ts'
+import { identifyRecipients } from '../conversations/phone-number.ts'
 import { prepared, query, type Tx } from '../database/tables.ts'
 import type { ActionButton } from './button-token.ts'
 
@@ -10,15 +10,10 @@ export interface Press extends Person, ActionButton {
   readonly inboundId: string
 }
 
-const toJson = (presses: readonly Press[]): string =>
-  JSON.stringify(
-    presses.map((press, place) => ({
-      ...press,
-      recipient: identifyPerson(press.recipient),
-      id: `${press.messageId} ${press.index}`,
-      place,
-    })),
-  )
+const toJson = (presses: readonly Press[]): string => {
+  const rows = identifyRecipients(presses)
+  return JSON.stringify(rows.map((row, place) => ({ ...row, id: `${row.messageId} ${row.index}`, place })))
+}
 
 /**
  * Stores each press once, the earliest first; returns how many are new. The people's conversations must be locked.
@@ -62,7 +57,7 @@ export interface Written extends Person {
   readonly text: string
   readonly at: Date
   readonly inboundId: string
-  /** The id of the message that will ask the person to confirm the address. */
+  /** Names the message that will ask the person to confirm the address. */
   readonly questionId: string
 }
 
@@ -76,7 +71,7 @@ const confirmedLate = 'It was confirmed more than an hour after it was written.'
 export interface Address extends Person {
   readonly questionId: string
   readonly waybill: string
-  /** The language of the message whose button was pressed. */
+  /** Repeats the language of the message whose button was pressed. */
   readonly language: string | null
   /** The question may have been sent before the database was restored. */
   readonly isInDoubt: boolean
@@ -89,11 +84,7 @@ export interface Address extends Person {
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
   if (written.length === 0) return []
-  const given = written.map(each => ({
-    ...each,
-    recipient: identifyPerson(each.recipient),
-    isLong: each.text.length > maxLength,
-  }))
+  const given = identifyRecipients(written).map(each => ({ ...each, isLong: each.text.length > maxLength }))
   const rows = await query<Address>(tx)`
     with given as (
       select distinct on (given.tenant, given."phoneNumberId", given."inboundId") given.*, press.waybill_number as waybill,
@@ -153,7 +144,7 @@ export interface WaitingAction extends Person {
   readonly waybill: string
   readonly action: string
   readonly address: string | null
-  /** Our own reason for refusing it, regardless of orders. */
+  /** Says why we refuse it, regardless of orders. */
   readonly detail: string | null
   readonly happenedAt: Date
 }

@@ -3,13 +3,13 @@ import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import type { Component } from '../messaging-api/message-template.ts'
 
-/** The statuses of a message in the order of its life; each step of the queue changes the first three. */
+/** Lists the statuses of a message in the order of its life; each step of the queue changes the first three. */
 export const inQueue = ['queued', 'held', 'sending'] as const
 export const outQueue = ['unknown', 'accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'] as const
 export const messageStatuses = [...inQueue, ...outQueue] as const
 export type MessageStatus = (typeof messageStatuses)[number]
 
-/** The tables whose queries Kysely builds from parts; the migrations describe them. Whole queries are SQL. */
+/** Types the tables whose queries Kysely builds from parts; the migrations describe them. Whole queries are SQL. */
 export interface Tables {
   audit: AuditTable
   tenants: {
@@ -70,7 +70,7 @@ export interface Tables {
 
 export type ChannelRow = Selectable<Tables['channels']>
 
-/** A transaction of a tenant, or of all tenants for the queue and the webhooks. */
+/** Runs in one tenant, or in all tenants for the queue and the webhooks. */
 export type Tx = TenantTransaction<Tables>
 
 /** Runs the query of a template, with its values as parameters; returns the rows. */

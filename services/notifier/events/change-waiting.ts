@@ -3,19 +3,19 @@ import { type OrderEvent, type OrderSnapshot, takenBackEvent } from '@courier/sh
 import { rememberPhones } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { type MessageStatus, prepared, type Tx } from '../database/tables.ts'
-import { fillFrom, type Source } from '../messages/source.ts'
+import { fillFrom, type Source } from '../messages/placeholders.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 
 interface Waiting {
   readonly id: string
   readonly waybill: string
-  /** null: no rule made it. */
+  /** null means that no rule made it. */
   readonly ruleEvent: string | null
   readonly isOlder: boolean
   readonly status: MessageStatus
   readonly recipient: string
   readonly template: Content
-  /** null: an earlier version made it. */
+  /** null means that an earlier version made it. */
   readonly source: Source | null
 }
 
@@ -29,11 +29,11 @@ interface Change {
 
 export interface Superseding {
   readonly waybill: string
-  /** The events of the rules that made the messages. */
+  /** Names the events of the rules that made the messages. */
   readonly events: readonly string[]
-  /** The id of a message of the same transaction: that one and later ones stay. */
+  /** Names a message of the same transaction: that one and later ones stay. */
   readonly before: string
-  /** The rule's own event, for the timeline. */
+  /** Names the rule's own event, for the timeline. */
   readonly by: string
 }
 
@@ -99,12 +99,7 @@ const toChange = (
 }
 
 /** Locks the waiting messages, or those of rules on `events`, in their keys' order, found by the waybill's index. */
-const lockWaiting = (
-  tx: Tx,
-  tenant: string,
-  waybills: readonly string[],
-  events?: readonly string[],
-): Promise<Waiting[]> =>
+const lockWaiting = (tx: Tx, tenant: string, waybills: readonly string[], events?: readonly string[]) =>
   prepared<Waiting>(tx, 'lock_waiting')`
     with found as (
       select message.message_id from unnest(${waybills}::text[]) as given (waybill) cross join lateral (

@@ -1,4 +1,5 @@
 import { type CourierEvent, type OrderSnapshot, orderEventTypes } from '@courier/shared/contract/order-events.ts'
+import type { SentMessages } from '@courier/shared/contract/sent-messages.ts'
 import { type Selectable, sql } from 'kysely'
 import { query, type Tables, type Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
@@ -8,7 +9,7 @@ export interface EventError {
   readonly detail: string
 }
 
-/** The subject of an event: an order or an invoice. */
+/** Returns the subject of an event: an order or an invoice. */
 export const readSubject = (event: CourierEvent): Partial<OrderSnapshot> & { merchant_name: string } =>
   'order' in event ? event.order : event.invoice
 
@@ -70,13 +71,7 @@ export const findFailedMessages = (tx: Tx, tenant: string, waybill: string): Pro
  * Finds changes of status that happened from `since` on, in the order in which they were processed: those after the
  * event `after`, `limit` at most. Processing follows the change, except for the difference of two clocks.
  */
-export const findKnownEvents = (
-  tx: Tx,
-  tenant: string,
-  since: Date,
-  after: string | undefined,
-  limit: number,
-): Promise<KnownEvent[]> =>
+export const findKnownEvents = (tx: Tx, tenant: string, since: Date, after: string | undefined, limit: number) =>
   query<KnownEvent>(tx)`
     select event_id, waybill_number, status_key, happened_at from events
     where tenant_id = ${tenant} and type = any(${[...orderEventTypes]}) and happened_at >= ${since}
@@ -86,3 +81,16 @@ export const findKnownEvents = (
     order by taken_at, event_id limit ${limit}`
 
 type KnownEvent = Record<'event_id' | 'waybill_number' | 'status_key', string> & { readonly happened_at: Date }
+
+export const maxSentMessages = 100
+
+/** Finds what became of the messages about a parcel, for its merchant. */
+export const findSentMessages = async (tx: Tx, tenant: string, waybill: string): Promise<SentMessages['data']> => {
+  const rows = await query<{ template: string | null; status: string; at: Date }>(tx)`
+    select template ->> 'name' as template, status, coalesce((
+      select max(happened_at) from message_events e
+      where e.tenant_id = m.tenant_id and e.message_id = m.message_id and e.status = m.status), created_at) as at
+    from messages m where tenant_id = ${tenant} and waybill_number = ${waybill}
+    order by message_id desc limit ${maxSentMessages}`
+  return rows.map(({ at, ...message }) => ({ ...message, at: at.toISOString() }))
+}

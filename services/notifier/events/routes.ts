@@ -6,6 +6,7 @@ import {
   maxEventBytesPerRequest,
   UtcTime,
 } from '@courier/shared/contract/order-events.ts'
+import { SentMessages } from '@courier/shared/contract/sent-messages.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
@@ -17,7 +18,7 @@ import type pg from 'pg'
 import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
-import { findKnownEvents, readSubject } from './queries.ts'
+import { findKnownEvents, findSentMessages, maxSentMessages, readSubject } from './queries.ts'
 
 interface EventsOptions {
   readonly pool: pg.Pool
@@ -83,6 +84,21 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
     const known = await readKnownEvents(pool, params.tenant, new Date(query.since), query.after)
     if (!known) throw app.httpErrors.notFound(`There is no tenant ${params.tenant}.`)
     return known
+  })
+
+  const ListSentMessages = {
+    tags: ['timeline'],
+    operationId: 'listSentMessages',
+    summary: 'The statuses of the messages about a parcel, for its merchant',
+    description: `The newest ${maxSentMessages}, newest first. With SERVICE_TOKEN.`,
+    security: [{ service: [] }],
+    params: Type.Object({ tenant: Type.String(), waybill: Type.String() }),
+    response: { 200: SentMessages },
+  }
+  app.get('/internal/messages/:tenant/:waybill', { schema: ListSentMessages }, async ({ params }) => {
+    const { tenant, waybill } = params
+    if (!isTenantId.test(tenant) || isBadText(waybill)) return { data: [] }
+    return { data: await inTenant(pool, tenant, (tx: Tx) => findSentMessages(tx, tenant, waybill)) }
   })
 }
 

@@ -1,9 +1,9 @@
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import { type CourierEvent, isOrderEvent, isStatusEvent, isUnderWay } from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
+import { fill, fillFrom, toSource } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
-import { fill, fillFrom, toSource } from '../messages/source.ts'
-import type { Content, MessageTemplate } from '../messaging-api/message-template.ts'
+import { type Content, type MessageTemplate, toTexts } from '../messaging-api/message-template.ts'
 import type { Rule } from './queries.ts'
 
 /** Returns true if the event fires the rule. A status key fires when an order reaches it, by creation or a move. */
@@ -22,12 +22,7 @@ export interface TenantHours {
 export const toTemplate = ({ template, language, components, ...texts }: Rule): MessageTemplate => ({
   name: template,
   language: { code: language },
-  components: [
-    ...(['header', 'body'] as const).flatMap(type =>
-      texts[type].length > 0 ? [{ type, parameters: texts[type].map(text => ({ type: 'text' as const, text })) }] : [],
-    ),
-    ...components,
-  ],
+  components: [...toTexts('header', ...texts.header), ...toTexts('body', ...texts.body), ...components],
 })
 
 /** Returns true for a reply to a customer who has just pressed a button. */

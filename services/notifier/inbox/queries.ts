@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import type { Person } from '../conversations/conversation.ts'
-import { identifyPerson } from '../conversations/phone-number.ts'
+import { identifyPerson, identifyRecipients } from '../conversations/phone-number.ts'
 import { findNumber } from '../conversations/queries.ts'
 import { query, type Tx } from '../database/tables.ts'
 
 export interface InboundMessage extends Person {
   readonly messageId: string
-  /** The API's name, such as text, button or image. */
+  /** Repeats the API's name, such as text, button or image. */
   readonly type: string
-  /** The text for staff: the message itself, the label of a button, a place, a caption, the name of a file. */
+  /** Holds the text for staff: the message itself, the label of a button, a place, a caption, the name of a file. */
   readonly text: string | undefined
   readonly mediaId: string | undefined
   readonly at: Date
@@ -18,13 +18,13 @@ export interface InboundMessage extends Person {
 /** Stores each message once. The people's conversations must be locked, so that none is stored twice concurrently. */
 export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
   if (messages.length === 0) return
-  const rows = messages.map(message => ({ ...message, recipient: identifyPerson(message.recipient) }))
   await sql`
     insert into inbound_messages
       (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at)
     select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at, case when "isHandled" then now() end
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (tenant text, "phoneNumberId" text, "messageId" text,
-      recipient text, type text, text text, "mediaId" text, at timestamptz, "isHandled" boolean)
+    from jsonb_to_recordset(${JSON.stringify(identifyRecipients(messages))}::jsonb) as given (tenant text,
+      "phoneNumberId" text, "messageId" text, recipient text, type text, text text, "mediaId" text, at timestamptz,
+      "isHandled" boolean)
     on conflict do nothing`.execute(tx)
 }
 
@@ -37,7 +37,7 @@ export interface InboundRow {
   readonly media_id: string | null
   readonly at: Date
   readonly unread: boolean
-  /** Milliseconds and position, after which the next page begins. */
+  /** Names milliseconds and position, after which the next page begins. */
   readonly place: string
 }
 
@@ -78,7 +78,7 @@ export const findInboundAbout = async (
   return rows
 }
 
-/** A conversation with its newest message, or its newest unread one in a list of unread conversations. */
+/** Holds a conversation with its newest message, or its newest unread one in a list of unread conversations. */
 export type ConversationRow = InboundRow & {
   readonly lastInboundAt: Date
   readonly unreadMessages: number

@@ -20,7 +20,7 @@ export const ConversationsQuery = listQuery(cursorFields, {
 export const conversationCursor = listCursor(new RegExp(`^${positionPattern}$`))
 
 export const ThreadQuery = Type.Object({ channel: Type.Optional(Channel), ...cursorFields })
-/** The last message of each direction that was shown: outbound, then inbound. */
+/** Names the last message of each direction that was shown: outbound, then inbound. */
 export const threadCursor = listCursor(new RegExp(`^$|${messageIdPattern}`), new RegExp(`^(${positionPattern})?$`))
 
 export const ReadBody = Type.Object(

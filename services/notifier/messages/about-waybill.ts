@@ -3,22 +3,19 @@ import { badText, isBadText, isBlank, required } from '@courier/shared/errors/fi
 import type pg from 'pg'
 import type { NamedTemplate } from '../channels/sync-templates.ts'
 import { listTexts } from '../messaging-api/message-template.ts'
-import type { OrdersClient } from '../orders-client/orders-client.ts'
-import { findOrders } from '../orders-client/orders-client.ts'
+import { findOrders, type OrdersClient } from '../orders-client/orders-client.ts'
 import { type Acceptance, acceptMessages, findAcceptance, type Origin } from './accept.ts'
-import type { Batch } from './batch.ts'
-import { hasPlaceholder, placeholderError } from './placeholders.ts'
-import type { MessageBody, MessageRequest } from './schema.ts'
-import { fillFrom, toSource } from './source.ts'
+import { fillFrom, hasPlaceholder, placeholderError, toSource } from './placeholders.ts'
+import type { Batch, MessageBody, MessageRequest } from './schema.ts'
 
 export interface WaybillDependencies {
   readonly pool: pg.Pool
   readonly orders: OrdersClient
-  /** The product that a message may name; any if omitted. */
+  /** Names the product that a message may name; any if omitted. */
   readonly product?: string | undefined
   /** Reads the catalogue anew where it lacks one of these. */
   readonly syncLacking?: ((tenant: string, named: readonly NamedTemplate[]) => Promise<void>) | undefined
-  /** The limits of one bulk request: 1000 and 5 MiB by default. */
+  /** Limit one bulk request: to 1000 messages and 5 MiB by default. */
   readonly maxMessages?: number | undefined
   readonly maxBodyBytes?: number | undefined
 }

@@ -11,11 +11,10 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
-import type { Batch } from './batch.ts'
 import { type CheckedMessage, checkMessage, type SendingContext } from './check.ts'
 import { rememberAllowed } from './hours.ts'
 import { findStatuses, firstStatus, insertMessages, newMessageIds } from './insert.ts'
-import type { AcceptedMessage, MessageRequest } from './schema.ts'
+import type { AcceptedMessage, Batch, MessageRequest } from './schema.ts'
 
 export type Acceptance =
   | { kind: 'accepted'; messages: AcceptedMessage[]; replayed: boolean }

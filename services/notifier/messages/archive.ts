@@ -2,7 +2,7 @@ import { deleteRows, type TakeOld } from '@courier/shared/postgres/old-rows.ts'
 import { outQueue, query } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
-/** The statuses after which nothing happens to a message; `unknown` is for staff to settle. */
+/** Lists the statuses after which nothing happens to a message; `unknown` is for staff to settle. */
 const finished = outQueue.filter(status => status !== 'unknown')
 
 const messagesAtOnce = 5_000

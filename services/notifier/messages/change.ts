@@ -7,8 +7,8 @@ import { normalisePhone } from '../conversations/phone-number.ts'
 import { type MessageStatus, query, type Tx } from '../database/tables.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 import { findOrders, type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
+import { fillFrom, type Source } from './placeholders.ts'
 import { findMessage } from './queries.ts'
-import { fillFrom, type Source } from './source.ts'
 
 /** Cancels a message that is not being sent yet. Returns its resulting status; undefined: no such message. */
 export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>

@@ -14,15 +14,15 @@ import {
 } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
+import type { Source } from './placeholders.ts'
 import type { MessageRequest } from './schema.ts'
-import type { Source } from './source.ts'
 
 export interface SendingContext {
-  /** The time by Postgres' clock. */
+  /** Comes from Postgres' clock. */
   readonly now: Date
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed
-  /** E.164 digits without the plus; undefined when the text is no phone number. */
+  /** Returns E.164 digits without the plus; undefined when the text is no phone number. */
   readonly readRecipient: (to: string) => string | undefined
   readonly channels: readonly ChannelRow[]
   /** Returns the errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
@@ -43,11 +43,11 @@ export interface CheckedMessage {
   readonly holdsUntilOpen: boolean
   /** The message is sent even to a person who opted out. */
   readonly isExempt: boolean
-  /** null: it may be sent at any time. */
+  /** null means at any time. */
   readonly hours: Hours | null
-  /** The reason for sending it later than requested. */
+  /** Says why it is sent later than requested. */
   readonly waitsFor: string | null
-  /** null: no part of it comes from an order. */
+  /** null means that no part of it comes from an order. */
   readonly source: Source | null
 }
 
@@ -153,11 +153,7 @@ const readSendAt = (text: string | null | undefined, now: Date, errors: FieldErr
   return undefined
 }
 
-const closedSentence = (
-  channel: ChannelRow | undefined,
-  conversation: Conversation | undefined,
-  isText: boolean,
-): string => {
+const closedSentence = (channel: ChannelRow | undefined, conversation: Conversation | undefined, isText: boolean) => {
   const end = expiresAt(conversation?.lastInboundAt ?? null)
   const ended = end ? ` The last one was open until ${end.toISOString()}.` : ''
   const otherwise = isText

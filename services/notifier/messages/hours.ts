@@ -1,6 +1,6 @@
-/** The hours in which messages are sent, by the clocks of a zone. An end before the start is on the next day. */
+/** Bounds when messages are sent, by the clocks of a zone. An end before the start is on the next day. */
 export interface Hours {
-  /** Such as 08:00; the end may be 24:00. */
+  /** Looks like 08:00; the end may be 24:00. */
   readonly between: readonly [from: string, to: string]
   readonly timeZone: string
 }

@@ -6,7 +6,7 @@ import type { AcceptedMessage } from './schema.ts'
 export interface NewMessage {
   readonly id: string
   readonly message: CheckedMessage
-  /** The reason why it cannot be sent: it is stored as failed, for staff to see and to resend. */
+  /** Says why it cannot be sent: it is stored as failed, for staff to see and to resend. */
   readonly failure?: string | undefined
   /** It may have been sent before the database was restored: it is stored as unknown, and staff may resend it. */
   readonly isInDoubt?: boolean | undefined
@@ -15,7 +15,7 @@ export interface NewMessage {
   readonly rule?: { readonly event: string | null; readonly expires_after_hours: number | null } | undefined
 }
 
-/** The detail in the timeline of a message that may have been sent before the database was restored. */
+/** Explains, in its timeline, a message that may have been sent before the database was restored. */
 export const restoredDetail = 'the database was restored: it may have been sent before'
 
 /** An unsent message expires after this long, and an older event makes none. */

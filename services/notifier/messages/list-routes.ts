@@ -24,7 +24,7 @@ import { Message, type MessageRow, messageView, Page } from './view.ts'
 export const ById = Type.Object({ id: Type.String({ ...messageId, must: 'be the id of a message' }) })
 export const OneMessage = Type.Object({ data: Message }, { title: 'OneMessage' })
 
-/** The maximum of waiting lists of one tenant by a filter without an index. */
+/** Limits the waiting lists of one tenant by a filter without an index. */
 const maxWaiting = 20
 const busy = 'Too many lists by template, channel or status are waiting. Repeat the request.'
 
@@ -66,11 +66,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   )
 }
 
-const readPage = async (
-  tx: Tx,
-  staff: Staff,
-  query: Static<typeof MessagesQuery.schema>,
-): Promise<Static<typeof Page>> => {
+const readPage = async (tx: Tx, staff: Staff, query: Static<typeof MessagesQuery.schema>) => {
   const { tenant } = staff
   const wanted = MessagesQuery.read(query)
   const to = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))

@@ -5,11 +5,18 @@ import {
   type OrderSnapshot,
   orderFields,
 } from '@courier/shared/contract/order-events.ts'
-import { type Component, mapTexts, type ParameterPart } from '../messaging-api/message-template.ts'
+import {
+  type Component,
+  type Content,
+  isPlain,
+  listTexts,
+  mapTexts,
+  type ParameterPart,
+} from '../messaging-api/message-template.ts'
 
 const placeholder = /\{\{([^{}]*)\}\}/g
 
-/** The values that fill a text. */
+/** Provides the values that fill a text. */
 type Values = OrderSnapshot | InvoiceSnapshot
 
 const fields = [...orderFields, ...invoiceFields]
@@ -33,12 +40,12 @@ export const placeholderError = (text: string, event = ''): string | undefined =
 }
 
 /** Returns the reason why the order's values cannot fill these texts. A null in an order is no reason. */
-export const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined =>
+const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined =>
   order.tracking_url === undefined && texts.flatMap(listNames).includes('tracking_url')
     ? 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.'
     : undefined
 
-/** The replacement of a missing value: a parameter must not be empty. */
+/** Replaces a missing value: a parameter must not be empty. */
 const nothing = '-'
 const maxLength = 1024
 
@@ -60,7 +67,7 @@ const clip = (text: string): string =>
     .trim()
 
 /** Does the same for a message without a template: it keeps its own line breaks. */
-export const fillLines = (text: string, order: Values): string =>
+const fillLines = (text: string, order: Values): string =>
   clip(
     text
       .split('\n')
@@ -111,8 +118,41 @@ export const fillComponent = (component: Component, order: Values): Component =>
 })
 
 /** Makes a text well-formed and removes control characters. */
-export const plain = (text: string): string =>
+const plain = (text: string): string =>
   text
     .toWellFormed()
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
+
+/** Holds the parts of a message that come from its order, from which the message can be made again. */
+export interface Source {
+  /** Holds the texts with fields of the order as `{{customer_name}}`. */
+  readonly content: Content
+  /** Holds the status and note that the message is about, which do not change with the order. */
+  readonly event: Pick<OrderSnapshot, 'status_key' | 'status_name' | 'note'>
+  /** The message goes to the order's customer, not to a number that staff gave. */
+  readonly isToCustomer: boolean
+}
+
+export const toSource = (content: Content, order: OrderSnapshot, isToCustomer: boolean): Source => {
+  const event = {
+    status_key: order.status_key,
+    status_name: plain(order.status_name),
+    note: order.note && plain(order.note),
+  }
+  return { content, event, isToCustomer }
+}
+
+/** Fills the content with the order's values. Leaves it as it is where one is `missing`. */
+export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
+  const values = { ...order, ...event }
+  const texts = isPlain(content) ? [content.text] : listTexts(content).map(({ text }) => text)
+  const missing = missingField(texts, values)
+  return { template: missing === undefined ? fill(content, values) : content, missing }
+}
+
+/** Fills the content with the values of an order or an invoice. */
+export const fill = (content: Content, order: OrderSnapshot | InvoiceSnapshot): Content =>
+  isPlain(content)
+    ? { text: fillLines(content.text, order) }
+    : { ...content, components: content.components.map(component => fillComponent(component, order)) }

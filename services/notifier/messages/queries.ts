@@ -35,7 +35,7 @@ export const messageCursor = listCursor(new RegExp(messageIdPattern))
 const columns = sql`message_id as id, phone_number_id as channel, recipient as "to", template, waybill_number, status,
   provider_message_id, error_code, error_meaning, attempts, created_at, send_at`
 
-/** The maximum of messages that a page of a filter without an index reads: about a tenth of a second. */
+/** Limits the messages that a page of a filter without an index reads: they take about a tenth of a second. */
 const maxLookedAt = 100_000
 
 export const hasNoIndex = ({ id, to, waybill_number, template, channel, status }: MessageFilter): boolean =>

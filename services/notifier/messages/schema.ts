@@ -1,8 +1,10 @@
+import { ErrorList, listErrors } from '@courier/shared/errors/field-errors.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { type Content, MessageTemplate } from '../messaging-api/message-template.ts'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { type Content, MessageTemplate, toTexts } from '../messaging-api/message-template.ts'
 import type { Hours } from './hours.ts'
-import type { Source } from './source.ts'
+import type { Source } from './placeholders.ts'
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
@@ -11,13 +13,9 @@ const Phone = Type.String({
   description: "Phone number, in any usual spelling; with a waybill_number it may be left out: the customer's.",
 })
 
-const toTexts = (type: string, ...texts: string[]) => ({
-  type,
-  parameters: texts.map(text => ({ type: 'text', text })),
-})
 const fill = (name: string, ...components: object[]) => ({ name, language: { code: 'en_US' }, components })
 
-/** One message as the staff portal requests it (docs/merchants/contract.md#send, with what our service adds). */
+/** Describes one message as the staff portal requests it (docs/merchants/contract.md#send, with our additions). */
 export const MessageBody = Type.Object(
   {
     messaging_product: optional(Type.String({ maxLength: 64 })),
@@ -49,14 +47,14 @@ export const MessageBody = Type.Object(
     examples: [
       {
         waybill_number: 'DM00000001',
-        template: fill('order_delivered', toTexts('body', '{{customer_name}}', '{{waybill_number}}')),
+        template: fill('order_delivered', ...toTexts('body', '{{customer_name}}', '{{waybill_number}}')),
       },
       {
         to: '0770000101',
         template: fill(
           'order_created',
-          toTexts('header', 'DM00000001'),
-          toTexts('body', 'Nimali', 'Lanka Shoes', '4500'),
+          ...toTexts('header', 'DM00000001'),
+          ...toTexts('body', 'Nimali', 'Lanka Shoes', '4500'),
         ),
       },
     ],
@@ -64,16 +62,16 @@ export const MessageBody = Type.Object(
 )
 export type MessageBody = Static<typeof MessageBody>
 
-/** A message whose recipient is known and whose texts are final. */
+/** Describes a message whose recipient is known and whose texts are final. */
 export type MessageRequest = Omit<MessageBody, 'template'> & {
   to: string
   template: Content
-  /** The order of the message is in no final status; undefined: unknown. */
+  /** Is true if its order is in no final status; undefined means unknown. */
   isUnderWay?: boolean | undefined
-  /** The reason why the values of its order cannot fill its texts. */
+  /** Says why the values of its order cannot fill its texts. */
   missing?: string | undefined
   hours?: Hours | undefined
-  /** undefined: no part of it comes from an order. */
+  /** undefined means that no part of it comes from an order. */
   source?: Source | undefined
 }
 
@@ -91,3 +89,39 @@ export const AcceptedMessage = Type.Object(
   { title: 'Accepted' },
 )
 export type AcceptedMessage = Static<typeof AcceptedMessage>
+
+/** Holds the messages of a request. undefined replaces a message with errors. */
+export interface Batch<Message> {
+  readonly messages: readonly (Message | undefined)[]
+  readonly errors: ErrorList
+  /** Returns the prefix of paths of the message at `index`: `messages.<index>.` in a bulk request, else empty. */
+  readonly toPath: (index: number) => string
+}
+
+export const toBatch = <Message>(message: Message | undefined, errors = new ErrorList()): Batch<Message> => ({
+  messages: [message],
+  errors,
+  toPath: () => '',
+})
+
+const listed = (index: number): string => `messages.${index}.`
+
+/** Compiles a reader of bulk requests of up to `maxMessages` messages: it keeps those with a valid shape. */
+export const createBatchReader = (maxMessages: number): ((body: unknown) => Batch<MessageBody>) => {
+  const check = TypeCompiler.Compile(MessageBodies(maxMessages))
+  return body => {
+    if (check.Check(body)) return { messages: body.messages, errors: new ErrorList(), toPath: listed }
+    const errors = listErrors(check, body ?? {})
+    const messages: unknown = (body as { messages?: unknown } | null)?.messages
+    // Keeps nothing if there may be more errors than were counted.
+    const isReadable = Array.isArray(messages) && messages.length <= maxMessages && !errors.isFull
+    const wrong = new Set([...errors.paths].map(path => /^messages\.\d+\./.exec(`${path}.`)?.[0]))
+    const kept = isReadable ? messages.map((message, index) => (wrong.has(listed(index)) ? undefined : message)) : []
+    return { messages: kept, errors, toPath: listed }
+  }
+}
+
+const checkOne = TypeCompiler.Compile(MessageBody)
+
+export const readOne = (body: unknown): Batch<MessageBody> =>
+  checkOne.Check(body) ? toBatch(body) : toBatch<MessageBody>(undefined, listErrors(checkOne, body ?? {}))

@@ -2,9 +2,9 @@ import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { requireTenant } from '@courier/shared/cli/token-commands.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Actor, operator } from '@courier/shared/postgres/audit.ts'
+import { toTexts } from '../messaging-api/message-template.ts'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
-import { readOne } from './batch.ts'
-import type { AcceptedMessage } from './schema.ts'
+import { type AcceptedMessage, readOne } from './schema.ts'
 
 export interface SendRequest {
   tenant: string
@@ -35,9 +35,7 @@ export const sendMessage = async (
 }
 
 const toBody = ({ to, waybill, channel, template, language, header, body = [] }: SendRequest): unknown => {
-  const component = (type: string, texts: readonly string[]) =>
-    texts.length > 0 ? [{ type, parameters: texts.map(text => ({ type: 'text', text })) }] : []
-  const components = [...component('header', header === undefined ? [] : [header]), ...component('body', body)]
+  const components = [...toTexts('header', ...(header === undefined ? [] : [header])), ...toTexts('body', ...body)]
   return {
     to,
     waybill_number: waybill,

@@ -17,10 +17,9 @@ import { maxMessageBytes } from '../messaging-api/message-template.ts'
 import { ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import type { Acceptance } from './accept.ts'
-import { type Batch, createBatchReader, toBatch } from './batch.ts'
 import { cancelMessage, fillAgain, resendMessage } from './change.ts'
 import { ById, OneMessage, readMessage } from './list-routes.ts'
-import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
+import { AcceptedMessage, type Batch, createBatchReader, MessageBodies, MessageBody, toBatch } from './schema.ts'
 
 const describeAccepted = <S extends TSchema>(data: S, title: string, message: string) =>
   Type.Object(

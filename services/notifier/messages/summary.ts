@@ -39,19 +39,16 @@ export type MessageSummary = Static<typeof MessageSummary>
 const keptMilliseconds = 5_000
 
 /** Summarises the tenant's messages. Processes keep a summary for some seconds: requests in between cost nothing. */
-export const createMessageSummary = (
-  pool: pg.Pool,
-  ttl = keptMilliseconds,
-): ((tenant: string) => Promise<MessageSummary>) => {
+export const createMessageSummary = (pool: pg.Pool, ttl = keptMilliseconds) => {
   const summaries = new LRUCache<string, MessageSummary>({
     max: 10_000,
     ttl,
     fetchMethod: (tenant, last) => inTenant(pool, tenant, (tx: Tx) => summarise(tx, tenant, last)),
   })
-  return tenant => summaries.forceFetch(tenant)
+  return (tenant: string): Promise<MessageSummary> => summaries.forceFetch(tenant)
 }
 
-/** Minutes in which an event may still be committed. */
+/** Counts the minutes in which an event may still be committed. */
 const openMinutes = 2
 
 /** Summarises the messages; counts only the latest of the minutes in `last` again. */

@@ -5,18 +5,18 @@ import type { Failed, Received } from './responses.ts'
 
 const word = (...examples: string[]) => orNull(Type.String(), { examples })
 
-/** A number in the API's words, or null (docs/contributors/messaging-api.md#numbers-and-tokens). */
+/** Describes a number in the API's words, or null (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const PhoneNumber = Type.Object({
   display_phone_number: word('+94 11 200 0000'),
   verified_name: word('Demo Couriers'),
   /** The status is CONNECTED, or the number cannot send. */
   status: word('CONNECTED'),
-  /** One of GREEN, YELLOW, RED, UNKNOWN. */
+  /** Is GREEN, YELLOW, RED or UNKNOWN. */
   quality_rating: word('GREEN'),
   code_verification_status: word('VERIFIED'),
   name_status: word('APPROVED'),
   throughput: word('STANDARD'),
-  /** One of AVAILABLE, LIMITED, BLOCKED. */
+  /** Is AVAILABLE, LIMITED or BLOCKED. */
   can_send_message: word('AVAILABLE'),
 })
 /** `health_problems` say why a number is limited or blocked. */
@@ -45,7 +45,7 @@ const listProblems = ({ entity_type, errors, additional_info }: Record<string, u
   return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
 }
 
-/** A token's rights and expiry; null: it never expires (docs/contributors/messaging-api.md#numbers-and-tokens). */
+/** Shows a token's rights and expiry, null for never (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const TokenInfo = Type.Object({
   is_valid: Type.Boolean(),
   app_id: word('670843887433847'),
@@ -69,7 +69,7 @@ export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
 
 interface TemplatePage {
   readonly entries: unknown[]
-  /** The cursor of the next page; null on the last one, undefined where it is missing. */
+  /** Leads to the next page; null on the last one, undefined where it is missing. */
   readonly after: string | null | undefined
 }
 

@@ -1,7 +1,7 @@
 import { type Delay, type ErrorClass, type ErrorEntry, findError } from './error-table.ts'
 import type { Refused } from './responses.ts'
 
-/** A failure as the API reports it, in a response or in a webhook (which has no HTTP status: null). */
+/** Describes a failure as a response or a webhook reports it; a webhook has no HTTP status. */
 export type Failure = Pick<Refused, 'code' | 'subcode' | 'isTransient' | 'retryAfterSeconds'> & {
   readonly status: number | null
 }
@@ -11,16 +11,16 @@ export interface Classification {
   readonly code: number | null
   readonly meaning: string
   readonly advice: string
-  /** Seconds before the next attempt; null: the queue's own schedule applies. */
+  /** Counts the seconds before the next attempt; null means the queue's own schedule. */
   readonly delaySeconds: number | null
   /** The delay applies to every message of the number. */
   readonly holdsNumber: boolean
-  /** null: the queue's schedule limits them. `class` is `permanent` already when they are used up. */
+  /** null means that the queue's schedule limits them. `class` is `permanent` already when they are used up. */
   readonly maxRetries: number | null
   readonly slows: 'number' | 'recipient' | null
-  /** The channel is paused after this many failures in a row; null: never. */
+  /** The channel is paused after this many failures in a row; null means never. */
   readonly pausesAfter: number | null
-  /** Seconds after which the pause ends by itself; null: an operator or a successful check ends it. */
+  /** Ends the pause after so many seconds; null means that an operator or a successful check ends it. */
   readonly pauseSeconds: number | null
   /** A gateway responded in place of the API, which may have accepted the message: a retry may send it twice. */
   readonly mayHaveBeenSent: boolean

@@ -6,7 +6,7 @@ import { type Accepted, type Failed, type Received, readAcceptance, readResponse
 
 export interface MessagingApiOptions {
   readonly baseUrl: string
-  /** Concurrent requests; more wait for a free connection. */
+  /** Limits concurrent requests; more wait for a free connection. */
   readonly connections?: number
   // undici checks these three every half second, and not before a whole second has passed.
   readonly connectMilliseconds?: number
@@ -26,10 +26,10 @@ interface Credentials {
 }
 
 export interface OutboundMessage {
-  /** E.164. */
+  /** Has the form of E.164. */
   readonly to: string
   readonly template: Content
-  /** At most 512 characters; status webhooks bring it back. */
+  /** Has at most 512 characters; status webhooks bring it back. */
   readonly callbackData: string
   readonly traceparent?: string | null | undefined
   /** Replaces a longer `requestMilliseconds`. */
@@ -43,7 +43,7 @@ export interface Registration {
 
 export type MessagingApi = ReturnType<typeof createMessagingApi>
 
-/** The external messaging API. No method rejects or repeats a request: each resolves with what happened. */
+/** Creates the client of the messaging API. No method rejects or repeats a request; each resolves to what happened. */
 export const createMessagingApi = (options: MessagingApiOptions) => {
   const { version, product } = options
   const { call, giveUp, close } = createCaller(options)
@@ -110,9 +110,9 @@ const writeContent = (content: Content) => {
 interface Call {
   readonly traceparent?: string | null | undefined
   readonly withinMilliseconds?: number | undefined
-  /** Without a body it is a GET. */
+  /** Makes the request a POST; without it, the request is a GET. */
   readonly body?: object
-  /** Texts of the request, beside the token, that are removed from the API's text. */
+  /** Lists texts of the request, beside the token, that are removed from the API's text. */
   readonly carried?: readonly string[]
 }
 

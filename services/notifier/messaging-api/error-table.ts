@@ -9,10 +9,10 @@ export type ErrorClass = (typeof errorClasses)[number]
 /** Seconds, or a rule: by headers, else 15, 30, 60 minutes; 1, 4, 16, … seconds; by the refusal, else an hour. */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
-/** One line of docs/merchants/error-codes.md, which dev/openapi.ts makes of these. */
+/** Makes one line of docs/merchants/error-codes.md, which dev/openapi.ts writes. */
 export interface ErrorEntry {
   readonly code: number
-  /** The end of a range that starts with `code`. */
+  /** Ends a range that starts with `code`. */
   readonly lastCode?: number
   /** The line is for this subcode of the code alone. */
   readonly subcode?: number
@@ -20,13 +20,13 @@ export interface ErrorEntry {
   readonly meaning: string
   readonly advice: string
   readonly delay?: Delay
-  /** Permanent after this many retries. */
+  /** Becomes permanent after this many retries. */
   readonly maxRetries?: number
   /** Halves the number's rate, or spaces out the recipient's messages. */
   readonly slows?: 'number' | 'recipient'
   /** The delay applies to everything that the number sends, not to this message alone. */
   readonly holdsNumber?: true
-  /** Seconds after which the pause ends by itself. */
+  /** Ends the pause after so many seconds. */
   readonly pauseSeconds?: number
 }
 
@@ -67,7 +67,7 @@ const hours72 = { delay: 259_200 } as const
 /** A failure with this code opts the person out of marketing messages. */
 export const marketingStopped = 131050
 
-/** Every code that the API returns or reports by webhook (docs/contributors/messaging-api.md#error-table). */
+/** Lists every code that the API returns or reports by webhook (docs/contributors/messaging-api.md#error-table). */
 export const errorTable: readonly ErrorEntry[] = [
   line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
   line(1, 'retry', 'The request was wrong or the API failed; it does not say which.', support, { maxRetries: 3 }),

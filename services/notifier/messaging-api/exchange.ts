@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { wordReason } from '@courier/shared/service-client.ts'
 import type { Dispatcher } from 'undici'
 
-/** The outcome of a request on the wire. Reasons contain nothing of the request. */
+/** Describes the outcome of a request on the wire. Reasons contain nothing of the request. */
 export type Exchanged =
   | {
       readonly kind: 'response'
       readonly status: number
       readonly headers: IncomingHttpHeaders
       readonly body: Buffer
-      /** The reason why the body is incomplete; null when it is complete. */
+      /** Says why the body is incomplete; null when it is complete. */
       readonly brokenBy: string | null
     }
   | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
@@ -28,7 +28,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #head: { status: number; headers: IncomingHttpHeaders } | undefined
   readonly #chunks: Buffer[] = []
   readonly #deadline: NodeJS.Timeout
-  /** A time of `performance.now()`. */
+  /** Comes from `performance.now()`. */
   readonly #endsAt: number
 
   constructor(deadlineMilliseconds: number) {

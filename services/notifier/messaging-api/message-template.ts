@@ -5,7 +5,7 @@ const maxParameterLength = 1024
 const maxParameters = 100
 const maxComponents = 12
 
-/** The size of a message whose texts all have their maximum length, every character escaped. */
+/** Fits a message whose texts all have their maximum length, every character escaped. */
 export const maxMessageBytes = (2 * maxParameters + 1) * (6 * maxParameterLength + 512)
 
 export const ParameterText = Type.String({
@@ -99,6 +99,10 @@ export const Component = closed({
 /** A tap on a rule's quick reply asks orders for its `action`. The payload is then a token, made when it is sent. */
 export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 
+/** Returns a component of texts; none without texts. */
+export const toTexts = (type: 'header' | 'body', ...texts: string[]): Component[] =>
+  texts.length > 0 ? [{ type, parameters: texts.map(text => ({ type: 'text', text })) }] : []
+
 export const TemplateName = Type.String({
   maxLength: 512,
   pattern: '^[a-z0-9_]{1,512}$',
@@ -110,7 +114,7 @@ export const LanguageCode = Type.String({
   must: 'be a locale code such as en_US',
 })
 
-/** An approved template and its parameters (docs/merchants/contract.md#send). */
+/** Names an approved template and its parameters (docs/merchants/contract.md#send). */
 export const MessageTemplate = closed({
   name: TemplateName,
   language: closed({ code: LanguageCode }),
@@ -118,7 +122,7 @@ export const MessageTemplate = closed({
 })
 export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
 
-/** A text, which may be sent while a conversation is open (docs/contributors/messaging-api.md#conversations). */
+/** Holds a text, for an open conversation alone (docs/contributors/messaging-api.md#conversations). */
 interface PlainText {
   readonly text: string
   /** A press requests this action; a token replaces it when the message is sent. */
@@ -138,7 +142,7 @@ export const isPlain = (content: Content): content is PlainText => 'text' in con
 
 export interface ParameterPart {
   readonly text: string
-  /** Such as `image.link`. */
+  /** Looks like `image.link`. */
   readonly field: string
   readonly maxLength: number
   /** Values are encoded when they are put into an address. */

@@ -6,9 +6,9 @@ import { integer, list, parse, record, text, words } from './read-json.ts'
 export interface Accepted {
   readonly kind: 'accepted'
   readonly providerMessageId: string
-  /** One of `accepted`, `held_for_quality_assessment`, `paused`. */
+  /** Is `accepted`, `held_for_quality_assessment` or `paused`. */
   readonly messageStatus: string
-  /** The API version that served the request, such as v21.0; null when unknown. */
+  /** Names the API version that served the request, such as v21.0; null when unknown. */
   readonly servedVersion: string | null
 }
 
@@ -18,18 +18,27 @@ export interface Received<Value> {
   readonly servedVersion: string | null
 }
 
-/** A refusal by the API, or by a gateway before it. */
+/** Describes a refusal by the API, or by a gateway before it. */
 export interface Refused {
   readonly kind: 'refused'
   readonly status: number
-  /** null: the response was not the API's own (HTML, empty, truncated). */
+  /** null means that the response was not the API's own (HTML, empty, truncated). */
   readonly code: number | null
   readonly subcode: number | null
-  /** The API's text, without texts of the request. */
+  /** Quotes the API, without texts of the request. */
   readonly details: string
   readonly isTransient: boolean
   readonly retryAfterSeconds: number | null
   readonly servedVersion: string | null
+}
+
+/** Describes a refusal about which the API says nothing but its code. */
+export const bareRefusal = {
+  subcode: null,
+  details: '',
+  isTransient: false,
+  retryAfterSeconds: null,
+  servedVersion: null,
 }
 
 /** `not_written`: not a byte was sent, and none will be. `no_response`: it was written, its outcome is unknown. */

@@ -21,7 +21,7 @@ interface OrdersClientOptions {
 const check = TypeCompiler.Compile(KnownOrder)
 const checkHolders = TypeCompiler.Compile(StaffTokenHolders)
 const checkResults = TypeCompiler.Compile(CustomerActionResults)
-/** The statuses that blame the request itself, not its token, its time or its rate. */
+/** Lists the statuses that blame the request itself, not its token, its time or its rate. */
 const refusals = [400, 413, 415, 422]
 
 /** Talks to orders over HTTP. An invalid response counts as unavailable and is logged. */

@@ -29,7 +29,7 @@ export const OrderEdit = Type.Object({
 })
 export type OrderEdit = Static<typeof OrderEdit>
 
-/** An order as orders returns it, its timeline and its edits newest first. */
+/** Describes an order as orders returns it, its timeline and its edits newest first. */
 export const KnownOrder = Type.Composite([
   OrderSnapshot,
   Type.Object({
@@ -54,7 +54,7 @@ export type ActedOn =
   | { kind: 'done'; results: CustomerActionResults['data'] }
   | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }
 
-/** A token by its SHA-256 hash, in hexadecimal. */
+/** Names a token by its SHA-256 hash, in hexadecimal. */
 export type WantedToken = StaffTokens['tokens'][number]
 export type StaffTokenHolder = NonNullable<StaffTokenHolders['data'][number]>
 
@@ -63,7 +63,7 @@ export type FoundStaff =
   | { kind: 'found'; now: number; holders: readonly (StaffTokenHolder | null)[] }
   | { kind: 'unavailable'; reason: string }
 
-/** The orders service. Never rejects, and resolves within seconds. */
+/** Calls the orders service. Never rejects, and resolves within seconds. */
 export interface OrdersClient {
   find(tenant: string, waybill: string): Promise<FoundOrder>
   /** Delivers actions; each takes effect once, however often it is delivered. */

@@ -18,7 +18,7 @@ import { recordPresses, type Said } from './presses.ts'
 import { settleMessages } from './settle-messages.ts'
 import { type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.ts'
 
-/** The effect of a transaction, in numbers of facts. */
+/** Counts the effects of a transaction in facts. */
 export type Applied = Awaited<ReturnType<typeof apply>>
 
 export interface ApplyOptions {
@@ -60,19 +60,16 @@ const applyGroup = async (
   webhooks: readonly SignedWebhook[],
   options: ApplyOptions,
 ): Promise<WebhookResult[]> => {
-  const [result] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
+  const facts = sortFacts(webhooks)
+  // Other parts of the service lock messages too.
+  const applying = retryDeadlocks(() => inAllTenants(pool, (tx: Tx) => apply(tx, facts, options)))
+  const [result] = await Promise.allSettled([applying])
   if (result.status === 'fulfilled')
     return webhooks.map((_, index) => (index === 0 ? result : { status: 'fulfilled', value: undefined }))
   if (webhooks.length === 1 || result.reason instanceof CommitInDoubt) return webhooks.map(() => result)
   const results: WebhookResult[] = []
   for (const webhook of webhooks) results.push(...(await applyGroup(pool, [webhook], options)))
   return results
-}
-
-const applyTogether = (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: ApplyOptions): Promise<Applied> => {
-  const facts = sortFacts(webhooks)
-  // Other parts of the service lock messages too.
-  return retryDeadlocks(() => inAllTenants(pool, (tx: Tx) => apply(tx, facts, options)))
 }
 
 /** Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
@@ -92,16 +89,16 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   return {
     statuses: statuses.length,
     moved,
-    /** Statuses of messages that are not ours. */
+    /** Counts the statuses of messages that are not ours. */
     unmatched,
     inbound: own.inbound.length,
     preferences: own.preferences.length,
     released,
     templates: templates + categories.length,
-    /** Events of approved templates: the catalogues of their accounts are due. */
+    /** Counts the events of approved templates: the catalogues of their accounts are due. */
     approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
     ...pressed,
-    /** Facts about numbers and accounts that are not ours, or that another secret should have signed. */
+    /** Counts facts about numbers and accounts that are not ours, or that another secret should have signed. */
     foreign: own.foreign,
   }
 }

@@ -6,7 +6,7 @@ import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateF
 
 type StatusFact = NonNullable<ReturnType<typeof readStatus>>
 export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
-/** A person's wish about marketing messages, which an error may report. `source` names the place in the webhook. */
+/** Reports a person's wish about marketing messages, as an error may. `source` names the place in the webhook. */
 type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 
 export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact
@@ -85,7 +85,7 @@ const readStatus = (phoneNumberId: string, value: Json, now: Date) => {
   return {
     kind: 'status' as const,
     phoneNumberId,
-    /** Our id of the message, which the API repeats. */
+    /** Repeats our id of the message. */
     messageId: text(value.biz_opaque_callback_data, 512),
     providerMessageId,
     status,
@@ -109,9 +109,8 @@ const readPreference = (phoneNumberId: string, value: Json, now: Date) => {
   const recipient = readDigits(value.wa_id)
   if (recipient === undefined || value.category !== 'marketing_messages') return undefined
   if (value.value !== 'stop' && value.value !== 'resume') return undefined
-  const at = time(value.timestamp, now)
-  const isStopped = value.value === 'stop'
-  return { kind: 'preference' as const, phoneNumberId, recipient, at, isStopped, source: 'user_preferences' }
+  const fact = { kind: 'preference' as const, phoneNumberId, recipient, at: time(value.timestamp, now) }
+  return { ...fact, isStopped: value.value === 'stop', source: 'user_preferences' }
 }
 
 const readMarketingStop = (phoneNumberId: string, status: Json, now: Date): PreferenceFact | undefined => {
@@ -142,13 +141,13 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
     at: time(value.timestamp, now),
     type,
     text: text(record(value.text).body, 5000),
-    /** The text for staff of anything else: a place, the label of a button, a caption, the name of a file. */
+    /** Shows anything else to staff: a place, the label of a button, a caption, the name of a file. */
     label: location ?? text(label, 1024),
     mediaId: id(content.id),
-    /** The name, the address and the coordinates of a place that the person shared. */
+    /** Shows a place that the person shared: its name, address and coordinates. */
     location,
     payload: text(button.payload ?? reply.id, 500),
-    /** The text of a button or an item of a list, and the value behind it. */
+    /** Holds the text of a button or an item of a list, and the value behind it. */
     buttons: tapped.map(label => text(label, 500)).filter(label => label !== undefined),
   }
 }

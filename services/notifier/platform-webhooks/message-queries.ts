@@ -7,7 +7,7 @@ export interface LockedMessage extends Person {
   readonly messageId: string
   readonly status: MessageStatus
   readonly providerMessageId: string | null
-  /** The API's ids of earlier sends of it. */
+  /** Lists the API's ids of its earlier sends. */
   readonly formerIds: readonly string[]
   readonly templateName: string | null
   readonly language: string | null
@@ -15,7 +15,7 @@ export interface LockedMessage extends Person {
   readonly merchant: string | null
 }
 
-/** A report and the ids by which it finds its message: ours, else the API's. */
+/** Adds to a report the ids that find its message: ours, else the API's. */
 export interface Sighting extends Report {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -23,11 +23,7 @@ export interface Sighting extends Report {
 }
 
 /** Locks the reported and held messages at once in their keys' order: concurrent requests never deadlock. */
-export const lockMessages = async (
-  tx: Tx,
-  sightings: readonly Sighting[],
-  people: readonly Person[],
-): Promise<LockedMessage[]> => {
+export const lockMessages = async (tx: Tx, sightings: readonly Sighting[], people: readonly Person[]) => {
   const { rows } = await tx.client.query({
     name: people.length > 0 ? 'lock_messages_and_held' : 'lock_messages',
     text: people.length > 0 ? lockSql(`${reportedSql} union ${heldSql}`) : lockSql(reportedSql),
@@ -36,7 +32,7 @@ export const lockMessages = async (
       ...(people.length > 0 ? toColumns(listSpelt(people), 'tenant', 'phoneNumberId', 'recipient') : []),
     ],
   })
-  return rows
+  return rows as LockedMessage[]
 }
 
 /** Planning each time takes a third of the throughput of small webhooks, and next to nothing of larger ones. */
@@ -89,10 +85,7 @@ const heldSql = `
 export const toKey = ({ tenant, messageId }: { tenant: string; messageId: string }): string => `${tenant} ${messageId}`
 
 /** Finds the status reports that the timelines of these messages already contain, by message. */
-export const findStatusUpdates = async (
-  tx: Tx,
-  messages: readonly LockedMessage[],
-): Promise<Map<string, ReadonlySet<string>>> => {
+export const findStatusUpdates = async (tx: Tx, messages: readonly LockedMessage[]) => {
   const [tenants, ids] = toColumns(messages, 'tenant', 'messageId')
   const rows = await prepared<{ tenant: string; messageId: string; status: string; at: Date }>(
     tx,
@@ -110,7 +103,7 @@ export const findStatusUpdates = async (
   return known
 }
 
-/** The effect of the reports on a message: `steps` in the order of its life, and the API's id for it. */
+/** Holds the effect of the reports on a message: `steps` in the order of its life, and the API's id for it. */
 export interface Settlement {
   readonly message: LockedMessage
   readonly steps: readonly Report[]
@@ -146,11 +139,7 @@ const toPriceColumns = (prices: readonly PricedReport[]): unknown[][] => {
 }
 
 /** Writes settlements of locked messages with their timeline events and prices, in one statement. */
-export const writeSettlements = async (
-  tx: Tx,
-  settlements: readonly Settlement[],
-  prices: readonly PricedReport[] = [],
-): Promise<void> => {
+export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[], prices: readonly PricedReport[]) => {
   const events = settlements.flatMap(({ message: { tenant, messageId }, steps }) =>
     steps.map(step => ({ ...step, tenant, messageId, detail: wordDetail(step) })),
   )

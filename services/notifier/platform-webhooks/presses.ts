@@ -38,9 +38,8 @@ export const recordPresses = async (
     counts[opened.kind]++
     if (opened.kind === 'opened') presses.push({ ...person, ...opened.button, at, inboundId })
   }
-  const { confirmations = [], others = [] } = Object.groupBy(presses, ({ action }) =>
-    action === confirmAddress ? 'confirmations' : 'others',
-  )
+  const confirmations = presses.filter(({ action }) => action === confirmAddress)
+  const others = presses.filter(({ action }) => action !== confirmAddress)
   await renewPresses(tx, others)
   const pressed = (await insertPresses(tx, others)) + (await confirmAddresses(tx, confirmations))
   return {
@@ -79,12 +78,10 @@ const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<n
   const addresses = await insertAddresses(tx, written, maxAddressLength)
   const texts = new Map(written.map(({ questionId, text }) => [questionId, text]))
   const asked = addresses.filter(({ isLong }) => !isLong)
-  for (const [tenant, ofTenant] of Map.groupBy(asked, address => address.tenant))
-    await insertMessages(
-      tx,
-      tenant,
-      ofTenant.map(address => toMessage(address, texts.get(address.questionId) ?? '')),
-    )
+  for (const [tenant, ofTenant] of Map.groupBy(asked, address => address.tenant)) {
+    const messages = ofTenant.map(address => toMessage(address, texts.get(address.questionId) ?? ''))
+    await insertMessages(tx, tenant, messages)
+  }
   return addresses.length
 }
 

@@ -45,7 +45,7 @@ const exampleWebhook = { object: 'whatsapp_business_account', entry: [exampleEnt
 
 const Processed = Type.Object({}, { description: 'Committed.' })
 
-/** The webhooks of the messaging API (docs/contributors/messaging-api.md#webhooks). */
+/** Serves the webhooks of the messaging API (docs/contributors/messaging-api.md#webhooks). */
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
   const findSigners = createSignerFinder(options.pool, options.listAppSecrets)
   const apply = createApplier(options.pool, options)

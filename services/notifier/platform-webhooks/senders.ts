@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { readSignature } from './verify.ts'
 
-/** The API's own maximum, and the limit for any sender. */
+/** Repeats the API's own maximum, which limits any sender. */
 export const maxBodyBytes = 3 * 1024 * 1024
 const smallBytes = 64 * 1024
 /** Limits large bodies with a wrong signature per minute: of all unknown addresses together, of one known address. */
@@ -30,7 +30,7 @@ export const createSenders = (strangersPerMinute: number) => {
   }
 
   return {
-    /** An onRequest hook: it runs before the body is read. */
+    /** Runs as an onRequest hook, before the body is read. */
     admit: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       // Refuses a request here without waiting for its body.
       if (isLarge(request)) reply.header('connection', 'close')
@@ -50,7 +50,7 @@ export const createSenders = (strangersPerMinute: number) => {
       reply.removeHeader('connection')
     },
     welcome: (request: FastifyRequest): void => void known.set(readAddress(request), true),
-    /** An onResponse hook: requests that were not refused do not count. */
+    /** Runs as an onResponse hook: requests that were not refused do not count. */
     settle: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       if (reply.statusCode >= 400 && reply.statusCode < 500) return
       for (const [limit, caller] of counted.get(request) ?? []) limit.giveBack(caller)

@@ -1,6 +1,6 @@
 import type { MessageStatus } from '../database/tables.ts'
 
-/** Reportable statuses, in the order of the fullest timeline (docs/contributors/messaging-api.md#status-events). */
+/** Lists reportable statuses as the fullest timeline does (docs/contributors/messaging-api.md#status-events). */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
 export type ReportedStatus = (typeof reportedStatuses)[number]
 
@@ -18,10 +18,10 @@ export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
   return (steps[to] ?? 0) > reached
 }
 
-/** The platform's pricing of a message (docs/contributors/messaging-api.md#pricing). */
+/** Holds the platform's pricing of a message (docs/contributors/messaging-api.md#pricing). */
 export interface Pricing {
   readonly category: string
-  /** undefined: before July 2025. */
+  /** undefined means before July 2025. */
   readonly type: string | undefined
   readonly isFree: boolean
 }

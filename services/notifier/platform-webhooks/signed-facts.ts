@@ -1,7 +1,7 @@
 import type { Fact } from './envelope.ts'
 import type { Channel } from './verify.ts'
 
-/** The facts of one webhook request, and the numbers whose secret signed it. */
+/** Holds the facts of one webhook request, and the numbers whose secret signed it. */
 export interface SignedWebhook {
   readonly signers: readonly Channel[]
   readonly facts: readonly Fact[]

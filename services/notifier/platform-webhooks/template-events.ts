@@ -13,7 +13,7 @@ const readTemplate = (wabaId: string | undefined, value: Json) => {
   return { wabaId, name, language: normaliseLanguage(language) }
 }
 
-/** Events that leave a template in the status APPROVED, and events that do not change its status. */
+/** Lists events that leave a template in the status APPROVED, and events that do not change its status. */
 const approvals = ['APPROVED', 'REINSTATED']
 const remarks = ['FLAGGED', 'UNARCHIVED']
 

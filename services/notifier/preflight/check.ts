@@ -16,7 +16,7 @@ import type { Preflight } from './view.ts'
 
 interface Examined {
   readonly body: MessageBody
-  /** The request filled in from its order; undefined: it has no recipient. */
+  /** Holds the request filled in from its order; undefined means that it has no recipient. */
   readonly request: MessageRequest | undefined
   readonly checked: CheckedMessage | undefined
   readonly errors: FieldErrors
@@ -36,7 +36,7 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
   const hours = checked?.hours ?? (body.respect_hours ? context.hours : undefined)
-  const left = checked && channel ? leaving(checked, channel, known, context) : { ...waiting(null), errors }
+  const left = checked && channel ? leaving(checked, channel, known, context) : stay(null, errors)
   const at = left.leaves_at ?? context.now
   return {
     status: checked ? firstStatus(checked) : 'refused',
@@ -67,7 +67,7 @@ const showChannel = ({ phone_number_id, name, state, paused_reason }: ChannelRow
 
 type Leaving = Pick<Preflight, 'waits_for' | 'errors'> & { readonly leaves_at: Date | null }
 
-const waiting = (waits_for: string | null): Omit<Leaving, 'errors'> => ({ leaves_at: null, waits_for })
+const stay = (waits_for: string | null, errors: FieldErrors = {}): Leaving => ({ leaves_at: null, waits_for, errors })
 
 /** Returns when the queue would send it, ignoring the rate of its number, or the reason why it would not. */
 const leaving = (
@@ -77,10 +77,7 @@ const leaving = (
   { now, nextAllowed, conversation }: PreflightContext,
 ): Leaving => {
   const { hours, sendAt } = message
-  const due = [now, sendAt, channel.not_before].reduce<Date>(
-    (latest, time) => (time && time > latest ? time : latest),
-    now,
-  )
+  const due = new Date(Math.max(...[now, sendAt, channel.not_before].map(Number)))
   const later = hours && deferUntil(due, hours, nextAllowed)
   const at = later ?? due
   const reason = findBlockReason(
@@ -94,13 +91,12 @@ const leaving = (
     },
     at,
   )
-  if (reason?.kind === 'failed' || reason?.kind === 'cancelled')
-    return { ...waiting(null), errors: { to: [reason.detail] } }
+  if (reason?.kind === 'failed' || reason?.kind === 'cancelled') return stay(null, { to: [reason.detail] })
   if (channel.state === 'paused') {
     const sentence = `The channel is paused: ${channel.paused_reason}`
-    return { ...waiting(sentence), errors: { channel: [sentence] } }
+    return stay(sentence, { channel: [sentence] })
   }
-  if (reason) return { ...waiting(reason.detail ?? null), errors: {} }
+  if (reason) return stay(reason.detail ?? null)
   const waits_for = message.waitsFor ?? (hours && later ? waitsFor(hours) : null)
   return { leaves_at: at, waits_for, errors: {} }
 }

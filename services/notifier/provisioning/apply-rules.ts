@@ -31,14 +31,10 @@ const listPlaces = (rules: readonly Rule[]) =>
 const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Promise<void> => {
   await tx.deleteFrom('rules').where('tenant_id', '=', tenant).execute()
   if (rules.length === 0) return
-  await tx
-    .insertInto('rules')
-    .values(
-      rules.map((rule, position) => {
-        return { ...rule, tenant_id: tenant, position, components: JSON.stringify(rule.components) }
-      }),
-    )
-    .execute()
+  const rows = rules.map((rule, position) => {
+    return { ...rule, tenant_id: tenant, position, components: JSON.stringify(rule.components) }
+  })
+  await tx.insertInto('rules').values(rows).execute()
 }
 
 /** Warns of legal settings in rules that prevent their messages from being sent, by the templates of the last sync. */
@@ -72,7 +68,7 @@ const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): strin
   return field === 'text' ? `${type}.${parameters.indexOf(parameter)}` : `header_${field.replace(/\.link$/, '')}`
 }
 
-/** A hint for events that the notifier cannot check, since orders defines them. */
+/** Explains events that the notifier cannot check, since orders defines them. */
 const ownSet =
   "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
 

@@ -12,7 +12,7 @@ import { isTimeZone } from '../messages/hours.ts'
 import { checkHours, checkRules, toRule } from './check-rules.ts'
 import { NotifierFile } from './notifier-file.ts'
 
-/** A file with its secrets in the clear, from the file or the environment. */
+/** Holds a file with its secrets in the clear, from the file or the environment. */
 export interface TenantConfig {
   readonly tenant: NotifierFile['tenant']
   readonly channels: readonly ChannelChange[]

@@ -1,5 +1,6 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
+import type { ChannelRef } from '../channels/secrets.ts'
 import { findConversation } from '../conversations/queries.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
@@ -23,16 +24,14 @@ interface Claimed {
   readonly blocked: readonly Blocked[]
   /** A number had due messages, even if its rate lets none of them be sent now. */
   readonly hasMore: boolean
-  /** The time by Postgres' clock. */
+  /** Comes from Postgres' clock. */
   readonly now: Date
 }
 
-interface Channel {
-  readonly tenant: string
-  readonly phoneNumberId: string
+interface Channel extends ChannelRef {
   readonly plan: 'free' | 'paid'
   readonly tokens: number
-  /** The time by Postgres' clock. */
+  /** Comes from Postgres' clock. */
   readonly now: Date
 }
 

@@ -5,14 +5,14 @@ import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
 import { throttledSeconds } from './token-bucket.ts'
 
-/** A consequence of a response for more than its own message. */
+/** Follows from a response, and affects more than its own message. */
 export type Effect =
   | { kind: 'pause_channel'; code: number | null; reason: string }
   | { kind: 'rest_channel'; code: number | null; seconds: number }
   | { kind: 'slow_channel' }
   | { kind: 'hold_template'; code: number }
   | { kind: 'stop_marketing'; code: number }
-  /** A denial that pauses the channel after `limit` in a row. */
+  /** Pauses the channel after `limit` denials in a row. */
   | { kind: 'count_denial'; limit: number; code: number | null; reason: string }
 
 interface Decision {
@@ -43,7 +43,7 @@ const unknown = (message: ClaimedMessage, reason: string): SendOutcome => {
   return { message, status: 'unknown', isAttempt: false, dueSeconds: unknownMinutes * 60, detail }
 }
 
-/** The waits after the first, second, … failed send, in seconds (5 s, 30 s, 2 m, 10 m, 30 m, 2 h, 5 h). */
+/** Lists the seconds to wait after the first, second, … failed send (5 s, 30 s, 2 m, 10 m, 30 m, 2 h, 5 h). */
 const waitSeconds = [5, 30, 120, 600, 1_800, 7_200, 18_000] as const
 
 /**

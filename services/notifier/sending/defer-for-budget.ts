@@ -5,7 +5,7 @@ export const waitsForBudget = "waits: the month's budget is used up"
 
 export const budgetSeconds = 600
 
-/** The maximum for one number, in one statement. */
+/** Limits the messages of one number that a statement defers. */
 const maxPutOff = 10_000
 
 /**

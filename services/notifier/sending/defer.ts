@@ -55,7 +55,7 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
   return due.filter(({ tenant, id }) => !isLater.has(`${tenant} ${id}`))
 }
 
-/** The maximum interval between checks of a recipient to whom a message is being sent. */
+/** Limits the seconds between checks of a recipient to whom a message is being sent. */
 const recipientSeconds = 0.25
 
 /** Returns one message per recipient who may get one; postpones others, no attempt. `markSending` ensures it. */
@@ -92,7 +92,7 @@ const findWaits = async (tx: Tx, messages: readonly DueMessage[]): Promise<Map<s
   return new Map(rows.map(row => [row.key, row.seconds]))
 }
 
-/** The time at which a message is due again: a time that its timeline shows with the reason, or in some seconds. */
+/** Says when a message is due again: at a time that its timeline shows with the reason, or in some seconds. */
 type Deferral = { readonly until: Date; readonly detail: string } | { readonly seconds: number }
 
 const postpone = async (tx: Tx, late: ReadonlyMap<DueMessage, Deferral>): Promise<void> => {

@@ -7,18 +7,18 @@ export interface DueMessage extends Omit<CheckedMessage, 'sendAt' | 'isHeld' | '
   readonly attempts: number
   readonly fence: string
   readonly supersededBy: string | null
-  /** refused: by the API, until its template is approved again. budget: marketing about no parcel, budget used up. */
+  /** `refused` lasts until its template is approved again; `budget` stops marketing about no parcel. */
   readonly templateHold: 'refused' | 'budget' | null
   readonly traceparent: string | null
 }
 
-/** A message that this process sends, with the data of the pre-send check. */
+/** Adds the data of the pre-send check to a message that this process sends. */
 export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly waybillNumber?: string | null
   readonly plan: 'free' | 'paid'
   readonly conversation: Conversation | undefined
   /** Computed only for people who opted out of marketing messages; else false. */
   readonly isMarketing: boolean
-  /** The time by Postgres' clock. */
+  /** Comes from Postgres' clock. */
   readonly claimedAt: Date
 }

@@ -10,7 +10,7 @@ export interface SendOutcome {
   readonly code?: number | null
   readonly meaning?: string
   readonly isAttempt: boolean
-  /** Seconds until it is due next: to be sent again, or to stop waiting for a webhook. */
+  /** Counts the seconds until it is due next: to be sent again, or to stop waiting for a webhook. */
   readonly dueSeconds?: number
   /** The API asks to send the recipient nothing for this long. */
   readonly restSeconds?: number

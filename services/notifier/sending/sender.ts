@@ -6,7 +6,7 @@ import { own, type Prover } from '../channels/prove.ts'
 import type { AccessTokens, TokenKeeper } from '../channels/secrets.ts'
 import { sealActions } from '../customer-actions/button-token.ts'
 import { classify } from '../messaging-api/classify.ts'
-import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'
+import { type Accepted, bareRefusal, type Failed, type Refused } from '../messaging-api/responses.ts'
 import { decide } from './decide.ts'
 import type { createEffects } from './effects.ts'
 import type { ClaimedMessage } from './message.ts'
@@ -69,17 +69,8 @@ const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<Se
   return { message, status: 'queued', isAttempt: false, dueSeconds: 0 }
 }
 
-/** The API's response to a request without a token: it pauses the channel and uses up no attempt. */
-const withoutToken: Refused = {
-  kind: 'refused',
-  status: 401,
-  code: 104,
-  subcode: null,
-  details: '',
-  isTransient: false,
-  retryAfterSeconds: null,
-  servedVersion: null,
-}
+/** Stands for the API's response to a request without a token: it pauses the channel and uses up no attempt. */
+const withoutToken: Refused = { ...bareRefusal, kind: 'refused', status: 401, code: 104 }
 
 /** Writes a message. Before a refusal pauses the channel, tries tokens that another process may have stored. */
 const write = async (options: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed | 'unopened'> => {
@@ -102,7 +93,7 @@ const write = async (options: SenderOptions, message: ClaimedMessage): Promise<A
   return isNew ? sendWith(options, message, stored, until) : result
 }
 
-/** The limit for all tries together, below `sendSeconds` of the queue. */
+/** Limits all tries together, below `sendSeconds` of the queue. */
 const sendMilliseconds = 15_000
 
 const isPausing = (result: Accepted | Failed): boolean =>

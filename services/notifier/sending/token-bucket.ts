@@ -1,10 +1,10 @@
-/** The token bucket of a number, as stored in the row of its channel. Each message costs one token. */
+/** Limits the rate of a number, as the row of its channel stores it. Each message costs one token. */
 export interface TokenBucket {
   readonly rate: number
-  /** Tokens left at `at`, fractional. */
+  /** Counts the tokens left at `at`, in fractions. */
   readonly tokens: number
   readonly at: Date
-  /** The lowered rate and its time; set while the API asks for less. */
+  /** Hold the lowered rate and its time while the API asks for less. */
   readonly slowedRate: number | null
   readonly slowedAt: Date | null
 }

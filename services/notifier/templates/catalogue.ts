@@ -1,14 +1,14 @@
 import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.ts'
 import { isRecord, type Json, list, record } from '../messaging-api/read-json.ts'
 
-/** The documented statuses (docs/contributors/messaging-api.md#templates). */
+/** Lists the documented statuses (docs/contributors/messaging-api.md#templates). */
 export const templateStatuses: readonly string[] =
   'APPROVED PENDING REJECTED IN_APPEAL PAUSED DISABLED PENDING_DELETION DELETED LIMIT_EXCEEDED ARCHIVED'.split(' ')
 
-/** A template of an account, as the API lists it (docs/contributors/messaging-api.md#templates). */
+/** Describes a template as the API lists it (docs/contributors/messaging-api.md#templates). */
 export interface ListedTemplate {
   readonly name: string
-  /** The language in the form of a send: en_US. */
+  /** Has the form of a send: en_US. */
   readonly language: string
   readonly templateId: string | undefined
   readonly status: string
@@ -17,14 +17,14 @@ export interface ListedTemplate {
   readonly components: readonly unknown[]
 }
 
-/** A listed template, and its refusals by the API since. */
+/** Adds to a listed template its refusals by the API since. */
 export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | 'category'> {
   readonly category: string | null
   readonly heldAt: Date | null
   readonly heldCode: number | null
   /** Set while the tenant's budget keeps it from being sent. */
   readonly budgetPausedAt: Date | null
-  /** The category after an announced change; null: there is none, or it was made. */
+  /** Names the category after an announced change; null means that there is none, or that it was made. */
   readonly announcedCategory: string | null
   readonly announcedAt: Date | null
 }
@@ -35,7 +35,7 @@ export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): s
     ? template.announcedCategory
     : template?.category
 
-/** A button as a send sees it: its position in the list is its index. */
+/** Describes a button as a send sees it: its position in the list is its index. */
 export interface TemplateButton {
   readonly kind: ButtonKind | 'other'
   /** A send must carry its value. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import { query, type Tx } from '../database/tables.ts'
 
-/** A change of a template's category as a webhook reports it (docs/contributors/messaging-api.md#category-changes). */
+/** Reports a change of a template's category (docs/contributors/messaging-api.md#category-changes). */
 export interface CategoryReport {
   readonly tenant: string
   readonly wabaId: string
@@ -10,14 +10,14 @@ export interface CategoryReport {
   readonly language: string
   readonly from: string | undefined
   readonly to: string
-  /** The time of the change, past or announced. */
+  /** Dates the change, past or announced. */
   readonly at: Date
   readonly isAnnounced: boolean
   readonly reportedAt: Date
 }
 
 interface CategoryChange extends CategoryReport {
-  /** The number of rules that make no messages until they are applied again. */
+  /** Counts the rules that make no messages until they are applied again. */
   readonly pausedRules: number
 }
 

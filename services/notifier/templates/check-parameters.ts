@@ -7,7 +7,7 @@ type Add = (path: string, sentence: string) => void
 /** A text accepts a currency and a time too (docs/contributors/messaging-api.md#components). */
 const textTypes: readonly ParameterType[] = ['text', 'currency', 'date_time']
 
-/** The file types that the API accepts from an address (docs/contributors/messaging-api.md#components). */
+/** Lists the file types that the API accepts from an address (docs/contributors/messaging-api.md#components). */
 const extensionsByKind: Partial<Record<HeaderKind, readonly string[]>> = {
   image: ['.jpg', '.jpeg', '.png'],
   video: ['.mp4', '.3gp'],
@@ -71,7 +71,7 @@ const whyNotSendable = (template: CatalogueTemplate, blockReason: string | undef
   return undefined
 }
 
-/** A header or body as given; `title` names it in a sentence. */
+/** Holds a header or body as given; `title` names it in a sentence. */
 interface Part {
   readonly path: string
   readonly parameters: Component['parameters']

@@ -6,7 +6,7 @@ import { type CatalogueTemplate, capitals, headerKinds, variable } from './catal
 
 const Text = orNull(Type.String())
 
-/** A message as its recipient reads it. A variable without a parameter stays as it is. */
+/** Shows a message as its recipient reads it. A variable without a parameter stays as it is. */
 export const Rendered = Type.Object({
   header: Text,
   media: orNull(Type.Object({ kind: Type.String(), link: Text, name: Text }), { examples: [null] }),

@@ -16,7 +16,7 @@ export type SyncResult =
   /** The response is missing or invalid. */
   | { kind: 'failed'; reason: string }
 
-/** An invalid cursor: the list is read from its first page again (docs/contributors/messaging-api.md#error-table). */
+/** Says that a cursor is invalid: the first page is read again (docs/contributors/messaging-api.md#error-table). */
 const badCursor = 131059
 
 /** Replaces the catalogue of an account by what the API lists now; a list that breaks off changes nothing. */

@@ -14,9 +14,9 @@ export interface MessageUpdate extends StatusUpdate {
 interface Histories {
   readonly tracking: readonly TrackingEvent[]
   readonly edits?: readonly OrderEdit[] | undefined
-  /** Oldest first; statuses of one message in the order in which they were stored. */
+  /** Come oldest first; statuses of one message in the order in which they were stored. */
   readonly messages: readonly MessageUpdate[]
-  /** Oldest first. */
+  /** Come oldest first. */
   readonly failed: Awaited<ReturnType<typeof findFailedMessages>>
   readonly actions?: readonly ActionView[]
   readonly inbound?: readonly InboundRow[]
