@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os'
-import { sql } from 'kysely'
 import type pg from 'pg'
-import { type AnyTransaction, inTenant } from './database.ts'
+import { type AnyTransaction, inTenant, query } from './database.ts'
 
 /**
  * The actor. `name`: the user of the machine, the name of staff, the id of a merchant (and its person), or how a customer or the
@@ -90,10 +89,11 @@ interface AuditFilter {
 
 /** Lists the tenant's newest entries, newest first. */
 export const listAudit = (pool: pg.Pool, { tenant, since, limit }: AuditFilter) =>
-  inTenant(pool, tenant, async (tx: AnyTransaction) => {
-    const { rows } = await sql<Omit<AuditTable, 'tenant_id' | 'happened_at'> & { at: Date }>`
+  inTenant(
+    pool,
+    tenant,
+    (tx: AnyTransaction) => query<Omit<AuditTable, 'tenant_id' | 'happened_at'> & { at: Date }>(tx)`
       select happened_at as at, actor_kind, actor, token_id, action, object_id, request_id from audit
       where tenant_id = ${tenant} and happened_at >= coalesce(${since}::timestamptz, '-infinity')
-      order by happened_at desc, audit_id desc limit ${limit}`.execute(tx)
-    return rows
-  })
+      order by happened_at desc, audit_id desc limit ${limit}`,
+  )

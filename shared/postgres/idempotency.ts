@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { AnyTransaction } from './database.ts'
+import { type AnyTransaction, query } from './database.ts'
 
 /** An Idempotency-Key with the SHA-256 of the body that came with it. */
 export interface IdempotencyKey {
@@ -32,16 +32,13 @@ const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
  */
 export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
   const lock = lockNumber(tenant, claimed)
-  const [locking, finding] = await Promise.all([
-    sql<{ isLocked: boolean }>`
-      select pg_try_advisory_xact_lock(${lock}::bigint) as "isLocked" from tenants where tenant_id = ${tenant}`.execute(
-      tx,
-    ),
-    sql<{ fingerprint: Buffer; result: string[] }>`
-      select fingerprint, result from idempotency_keys where ${isKey(tenant, claimed)} and not (${isOld})`.execute(tx),
+  const [[locking], [earlier]] = await Promise.all([
+    query<{ isLocked: boolean }>(tx)`
+      select pg_try_advisory_xact_lock(${lock}::bigint) as "isLocked" from tenants where tenant_id = ${tenant}`,
+    query<{ fingerprint: Buffer; result: string[] }>(tx)`
+      select fingerprint, result from idempotency_keys where ${isKey(tenant, claimed)} and not (${isOld})`,
   ])
-  const [earlier] = finding.rows
-  if (!earlier) return locking.rows[0]?.isLocked ? { kind: 'free' } : { kind: 'running' }
+  if (!earlier) return locking?.isLocked ? { kind: 'free' } : { kind: 'running' }
   const isSame = earlier.fingerprint.equals(claimed.fingerprint)
   return isSame ? { kind: 'finished', result: earlier.result } : { kind: 'other_body' }
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AnyTransaction } from './database.ts'
+import { type AnyTransaction, query } from './database.ts'
 
 /** The keys of the last row read; empty at first. */
 export type Position = readonly string[]
@@ -20,11 +20,11 @@ export const deleteRows = async (
   [table, column]: readonly [table: string, column: string],
   ids: readonly string[],
 ): Promise<string[]> => {
-  const { rows } = await sql<{ line: string }>`
+  const rows = await query<{ line: string }>(tx)`
     with gone as (
       delete from ${sql.table(table)} where tenant_id = ${tenant} and ${sql.ref(column)} = any(${ids}) returning *
     )
-    select row_to_json(gone)::text as line from gone`.execute(tx)
+    select row_to_json(gone)::text as line from gone`
   return rows.map(({ line }) => line)
 }
 
@@ -32,11 +32,11 @@ const entriesAtOnce = 10_000
 
 /** Needs the role that owns the tables. */
 export const takeAudit: TakeOld = async (tx, tenant, days, [at = '-infinity', id = '0']) => {
-  const { rows } = await sql<{ at: string; id: string }>`
+  const rows = await query<{ at: string; id: string }>(tx)`
     select happened_at::text as at, audit_id as id from audit
     where tenant_id = ${tenant} and (happened_at, audit_id) > (${at}::timestamptz, ${id}::bigint)
       and happened_at < now() - make_interval(days => ${days})
-    order by happened_at, audit_id limit ${entriesAtOnce}`.execute(tx)
+    order by happened_at, audit_id limit ${entriesAtOnce}`
   const ids = rows.map(row => row.id)
   const audit = await deleteRows(tx, tenant, ['audit', 'audit_id'], ids)
   const last = rows.length < entriesAtOnce ? undefined : rows.at(-1)

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type RawBuilder, sql } from 'kysely'
-import type { AnyTransaction } from './database.ts'
+import { type AnyTransaction, query } from './database.ts'
 
 const secretBytes = 32
 
@@ -56,13 +56,13 @@ export const findLiveTokens = async <Caller extends LiveToken>(
   hashes: readonly Buffer[],
   { columns, joins = sql``, condition = sql`true` }: CallerSql,
 ): Promise<Map<string, Caller>> => {
-  const { rows } = await sql<{ hash: Buffer; isStale: boolean; caller: never }>`
+  const rows = await query<{ hash: Buffer; isStale: boolean; caller: never }>(tx)`
     select hash, coalesce(last_used_at < now() - interval '1 minute', true) as "isStale", token_id as "tokenId",
       staff_name as "staffName", expires_at as "expiresAt",
       (extract(epoch from expires_at - now()) * 1000)::float8 as "millisecondsLeft", ${columns}
     from tokens ${joins}
     where tokens.tenant_id = ${tenant} and hash = any(${hashes}::bytea[]) and revoked_at is null
-      and coalesce(expires_at > now(), true) and ${condition}`.execute(tx)
+      and coalesce(expires_at > now(), true) and ${condition}`
   const callers = rows.map(({ hash, isStale, ...caller }) => ({ hash, isStale, caller: caller as unknown as Caller }))
   const stale = callers.flatMap(({ isStale, caller }) => (isStale ? caller.tokenId : []))
   if (stale.length > 0) await markUsed(tx, tenant, stale)
@@ -71,9 +71,9 @@ export const findLiveTokens = async <Caller extends LiveToken>(
 
 /** Returns false when the tenant has no such token. Revoking again keeps the time of the first. */
 export const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string): Promise<boolean> => {
-  const { rows } = await sql`
+  const rows = await query(tx)`
     update tokens set revoked_at = least(revoked_at, now()) where tenant_id = ${tenant} and token_id = ${tokenId}
-    returning token_id`.execute(tx)
+    returning token_id`
   return rows.length > 0
 }
 
