@@ -33,16 +33,8 @@ if (stamped !== wanted && stamped !== `${lock} all`) {
   const kinds = ['--include=optional', wanted.endsWith('all') ? '--include=dev' : '--omit=dev']
   // npm alone would retry for five minutes without a registry.
   const network = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000']
-  run(`npm ${way[0]}`, [
-    ...npm,
-    ...way,
-    ...kinds,
-    ...network,
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-  ])
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  run(`npm ${way[0]}`, [...npm, ...way, ...kinds, ...network, ...quiet])
   const system = `${process.platform}-${process.arch}`
   const own = existsSync(inModules(`node-${system}`)) ? `node-${system}` : 'node'
   // The only scripts that run: Node for a system without a locked package, and the links between Postgres' libraries.

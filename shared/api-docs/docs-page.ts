@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { escapeHtml } from '../escape-html.ts'
 import { type OpenApi, selectPart } from './openapi.ts'
 
-/** Whom a part of the documentation is for. */
+/** The readers of a part of the documentation. */
 export interface Audience {
   /** The page's name in its path. */
   name: string

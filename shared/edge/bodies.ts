@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { bodyTooLarge, type HttpError, httpError } from '../errors/errors.ts'
 import { readAddress } from './addresses.ts'
 import { rateLimited } from './limits.ts'
+import { createGauges } from './metrics.ts'
 
 /** The body limit of routes that set no other: enough for a few short fields. */
 export const smallBodyBytes = 4_096
@@ -44,14 +45,8 @@ const isBodyless = ({ method }: FastifyRequest): boolean => method === 'GET' || 
 export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, registry: Registry): void => {
   const ofAddresses = new Map<string, number>()
   let inAll = 0
-  const help = 'Bytes of request bodies that are being received or handled.'
-  new Gauge({
-    name: 'body_bytes_in_flight',
-    help,
-    registers: [registry],
-    collect() {
-      this.set(inAll)
-    },
+  createGauges(registry, async () => ({ body_bytes_in_flight: inAll }), {
+    body_bytes_in_flight: 'Bytes of request bodies that are being received or handled.',
   })
 
   const findRefusal = (address: string, more: number): HttpError | undefined => {

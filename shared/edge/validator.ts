@@ -53,7 +53,7 @@ export const serializer: FastifySerializerCompiler<object> = ({ schema }) => {
   }
 }
 
-/** So many are looked at, and so much of a name is repeated to the caller. */
+/** Bounds the fields that a refusal names, and the part of a name that it repeats to the caller. */
 const maxFields = 20
 const maxNameLength = 100
 

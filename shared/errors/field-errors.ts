@@ -53,12 +53,12 @@ export class ErrorList {
     else this.#kept.set(path, [sentence])
   }
 
-  /** Unless the path has a sentence already. */
+  /** Adds the sentence unless the path has one already. */
   addFirst(path: string, sentence: string): void {
     if (!this.paths.has(path)) this.add(path, sentence)
   }
 
-  /** The sentences of `errors` at paths that have none yet. */
+  /** Adds the sentences of `errors` at paths that have none yet. */
   addAll(errors: FieldErrors, prefix = ''): void {
     for (const [path, sentences] of Object.entries(errors))
       if (!this.paths.has(prefix + path)) for (const sentence of sentences) this.add(prefix + path, sentence)

@@ -16,7 +16,7 @@ export const wholeNumber = (minimum: number, maximum: number, description: strin
   )
 }
 
-/** How many entries a page has. */
+/** The query field that says how many entries a page has. */
 export const pageLimit = wholeNumber(1, 200, 'Default: 50.')
 const mustBeCursor = 'be the next_cursor of a page'
 

@@ -19,8 +19,8 @@ interface PoolOptions {
 const silentMilliseconds = 2_000
 
 /**
- * How long Postgres keeps a transaction without a next statement: the client of a silent connection has given up. Until
- * it ends, the transaction holds its locks and its Idempotency-Key.
+ * Postgres ends a transaction that gets no statement for so long: the client of a silent connection has given up. Until
+ * then the transaction holds its locks and its Idempotency-Key.
  */
 const idleMilliseconds = 5_000
 
