@@ -2,39 +2,30 @@ import { createHash } from 'node:crypto'
 import type pg from 'pg'
 
 /** Values that may appear in their intended places only. */
-const kinds = {
-  person: ['name', 'address', 'email', 'description', 'remark', 'parameter', 'inboundText', 'profileName', 'staffName'],
-  phone: ['phone', 'secondaryPhone', 'recipient', 'writer'],
-  secret: [
-    'password',
-    'accessToken',
-    'nextToken',
-    'appSecret',
-    'verifyToken',
-    'certificate',
-    'strangeToken',
-    'webhookPath',
-  ],
-  pin: ['pin'],
-  account: ['bankAccount'],
+const persons = ['name', 'address', 'email', 'description', 'remark', 'parameter', 'inboundText'] as const
+const tokens = ['accessToken', 'nextToken', 'verifyToken', 'strangeToken'] as const
+const secrets = ['password', 'appSecret', 'certificate', 'webhookPath'] as const
+const words = [...persons, 'profileName', 'staffName', ...tokens, ...secrets] as const
+/** Canaries of digits, each with what they begin with, and how many follow. */
+const numbers = {
+  phone: ['770', 6],
+  secondaryPhone: ['770', 6],
+  recipient: ['770', 6],
+  writer: ['770', 6],
+  pin: ['', 6],
+  bankAccount: ['', 12],
 } as const
-
-type Kind = keyof typeof kinds
-type CanaryName = (typeof kinds)[Kind][number]
-export type Canaries = Record<CanaryName, string>
+export type Canaries = Record<(typeof words)[number] | keyof typeof numbers, string>
 
 /** Makes canaries of letters and digits alone, which no encoding changes. */
 export const makeCanaries = (seed: number): Canaries => {
   const hash = (name: string) => createHash('sha256').update(`${seed} ${name}`).digest('hex')
   const digits = (name: string, count: number) =>
     (BigInt(`0x${hash(name)}`) % 10n ** BigInt(count)).toString().padStart(count, '0')
-  const make = (kind: Kind, name: string): string => {
-    if (kind === 'phone') return `770${digits(name, 6)}`
-    if (kind === 'account') return digits(name, 12)
-    return kind === 'pin' ? digits(name, 6) : `canary${hash(name).slice(0, 20)}`
-  }
-  const entries = Object.entries(kinds).flatMap(([kind, names]) => names.map(name => [name, make(kind as Kind, name)]))
-  return Object.fromEntries(entries)
+  return Object.fromEntries([
+    ...words.map(name => [name, `canary${hash(name).slice(0, 20)}`]),
+    ...Object.entries(numbers).map(([name, [head, count]]) => [name, head + digits(name, count)]),
+  ])
 }
 
 /** Returns the names of the canaries in the text. Tokens that services issued count as canaries. */

@@ -49,19 +49,6 @@ interface Printed {
   tenants: { requeued: unknown[]; lost: { waybill_number: string; status_key: string }[] }[]
 }
 
-/** Runs the commands of docs/operators/backup.md after a restore. Returns the output of orders. */
-const recover = async ({ admin, notifier }: Courier, since: Date, lostAt: Date, ...words: string[]) => {
-  await admin('notifier', 'restored', '--until', lostAt.toISOString())
-  notifier.start()
-  await notifier.ready()
-  const { tenants } = (await admin('orders', 'restored', '--since', since.toISOString(), ...words)) as Printed
-  const { requeued = [], lost = [] } = tenants[0] ?? {}
-  return {
-    requeued: requeued.length,
-    lost: lost.map(({ waybill_number, status_key }) => `${waybill_number} ${status_key}`),
-  }
-}
-
 /** Waits until events have reached the notifier. */
 const processMore = async (courier: Courier): Promise<void> => {
   const { size } = await readEvents(courier, 'notifier', 'events')
@@ -69,19 +56,36 @@ const processMore = async (courier: Courier): Promise<void> => {
   await waitUntil('events reach the notifier', poll, events => events.size > size + 50)
 }
 
-/** Restores both databases, that of orders to an earlier time. */
-const restoreBoth = async (courier: Courier, servers: Servers, broken: Broken) => {
-  const since = new Date()
-  const restoreOrders = await servers.orders.backUp()
-  await processMore(courier)
-  const restoreNotifier = await servers.notifier.backUp()
-  await processMore(courier)
-  await Promise.all([courier.orders.stop('SIGKILL'), courier.notifier.stop('SIGKILL')])
-  const lostAt = new Date()
-  await Promise.all([restoreOrders(), restoreNotifier()])
+type Service = 'orders' | 'notifier'
+
+/**
+ * Restores these databases, the first one to an earlier time, while the other services run on. Then runs the commands
+ * of docs/operators/backup.md. `expected` lists the events that the notifier alone knew before.
+ */
+const restore = async (courier: Courier, servers: Servers, services: readonly Service[], ...words: string[]) => {
+  const { admin, notifier } = courier
+  const since = new Date().toISOString()
+  const restores: (() => Promise<void>)[] = []
+  for (const service of services) {
+    restores.push(await servers[service].backUp())
+    await processMore(courier)
+  }
+  await Promise.all(services.map(service => courier[service].stop('SIGKILL')))
+  const lostAt = new Date().toISOString()
+  await Promise.all(restores.map(restoreOne => restoreOne()))
   const stored = await readEvents(courier, 'orders', 'order_events')
   const expected = [...(await readEvents(courier, 'notifier', 'events'))].filter(event => !stored.has(event))
-  const { requeued, lost } = await recover(courier, since, lostAt)
+  await admin('notifier', 'restored', '--until', lostAt)
+  notifier.start()
+  await notifier.ready()
+  const { tenants } = (await admin('orders', 'restored', '--since', since, ...words)) as Printed
+  const { requeued = [], lost = [] } = tenants[0] ?? {}
+  const lostEvents = lost.map(({ waybill_number, status_key }) => `${waybill_number} ${status_key}`)
+  return { requeued: requeued.length, lost: lostEvents, expected }
+}
+
+const restoreBoth = async (courier: Courier, servers: Servers, broken: Broken) => {
+  const { requeued, lost, expected } = await restore(courier, servers, ['orders', 'notifier'])
   broken.require(expected.length > 0, 'orders lost nothing')
   broken.require(
     lost.toSorted().join() === expected.toSorted().join(),
@@ -94,23 +98,17 @@ const restoreBoth = async (courier: Courier, servers: Servers, broken: Broken) =
 
 /** Restores the notifier's database while orders runs on. */
 const restoreNotifier = async (courier: Courier, servers: Servers, lostBefore: readonly string[], broken: Broken) => {
-  const since = new Date()
-  const restore = await servers.notifier.backUp()
-  await processMore(courier)
-  await courier.notifier.stop('SIGKILL')
-  const lostAt = new Date()
-  await restore()
-  const { requeued, lost } = await recover(courier, since, lostAt, '--skip', '0')
+  const { requeued, lost } = await restore(courier, servers, ['notifier'], '--skip', '0')
   const more = lost.filter(event => !lostBefore.includes(event)).length
   broken.require(more === 0, `${more} events were listed as lost although the database of orders was not restored`)
   broken.require(requeued > 0, 'no event was missing')
   return requeued
 }
 
-type Servers = Record<'orders' | 'notifier', Awaited<ReturnType<typeof startServer>>>
+type Servers = Record<Service, Awaited<ReturnType<typeof startServer>>>
 
 /** Returns each order and the statuses that it reached. */
-const readEvents = async (courier: Courier, service: 'orders' | 'notifier', table: string): Promise<Set<string>> => {
+const readEvents = async (courier: Courier, service: Service, table: string): Promise<Set<string>> => {
   const rows = await courier.rows(service, `select waybill_number || ' ' || status_key as event from ${table}`)
   return new Set(rows.map(({ event }) => String(event)))
 }

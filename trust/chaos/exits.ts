@@ -38,16 +38,14 @@ export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, 
     /** Waits up to 90 s, for a busy machine. A process that does not serve yet does not handle the signal. */
     terminate: async (process: ServiceProcess): Promise<void> => {
       stopping.set(process, (await isServing(process)) ? 'SIGTERM' : 'SIGTERM while it started')
-      const end = new AbortController()
-      const hung = delay(90_000, 'hung', { signal: end.signal }).catch(() => 'ended')
       signalledAt.set(process, performance.now())
-      const ended = process.stop('SIGTERM')
-      const isHung = (await Promise.race([hung, ended])) === 'hung'
-      end.abort()
-      if (!isHung) return
-      stopping.set(process, 'SIGKILL')
-      await process.stop('SIGKILL')
-      throw new Error(`SIGTERM did not end ${process.url} within 90 s`)
+      const timer = setTimeout(() => {
+        stopping.set(process, 'SIGKILL')
+        void process.stop('SIGKILL')
+      }, 90_000)
+      await process.stop('SIGTERM')
+      clearTimeout(timer)
+      if (stopping.get(process) === 'SIGKILL') throw new Error(`SIGTERM did not end ${process.url} within 90 s`)
     },
     start: (process: ServiceProcess): void => {
       if (process.isRunning) return
