@@ -148,7 +148,7 @@ program
       if (options.skip !== 0) await requireStopped(pool, 'orders')
       return recover(pool, { ...options, notifier })
     }).finally(() => notifier.close())
-    printRestored(tenants, { dryRun, json })
+    printRestored(tenants, dryRun, json)
   })
 
 program

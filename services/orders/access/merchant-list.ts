@@ -40,15 +40,12 @@ export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
     querystring: Query.schema,
     response: { 200: PageOf(ListedMerchant, 'Merchants') },
   }
-  app.get('/merchant', { schema }, async ({ staff: { tenant }, query }) => {
-    const { id = null, name = null } = Query.read(query)
-    const { after, limit } = cursors.read(query)
+  app.get('/merchant', { schema }, async ({ staff: { tenant }, query: given }) => {
+    const { id = null, name = null } = Query.read(given)
+    const { after, limit } = cursors.read(given)
     const values = [tenant, after[0] ?? '0', name, limit + 1, id]
-    const rows = await readInTenant<ListedMerchant>(pool, tenant, {
-      name: 'list_merchants',
-      text: merchantsSql,
-      values,
-    })
+    const query = { name: 'list_merchants', text: merchantsSql, values }
+    const rows = await readInTenant<ListedMerchant>(pool, tenant, query)
     return cursors.toPage(rows, limit, row => [String(row.id)])
   })
 }

@@ -73,22 +73,15 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     body: NewPerson,
     response: { 201: Type.Object({ message: Type.String({ examples: [added] }), data: Person }) },
   }
-  app.post(
-    '/person',
-    { ...refusesKeys, schema: addPersonSchema },
-    async ({ merchant, body: { name, email, role, password }, log }, reply) => {
-      const person = {
-        name: name.trim(),
-        email: email.trim().toLowerCase(),
-        role,
-        passwordHash: await hashPassword(password),
-      }
-      const row = await inTenant(pool, merchant.tenant, (tx: Tx) => addPerson(tx, merchant, person))
-      log.info({ person_id: row.person_id }, 'person.added')
-      reply.code(201)
-      return { message: added, data: toView(row) }
-    },
-  )
+  app.post('/person', { ...refusesKeys, schema: addPersonSchema }, async ({ merchant, body, log }, reply) => {
+    const { role, password } = body
+    const [name, email] = [body.name.trim(), body.email.trim().toLowerCase()]
+    const person = { name, email, role, passwordHash: await hashPassword(password) }
+    const row = await inTenant(pool, merchant.tenant, (tx: Tx) => addPerson(tx, merchant, person))
+    log.info({ person_id: row.person_id }, 'person.added')
+    reply.code(201)
+    return { message: added, data: toView(row) }
+  })
 
   const changePersonSchema = {
     operationId: 'changePerson',
@@ -98,17 +91,14 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     body: PersonChange,
     response: { 200: Type.Object({ message: Type.String({ examples: [changed] }), data: Person }) },
   }
-  app.patch(
-    '/person/:id',
-    { schema: changePersonSchema },
-    async ({ merchant, params: { id }, body: { password, ...change }, log }) => {
-      const all = { ...change, ...(password !== undefined && { password_hash: await hashPassword(password) }) }
-      const row = await inTenant(pool, merchant.tenant, (tx: Tx) => changePerson(tx, merchant, id, all))
-      if (!row) throw notFound('person')
-      log.info({ person_id: id }, 'person.changed')
-      return { message: changed, data: toView(row) }
-    },
-  )
+  app.patch('/person/:id', { schema: changePersonSchema }, async ({ merchant, params: { id }, body, log }) => {
+    const { password, ...change } = body
+    const all = { ...change, ...(password !== undefined && { password_hash: await hashPassword(password) }) }
+    const row = await inTenant(pool, merchant.tenant, (tx: Tx) => changePerson(tx, merchant, id, all))
+    if (!row) throw notFound('person')
+    log.info({ person_id: id }, 'person.changed')
+    return { message: changed, data: toView(row) }
+  })
 }
 
 const readPeople = async (tx: Tx, merchant: Merchant): Promise<Static<typeof Person>[]> => {

@@ -27,12 +27,7 @@ export interface Person {
 export type MerchantLogin = MerchantRow & { readonly person: Person | null }
 
 /** Finds the account or the active person with an e-mail address: no two have the same. `isShared` keeps the row as it is. */
-export const findMerchantLogin = async (
-  tx: Tx,
-  tenant: string,
-  email: string,
-  isShared: boolean,
-): Promise<MerchantLogin | undefined> => {
+export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, isShared: boolean) => {
   const account = selectMerchant(tx, tenant, email)
   const [merchant, [found]] = await Promise.all([
     (isShared ? account.forShare() : account).executeTakeFirst(),

@@ -65,12 +65,7 @@ export interface FeedPage {
 }
 
 /** Up to `limit` changes behind a cursor; undefined when what follows it is no longer kept. */
-export const readFeed = async (
-  pool: pg.Pool,
-  merchant: FeedOwner,
-  cursor: string | undefined,
-  limit: number,
-): Promise<FeedPage | undefined> => {
+export const readFeed = async (pool: pg.Pool, merchant: FeedOwner, cursor: string | undefined, limit: number) => {
   const feed = await (cursor === 'now' ? catchUp : openFeed)(pool, merchant)
   const after = readPosition(cursor, feed)
   if (after === undefined) return undefined

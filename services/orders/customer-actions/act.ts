@@ -163,12 +163,7 @@ const mayRequest = (given: CustomerAction, { status_key }: OrderRow, statuses: S
     ? refused(`${given.waybill_number} is ${nameStatus(status_key, statuses)}: there is nothing left to request.`)
     : { outcome: 'requested', detail: null }
 
-const changeAddress = async (
-  tx: Tx,
-  catalogue: Catalogue,
-  delivered: Delivered,
-  address: string,
-): Promise<Outcome | undefined> => {
+const changeAddress = async (tx: Tx, catalogue: Catalogue, delivered: Delivered, address: string) => {
   const { tenant, action } = delivered
   const read = readEdit('merchant', { customer_address: address })
   if (read.kind === 'refused') return refusedBy(read.errors.errors)

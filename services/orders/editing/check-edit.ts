@@ -75,11 +75,7 @@ const listEditable = (statusKey: string, editor: Mover): readonly string[] => {
 }
 
 /** Returns an error for each given field that may no longer change. */
-export const checkFields = (
-  { waybill, editor, given }: WantedFields,
-  statusKey: string,
-  statuses: Statuses,
-): FieldErrors => {
+export const checkFields = ({ waybill, editor, given }: WantedFields, statusKey: string, statuses: Statuses) => {
   const editable = listEditable(statusKey, editor)
   const refused = given.filter(name => !editable.includes(name))
   const sentence = `${waybill} is ${nameStatus(statusKey, statuses)}: ${writeHint(editable, editor, statuses)}`

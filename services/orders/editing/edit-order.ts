@@ -79,12 +79,9 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
   return { kind: 'edited', fields, charge, currency: catalogue.currency, etag: tagState(state), warnings }
 }
 
-export const lockOrder = async (
-  tx: Tx,
-  { tenant, waybill, editor }: Pick<Edit, 'tenant' | 'waybill' | 'editor'>,
-): Promise<OrderRow | undefined> => {
+export const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Pick<Edit, 'tenant' | 'waybill' | 'editor'>) => {
   const values = [tenant, waybill, 'merchantId' in editor ? editor.merchantId : null]
-  return (await tx.rows({ name: 'lock_order', text: lockOrderSql, values }))[0]
+  return (await tx.rows<OrderRow>({ name: 'lock_order', text: lockOrderSql, values }))[0]
 }
 
 const lockOrderSql = `

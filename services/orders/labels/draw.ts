@@ -23,11 +23,7 @@ const chooseTitle = (job: PrintJob): string =>
  * Draws a PDF and hands out its bytes as they come. Takes about a millisecond of its thread for each parcel, then lets
  * other work run. Stops without an end of the PDF once `isWanted` returns false.
  */
-export const draw = async (
-  job: PrintJob,
-  onBytes: (bytes: Buffer) => void,
-  isWanted: () => boolean = () => true,
-): Promise<void> => {
+export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWanted: () => boolean = () => true) => {
   const page = new PDFDocument({ autoFirstPage: false, margin: 0, info: { Title: chooseTitle(job) } })
   const ended = new Promise(resolve => page.on('end', resolve))
   page.on('data', onBytes)

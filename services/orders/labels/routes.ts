@@ -114,11 +114,7 @@ const sendPdf = (printer: Printer, tenant: string, reply: FastifyReply, name: st
 }
 
 /** Finds the labels of the requester's orders with these waybills, by waybill. */
-const findLabels = async (
-  store: OrderStore,
-  request: FastifyRequest,
-  waybills: readonly string[],
-): Promise<Map<string, Label>> => {
+const findLabels = async (store: OrderStore, request: FastifyRequest, waybills: readonly string[]) => {
   const { tenant, merchantId } = readScope(request)
   let day: Intl.DateTimeFormat | undefined
   const known = waybills.filter(waybill => isWaybill.test(waybill))

@@ -42,19 +42,13 @@ export const selectOrders = (tenant: string, filter: OrderFilter, { after, offse
 }
 
 /** Counts the orders that match the filter, after a position if given; `most` for that many or more. */
-export const countOrders = async (
-  tx: Tx,
-  tenant: string,
-  filter: OrderFilter,
-  most = maxCounted,
-  after?: Position,
-): Promise<number> => {
+export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, most = maxCounted, after?: Position) => {
   const values = new Values(tenant)
   const conditions = writeConditions(filter, values, after)
   const text = `
     ${hits(filter, conditions, values)}
     select count(*)::integer as count from (select from hit limit ${values.add(most)}) counted`
-  return (await tx.rows(text, values.all))[0].count
+  return (await tx.rows<{ count: number }>(text, values.all))[0]?.count ?? 0
 }
 
 /**
@@ -71,12 +65,7 @@ const hits = (filter: OrderFilter, conditions: readonly string[], values: Values
 }
 
 /** Finds where a search of the filter's orders stops; undefined: it reads all of them. */
-export const findSearchEnd = async (
-  tx: Tx,
-  tenant: string,
-  filter: OrderFilter,
-  after: Position | undefined,
-): Promise<Position | undefined> => {
+export const findSearchEnd = async (tx: Tx, tenant: string, filter: OrderFilter, after: Position | undefined) => {
   const values = new Values(tenant)
   const text = `
     select ${isoTime('created_at')} as "createdAt", waybill_number as waybill

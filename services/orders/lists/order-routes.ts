@@ -127,12 +127,7 @@ const addList = (
 }
 
 /** Adds the keys of `status_class` and the phones of `search`. Throws for a status that the tenant does not have. */
-const resolveFilter = async (
-  catalogues: Catalogues,
-  tenant: string,
-  filter: OrderFilter,
-  field: string,
-): Promise<OrderFilter> => {
+const resolveFilter = async (catalogues: Catalogues, tenant: string, filter: OrderFilter, field: string) => {
   const { status, status_class, search } = filter
   if (status === undefined && status_class === undefined && search === undefined) return filter
   const { statuses, country } = await catalogues.fresh(tenant)

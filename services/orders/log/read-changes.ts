@@ -39,11 +39,9 @@ const changesSql = `
   order by position`
 
 /** Returns up to `limit` changes behind position `after`, in their order. */
-export const readChanges = async (
-  pool: pg.Pool,
-  tenant: string,
-  merchantId: string,
-  after: number,
-  limit: number,
-): Promise<Change[]> =>
-  readInTenant(pool, tenant, { name: 'read_changes', text: changesSql, values: [tenant, merchantId, after, limit] })
+export const readChanges = async (pool: pg.Pool, tenant: string, merchantId: string, after: number, limit: number) =>
+  readInTenant<Change>(pool, tenant, {
+    name: 'read_changes',
+    text: changesSql,
+    values: [tenant, merchantId, after, limit],
+  })

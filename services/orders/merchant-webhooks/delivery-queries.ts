@@ -147,11 +147,7 @@ const activationSql = `
     and d.state = 'pending' and (d.next_attempt_at is null) = is_first`
 
 /** Makes the first pending event of the waybill of each of these due; the others wait for it. */
-export const activate = (
-  tx: Tx,
-  { tenant, endpointId }: EndpointKey,
-  events: readonly { readonly waybill: string }[],
-) => {
+export const activate = (tx: Tx, { tenant, endpointId }: EndpointKey, events: readonly { waybill: string }[]) => {
   const values = [tenant, endpointId, [...new Set(events.map(({ waybill }) => waybill))]]
   return tx.client.query({ name: 'activate_deliveries', text: activationSql, values })
 }
@@ -218,13 +214,9 @@ export const storeOutcomes = async (tx: Tx, key: EndpointKey, outcomes: readonly
 }
 
 /** Its events wait until it is enabled. */
-export const disable = (
-  tx: Tx,
-  { tenant, endpointId }: EndpointKey,
-  reason: 'gone' | 'failing' | 'merchant_inactive',
-) =>
+export const disable = (tx: Tx, key: EndpointKey, reason: 'gone' | 'failing' | 'merchant_inactive') =>
   tx.client.query(
     `update webhook_endpoints set state = 'disabled', disabled_reason = $3, disabled_at = now()
     where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'`,
-    [tenant, endpointId, reason],
+    [key.tenant, key.endpointId, reason],
   )

@@ -52,7 +52,7 @@ export const changeEndpoint = async (
   tx: Tx,
   own: OwnEndpoint,
   { url, events, state }: Static<typeof WebhookChange>,
-): Promise<Endpoint | undefined> => {
+) => {
   await tx.client.query(
     `update webhook_endpoints e set url = coalesce($4, url), events = coalesce($5, events), state = coalesce($6, state),
       disabled_reason = case when coalesce($6, state) = 'disabled' then coalesce(disabled_reason, 'merchant') end,

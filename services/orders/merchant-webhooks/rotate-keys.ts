@@ -19,23 +19,21 @@ interface Unopened {
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
   const unopened: Unopened[] = []
   let rotated = 0
-  for (const tenant of await findTenantIds(pool)) {
-    const failed = await inTenant(pool, tenant, async (tx: Tx) => {
-      const { rows } = await tx.client.query(secretsSql, [tenant, keyring.newest])
-      const failures = (await Promise.all(rows.map(row => rotateEndpoint(tx, keyring, tenant, row, by)))).flat()
-      rotated += rows.length - failures.length
+  for (const tenant of await findTenantIds(pool))
+    await inTenant(pool, tenant, async (tx: Tx) => {
+      for (const row of await tx.rows<Row>(secretsSql, [tenant, keyring.newest])) {
+        const reason = await rotateEndpoint(tx, keyring, tenant, row, by)
+        if (reason === undefined) rotated++
+        else unopened.push({ tenant, endpoint_id: row.endpoint_id, reason })
+      }
       await rotateAccounts(tx, keyring, tenant)
-      return failures
     })
-    unopened.push(...failed)
-  }
   return { rotated, unopened }
 }
 
 /** Seals bank accounts of merchants again; one that cannot be opened stays as it was, and the pay run says so. */
 const rotateAccounts = async (tx: Tx, keyring: Keyring, tenant: string): Promise<void> => {
-  const { rows } = await tx.client.query(accountsSql, [tenant, keyring.newest])
-  for (const row of rows) {
+  for (const row of await tx.rows(accountsSql, [tenant, keyring.newest])) {
     if (!keyring.keys.has(row.key_id)) continue
     const details = openAccount(keyring, tenant, row)
     const { keyId, sealed } = sealAccount(keyring, tenant, row.merchant_id, row.version, details)
@@ -56,7 +54,8 @@ const secretsSql = `
 
 type Row = SecretRow & { readonly endpoint_id: string }
 
-const rotateEndpoint = async (tx: Tx, keyring: Keyring, tenant: string, row: Row, by: Actor): Promise<Unopened[]> => {
+/** Returns the reason why the secrets could not be opened. */
+const rotateEndpoint = async (tx: Tx, keyring: Keyring, tenant: string, row: Row, by: Actor) => {
   const { endpoint_id: id } = row
   const again = (sealed: Sealed): Sealed => sealSecret(keyring, tenant, id, openSecret(keyring, tenant, id, sealed))
   try {
@@ -67,9 +66,9 @@ const rotateEndpoint = async (tx: Tx, keyring: Keyring, tenant: string, row: Row
       [tenant, id, current?.keyId, current?.sealed, previous?.keyId, previous?.sealed],
     )
     await audit(tx, tenant, by, 'keys.rotated', id)
-    return []
   } catch (error) {
-    if (!(error instanceof VaultError)) throw error
-    return [{ tenant, endpoint_id: id, reason: error.message }]
+    if (error instanceof VaultError) return error.message
+    throw error
   }
+  return undefined
 }

@@ -38,10 +38,7 @@ const findStored = (tx: Tx, tenant: string) => query<Stored>(tx)`select * from m
  * Returns the password hash of each merchant of the file, by e-mail address. Hashing is slow on purpose, so it runs before the
  * transaction. A stored hash that matches the password is kept: a new one would count as a change.
  */
-export const hashPasswords = async (
-  pool: pg.Pool,
-  { tenant, merchants }: MerchantsFile,
-): Promise<Map<string, string>> => {
+export const hashPasswords = async (pool: pg.Pool, { tenant, merchants }: MerchantsFile) => {
   const stored = await inTenant(pool, tenant.id, (tx: Tx) => findStored(tx, tenant.id))
   const wanted = matchMerchants(merchants, stored).map(async ({ entry: { password }, email, row }) => {
     const hash = row?.password_hash

@@ -9,14 +9,9 @@ export interface AcquiredLease {
  * Acquires or renews the tenant's lease; undefined when another process holds it. Citus takes no `now()` in the
  * condition.
  */
-export const acquireLease = async (
-  tx: Tx,
-  tenant: string,
-  holder: string,
-  seconds: number,
-): Promise<AcquiredLease | undefined> => {
+export const acquireLease = async (tx: Tx, tenant: string, holder: string, seconds: number) => {
   const values = [tenant, holder, seconds]
-  return (await tx.rows({ name: 'acquire_lease', text: acquireLeaseSql, values }))[0]
+  return (await tx.rows<AcquiredLease>({ name: 'acquire_lease', text: acquireLeaseSql, values }))[0]
 }
 
 const acquireLeaseSql = `
@@ -39,13 +34,9 @@ export const releaseLease = (tx: Tx, tenant: string, holder: string, isDone: boo
  * Blocks the lease for as long as the notifier has not known the tenant, five minutes at most, and somewhat less at
  * `random`: no process tries its events meanwhile. Returns since when, once an hour, for a warning.
  */
-export const suspend = async (
-  tx: Tx,
-  tenant: string,
-  holder: string,
-  random: () => number,
-): Promise<Date | undefined> => {
-  const [row] = await tx.rows({ name: 'suspend', text: suspendSql, values: [tenant, holder, 1 - random() / 2] })
+export const suspend = async (tx: Tx, tenant: string, holder: string, random: () => number) => {
+  const values = [tenant, holder, 1 - random() / 2]
+  const [row] = await tx.rows<{ since: Date | null }>({ name: 'suspend', text: suspendSql, values })
   return row?.since ?? undefined
 }
 

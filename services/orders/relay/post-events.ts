@@ -18,11 +18,7 @@ export type PostFailure =
   | { readonly kind: 'refused'; readonly status: number }
 
 /** Delivers events to the notifier, in one request. undefined: it acknowledged them. */
-export const postEvents = (
-  options: PostOptions,
-  tenant: string,
-  events: readonly CourierEvent[],
-): Promise<PostFailure | undefined> =>
+export const postEvents = (options: PostOptions, tenant: string, events: readonly CourierEvent[]) =>
   inSpans(options.tracer, 'outbox.post', 'producer', events, traced => postTraced(options.notifier, tenant, traced))
 
 /** A server that responds 200 to everything is not the notifier. */

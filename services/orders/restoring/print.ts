@@ -3,10 +3,7 @@ import type { KnownEvent } from './known-events.ts'
 import type { Restored } from './restored.ts'
 
 /** Prints what was done, and what the operator must check. */
-export const printRestored = (
-  tenants: readonly Restored[],
-  { dryRun, json }: { dryRun: boolean; json: boolean },
-): void => {
+export const printRestored = (tenants: readonly Restored[], dryRun: boolean, json: boolean): void => {
   if (json) return printJson({ dry_run: dryRun, tenants })
   const rows = tenants.map(({ tenant, skipped, next_waybill, requeued, lost, dropped }) => ({
     tenant,

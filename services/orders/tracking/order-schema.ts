@@ -98,6 +98,7 @@ export const TrackedOrderView = component('TrackedOrder', {
 })
 const NextStatus = component('NextStatus', { status_key: Type.String(), name: Type.String(), color: Type.String() })
 
+export type StaffOrderView = Static<typeof StaffOrderView>
 export const StaffOrderView = component('StaffOrder', {
   ...orderFields,
   timeline: Type.Array(component('StaffTrackingEvent', { ...OrderEvent.properties, note: nullable }), {

@@ -128,11 +128,7 @@ export const merchantView = (order: TrackedOrder, now: Date): Static<typeof Trac
 })
 
 /** An order for staff: with notes, moves and requests. */
-export const staffView = (
-  order: TrackedOrder,
-  requests: CustomerRequest[],
-  now: Date,
-): Static<typeof StaffOrderView> => {
+export const staffView = (order: TrackedOrder, requests: CustomerRequest[], now: Date): StaffOrderView => {
   const { row, catalogue } = order
   const moves = catalogue.statuses.get(row.status_key)?.moves ?? []
   return {
