@@ -1,6 +1,7 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { failedAttemptKeys } from '../statuses/statuses.ts'
+import { failedAttemptKeys, returnedKeys } from '../statuses/statuses.ts'
 
 /** Lists what may be done with a parcel whose delivery failed, and who may say so (docs/staff/failed-deliveries.md). */
 export const instructionActions = ['reattempt', 'reschedule', 'return', 'change_address'] as const
@@ -95,3 +96,40 @@ const reattemptsSql = `
   where tenant_id = $1 and is_open and coalesce(on_date <= $2::date, action in ('reattempt', 'change_address'))
     and action <> 'return'
   order by attempt_id limit $3`
+
+/** A reason, from the company's list, why a delivery failed or a parcel goes back. */
+export interface FailureReason {
+  readonly code: string
+  readonly name: string
+}
+
+/** The reasons of a company whose file has none of its own (docs/staff/failed-deliveries.md#reasons). */
+export const usualReasons: readonly FailureReason[] = [
+  { code: 'not_home', name: 'Nobody at home' },
+  { code: 'refused', name: 'Refused by the recipient' },
+  { code: 'wrong_address', name: 'Wrong address' },
+  { code: 'phone_off', name: 'Phone off' },
+  { code: 'another_day', name: 'Asked for another day' },
+  { code: 'no_cash', name: 'No cash' },
+  { code: 'other', name: 'Other' },
+]
+
+/** Reads the reasons of a tenant, in the order of its list. */
+export const findReasons = async (tx: Tx, tenant: string): Promise<readonly FailureReason[]> => {
+  const [row] = await tx.rows('select failure_reasons from tenants where tenant_id = $1', [tenant])
+  return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons
+}
+
+/** Returns the errors of a move to `statusKey` with this reason; a move need not have one. */
+export const checkReason = async (
+  tx: Tx,
+  tenant: string,
+  statusKey: string,
+  code: string | undefined,
+): Promise<FieldErrors> => {
+  if (code === undefined) return {}
+  if (![...failedAttemptKeys, ...returnedKeys].includes(statusKey))
+    return { reason_code: ['Leave this out: the status is neither of a failed delivery nor of a return.'] }
+  const codes = (await findReasons(tx, tenant)).map(reason => reason.code)
+  return codes.includes(code) ? {} : { reason_code: [`The reason_code may be ${codes.join(', ')}.`] }
+}

@@ -72,11 +72,8 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     })
   }
   /** Counts the merchant's waiting requests. */
-  const countWaiting = (tenant: string, merchantId: string): number => {
-    let count = 0
-    for (const waiter of waiters) if (waiter.tenant === tenant && waiter.merchantId === merchantId) count++
-    return count
-  }
+  const countWaiting = (tenant: string, merchantId: string): number =>
+    [...waiters].filter(waiter => waiter.tenant === tenant && waiter.merchantId === merchantId).length
   /** Polls soon: orders of this process have changed. */
   const wake = (): void => {
     if (waiters.size > 0) worker.wake()

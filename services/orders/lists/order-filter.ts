@@ -1,14 +1,4 @@
-import {
-  date,
-  dateOrTime,
-  type Filter,
-  id,
-  matching,
-  oneOf,
-  text,
-  textPattern,
-  type Wanted,
-} from '@courier/shared/lists/filters.ts'
+import * as filter from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { statusClasses } from '../statuses/statuses.ts'
 
@@ -19,10 +9,10 @@ const phone = {
   must: 'be a phone number',
 }
 
-const search: Filter<string> = {
+const search: filter.Filter<string> = {
   schema: Type.String({
     maxLength: 100,
-    pattern: textPattern,
+    pattern: filter.textPattern,
     description: "A part of the recipient's name or phone or of the waybill number. Pages by cursor, without a count.",
     must: 'be text of 3 to 100 characters',
   }),
@@ -31,28 +21,28 @@ const search: Filter<string> = {
 
 /** The filters of a merchant's list. */
 export const merchantFilters = {
-  status: text('The key of a status.', 'status_key'),
-  created_at: dateOrTime('A date in the time zone of the courier company, or a time.'),
-  created_from: dateOrTime('The same; the date or time itself is included, and all that follows.'),
-  created_to: dateOrTime('The same; the date or time itself is included, and all before it.'),
-  waybill_number: text('The whole number.'),
-  order_no: text("The merchant's own order number, the whole of it."),
-  phone: matching(phone, 'customer_phone'),
-  business_id: id('The business that the orders are of.', 'merchant_business_id'),
-  origin_city_id: id('The city that the orders leave from.'),
-  destination_city_id: id('The city of delivery.'),
+  status: filter.text('The key of a status.', 'status_key'),
+  created_at: filter.dateOrTime('A date in the time zone of the courier company, or a time.'),
+  created_from: filter.dateOrTime('The same; the date or time itself is included, and all that follows.'),
+  created_to: filter.dateOrTime('The same; the date or time itself is included, and all before it.'),
+  waybill_number: filter.text('The whole number.'),
+  order_no: filter.text("The merchant's own order number, the whole of it."),
+  phone: filter.matching(phone, 'customer_phone'),
+  business_id: filter.id('The business that the orders are of.', 'merchant_business_id'),
+  origin_city_id: filter.id('The city that the orders leave from.'),
+  destination_city_id: filter.id('The city of delivery.'),
   search,
 }
 
 export const staffFilters = {
   ...merchantFilters,
-  merchant_id: id('The merchant that the orders are of.'),
-  status_class: oneOf(statusClasses, "What the status means; a status of the company's own is under_way."),
-  delivered_on: date('The date of a delivery, in the time zone of the courier company.'),
-  failed_on: date('The date of a delivery attempt that failed, in the same time zone.'),
+  merchant_id: filter.id('The merchant that the orders are of.'),
+  status_class: filter.oneOf(statusClasses, "What the status means; a status of the company's own is under_way."),
+  delivered_on: filter.date('The date of a delivery, in the time zone of the courier company.'),
+  failed_on: filter.date('The date of a delivery attempt that failed, in the same time zone.'),
 }
 
-export type OrderFilter = Wanted<typeof staffFilters> & {
+export type OrderFilter = filter.Wanted<typeof staffFilters> & {
   /** The keys of `status_class`. */
   readonly status_keys?: readonly string[] | undefined
   /** Lists what `search` may mean in phone numbers. */

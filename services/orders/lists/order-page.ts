@@ -2,15 +2,7 @@ import { makeExample } from '@courier/shared/api-docs/examples.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { cursorField, listCursor } from '@courier/shared/lists/cursor.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
-import {
-  ListBody,
-  pageFields,
-  type RequestAddress,
-  toPage,
-  type WantedPage,
-  wantedPage,
-  writeLinks,
-} from '@courier/shared/lists/pages.ts'
+import * as pages from '@courier/shared/lists/pages.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
@@ -27,12 +19,12 @@ import { maxSearched } from './search.ts'
 
 /** The query fields of a list of orders besides its filters. */
 export const orderPageFields = {
-  ...pageFields,
+  ...pages.pageFields,
   cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
 }
 
 const ListedOrder = component('Order', { ...OrderView.properties, ...financeFields })
-const { data, meta } = ListBody(ListedOrder).properties
+const { data, meta } = pages.ListBody(ListedOrder).properties
 const { path, per_page, ...counted } = meta.properties
 const Link = orNull(Type.String())
 const total = Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` })
@@ -78,7 +70,7 @@ export const OrderPage = Type.Object(
 export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>, isSearch: boolean) => {
   const [createdAt, waybill] = cursors.read(query).after
   const after = createdAt && waybill ? { createdAt, waybill } : undefined
-  const page = wantedPage(query)
+  const page = pages.wantedPage(query)
   if (!after && page && page.offset >= maxCounted) throw invalid({ page: [tooFar] })
   if (isSearch && (!page || (!after && page.offset > 0)))
     throw invalid({ [page ? 'page' : 'noPagination']: [notSearched] })
@@ -110,10 +102,10 @@ export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
   }
 
   return async (
-    address: RequestAddress,
+    address: pages.RequestAddress,
     tenant: string,
     filter: OrderFilter,
-    page: WantedPage,
+    page: pages.WantedPage,
     after: Position | undefined,
   ): Promise<Static<typeof OrderPage>> => {
     const { perPage } = page
@@ -133,10 +125,10 @@ export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
     const data = await addFinance(read, tenant, found.data, listWithMoney(rows))
     const next_cursor = end ? cursors.write([end.createdAt, end.waybill]) : found.next_cursor
     if (!after && !isSearch) {
-      const { meta, ...rest } = toPage(address, page, data, total)
+      const { meta, ...rest } = pages.toPage(address, page, data, total)
       return { ...rest, meta: { ...meta, next_cursor } }
     }
-    const { path, linkWith } = writeLinks(address)
+    const { path, linkWith } = pages.writeLinks(address)
     const next = next_cursor === null ? null : linkWith('cursor', next_cursor)
     return {
       data,

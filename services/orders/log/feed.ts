@@ -53,17 +53,11 @@ const addFeedSql = 'insert into feeds (tenant_id, merchant_id) values ($1, $2) o
 /** A statement of its own: the numbering sees what was committed before it begins. */
 const lockFeedSql = 'select from feeds where tenant_id = $1 and merchant_id = $2 for update'
 
+/** Finds the feed's state when no change waits for its position. */
 const currentFeedSql = `
   select epoch, last_position::float8 as "lastPosition", deleted_position::float8 as "deletedPosition", false as "isBehind"
   from feeds where tenant_id = $1 and merchant_id = $2
     and not exists (select from log where tenant_id = $1 and merchant_id = $2 and position is null)`
-
-/** Returns the feed's state when no change waits for its position, else undefined. */
-const findCurrentFeed = async (pool: pg.Pool, tenant: string, merchantId: string): Promise<FeedState | undefined> => {
-  const values = [tenant, merchantId]
-  const feeds = await readInTenant(pool, tenant, { name: 'find_current_feed', text: currentFeedSql, values })
-  return feeds[0] as FeedState | undefined
-}
 
 /** Whose feed it is. */
 export interface FeedOwner {
@@ -72,9 +66,11 @@ export interface FeedOwner {
 }
 
 /** Returns the merchant's feed with all that is committed, up to a thousand more entries of the log at a time. */
-export const openFeed = async (pool: pg.Pool, { tenant, merchantId }: FeedOwner): Promise<FeedState> =>
-  (await findCurrentFeed(pool, tenant, merchantId)) ??
-  inTenant(pool, tenant, (tx: Tx) => numberChanges(tx, tenant, merchantId))
+export const openFeed = async (pool: pg.Pool, { tenant, merchantId }: FeedOwner): Promise<FeedState> => {
+  const query = { name: 'find_current_feed', text: currentFeedSql, values: [tenant, merchantId] }
+  const [current] = await readInTenant<FeedState & pg.QueryResultRow>(pool, tenant, query)
+  return current ?? inTenant(pool, tenant, (tx: Tx) => numberChanges(tx, tenant, merchantId))
+}
 
 /** Does the same with all that is committed, however much that is. */
 export const catchUp = async (pool: pg.Pool, owner: FeedOwner): Promise<FeedState> => {

@@ -5,12 +5,12 @@ import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts'
 import type pg from 'pg'
+import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
 import { toCities, toRateCards, toSettings } from './file-rows.ts'
-import { findWarnings } from './find-warnings.ts'
 import { sync } from './sync.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
@@ -77,3 +77,43 @@ const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promis
 const endsTokens = (result: Applied): boolean =>
   result.kind === 'applied' &&
   result.changes.some(({ kind, change }) => change === 'revoked' || (kind === 'merchant' && change === 'deactivated'))
+
+/** Finds settings that are valid in a file but will block booking. */
+const findWarnings = async (tx: Tx, file: TenantFile): Promise<string[]> => [
+  ...(await warnOfMask(tx, file)),
+  ...file.rate_cards.flatMap(card => warnOfCard(card, file)),
+]
+
+const fewNumbers = 10_000
+
+const warnOfMask = async (tx: Tx, { tenant: { id, waybills } }: TenantFile): Promise<string[]> => {
+  if (waybills.mode === 'manual') return []
+  const [counter] = await query<{ next_number: string }>(tx)`
+    select next_number from waybill_counters where tenant_id = ${id}`
+  const { mask, capacity } = new WaybillFormat(waybills.format)
+  const left = Math.max(0, capacity - Number(counter?.next_number ?? 1))
+  return left < fewNumbers
+    ? [`the waybill format ${mask} has ${left} numbers left; without numbers no order can be booked`]
+    : []
+}
+
+const maxNamed = 5
+
+/** Lists the cities of the file to which no zone of the card has a rate. */
+const warnOfCard = ({ name, zones, rates }: TenantFile['rate_cards'][number], { states }: TenantFile): string[] => {
+  const reached = new Set(rates.map(({ to }) => to))
+  const zoneOfCity = new Map(
+    Object.entries(zones).flatMap(([zone, members]) => (members === '*' ? [] : members.map(id => [id, zone] as const))),
+  )
+  const elsewhere = Object.keys(zones).find(zone => zones[zone] === '*')
+  const missing = states.flatMap(state =>
+    state.cities
+      .filter(({ id }) => !reached.has(zoneOfCity.get(id) ?? elsewhere ?? ''))
+      .map(city => `${city.name} in ${state.name}`),
+  )
+  if (missing.length === 0) return []
+  const more = missing.length > maxNamed ? ` and ${missing.length - maxNamed} more` : ''
+  return [
+    `the rate card ${name} has no rate to ${missing.slice(0, maxNamed).join(', ')}${more}: orders there are refused`,
+  ]
+}

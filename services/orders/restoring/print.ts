@@ -1,5 +1,5 @@
 import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
-import type { KnownEvent } from './known-events.ts'
+import type { KnownEvent } from './queries.ts'
 import type { Restored } from './restored.ts'
 
 /** Prints what was done, and what the operator must check. */

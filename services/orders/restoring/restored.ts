@@ -8,13 +8,14 @@ import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tx } from '../database/tables.ts'
 import { renewFeeds } from '../log/feed.ts'
 import { mendPositions } from '../merchant-webhooks/queries.ts'
-import { type KnownEvent, readKnownEvents } from './known-events.ts'
 import {
   countBusiestDay,
   dropTooOld,
   findEvents,
   findWaitingEvents,
+  type KnownEvent,
   knownDays,
+  readKnownEvents,
   requeue,
   requeueEdits,
 } from './queries.ts'

@@ -1,11 +1,29 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '@courier/shared/escape-html.ts'
+import { beforePickup, classifyStatus } from '../statuses/statuses.ts'
 import type { OrderView } from '../tracking/order-schema.ts'
-import { toOrder } from '../tracking/order-view.ts'
+import { signWaybill, toOrder } from '../tracking/order-view.ts'
 import type { TrackedOrder } from '../tracking/read-orders.ts'
-import { signWaybill } from '../tracking/tracking-link.ts'
 import { type Language, languages } from './languages/choose.ts'
-import { findStage, type Stage, steps, stepsDone } from './stages.ts'
+
+/** The steps of a parcel that will arrive. */
+const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const
+type Stage = (typeof steps)[number] | 'delayed' | 'returned' | 'cancelled'
+
+const outForDeliveryKey = 'key_12'
+const delayedKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
+
+/** Returns the stage of a parcel for its recipient. A company's own statuses are under way. Pure. */
+export const findStage = (statusKey: string): Stage => {
+  if (beforePickup.includes(statusKey)) return 'booked'
+  if (statusKey === outForDeliveryKey) return 'out_for_delivery'
+  if (delayedKeys.includes(statusKey)) return 'delayed'
+  const kind = classifyStatus(statusKey)
+  return kind === 'delivered' || kind === 'returned' || kind === 'cancelled' ? kind : 'on_its_way'
+}
+
+/** Returns how many of the steps are done. */
+const stepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.indexOf(stage as 'booked') + 1)
 
 /**
  * Shows where a parcel is, or that there is none, in a page that needs no script. The `code` of its link adds amount

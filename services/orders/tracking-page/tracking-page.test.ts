@@ -8,10 +8,9 @@ import { build } from '../test/build.ts'
 import { plainCatalogue } from '../test/plain-catalogue.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 import { OrderView } from '../tracking/order-schema.ts'
-import { signWaybill } from '../tracking/tracking-link.ts'
+import { signWaybill } from '../tracking/order-view.ts'
 import { chooseLanguage } from './languages/choose.ts'
-import { renderPage } from './page.ts'
-import { findStage } from './stages.ts'
+import { findStage, renderPage } from './page.ts'
 
 const file = tenantFile({ name: 'Demo <Couriers>', contact: '011 200 0000', color: '#ffd400' })
 const { app, bulk, pool, rows } = await build(t, { file, publicRequestsPerMinute: 40 })

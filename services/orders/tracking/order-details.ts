@@ -7,7 +7,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { ActorName, maxEdits, Previous } from './order-schema.ts'
 import { toSnapshot } from './order-snapshot.ts'
 import { findActor, labelStatus } from './order-view.ts'
-import type { FindOrder, TrackedOrder } from './read-orders.ts'
+import type { ByActor, FindOrder, TrackedOrder } from './read-orders.ts'
 
 const nullable = (description: string) => orNull(Type.String(), { description })
 
@@ -46,26 +46,22 @@ export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | 
   ...toSnapshot(row, catalogue, publicUrl, row.timeline[0]?.note ?? null),
   customer_secondary_phone: row.customer_secondary_phone,
   created_at: toMilliseconds(row.created_at),
-  timeline: row.timeline.map(({ happened_at, staff_name, actor, note, ...event }) => {
+  timeline: row.timeline.map(event => {
     const { key: status_key, name: status_name, color } = labelStatus(catalogue, event.status_key)
-    const by = findActor({ actor, staff_name })
-    return {
-      status_key,
-      status_name,
-      color,
-      at: toMilliseconds(happened_at),
-      staff_name: by === 'staff' ? staff_name : null,
-      by,
-      note,
-    }
+    const at = toMilliseconds(event.happened_at)
+    return { status_key, status_name, color, at, ...viewActor(event), note: event.note }
   }),
   edits: row.edits.map(edit => {
-    const { fields, reason, previous } = edit
-    const by = findActor(edit)
-    const staff_name = by === 'staff' ? edit.staff_name : null
-    return { fields, at: toMilliseconds(edit.edited_at), staff_name, by, reason, previous }
+    const { fields, edited_at, reason, previous } = edit
+    return { fields, at: toMilliseconds(edited_at), ...viewActor(edit), reason, previous }
   }),
 })
+
+/** The notifier gets no names of a merchant's people. */
+const viewActor = (entry: ByActor) => {
+  const by = findActor(entry)
+  return { staff_name: by === 'staff' ? entry.staff_name : null, by }
+}
 
 const toMilliseconds = (time: string): string => new Date(time).toISOString()
 

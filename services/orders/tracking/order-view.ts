@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Static } from '@sinclair/typebox'
 import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
@@ -144,3 +145,14 @@ export const staffView = (order: TrackedOrder, requests: CustomerRequest[], now:
     requests,
   }
 }
+
+/**
+ * Signs the link to a parcel's page with 66 bits: waybill numbers can be guessed, so only the link that recipients get
+ * shows the amount and the city.
+ */
+export const signWaybill = ({ linkKey }: Pick<Catalogue, 'linkKey'>, waybill: string): string =>
+  hash('sha256', linkKey + waybill, 'base64url').slice(0, 11)
+
+/** The page of a parcel, by its signed link. */
+export const writeTrackingUrl = (publicUrl: string, catalogue: Catalogue, waybill: string): string =>
+  `${publicUrl.replace(/\/$/, '')}/t/${catalogue.tenant}/${encodeURIComponent(waybill)}/${signWaybill(catalogue, waybill)}`

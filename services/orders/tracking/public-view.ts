@@ -2,9 +2,8 @@ import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { maskName, maskPhone } from './mask.ts'
 import { type OrderView, TrackingEvent } from './order-schema.ts'
-import { toOrder, toPublicTimeline } from './order-view.ts'
+import { signWaybill, toOrder, toPublicTimeline } from './order-view.ts'
 import type { TrackedOrder } from './read-orders.ts'
-import { signWaybill } from './tracking-link.ts'
 
 const ofSigned = { description: 'null without the tracking_code of the link.' }
 const signedText = orNull(Type.String(), ofSigned)
