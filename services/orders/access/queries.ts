@@ -67,11 +67,6 @@ export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): re
 
 /** Reads the active businesses of one merchant. */
 export const findOwnBusinesses = (tx: Tx, tenant: string, merchantId: string) =>
-  tx
-    .selectFrom('businesses')
-    .select(['business_id', 'name', 'is_default', 'is_active'])
-    .where('tenant_id', '=', tenant)
-    .where('merchant_id', '=', merchantId)
-    .where('is_active', '=', true)
-    .orderBy('business_id')
-    .execute()
+  query<{ business_id: number; name: string; is_default: boolean; is_active: boolean }>(tx)`
+    select business_id, name, is_default, is_active from businesses
+    where tenant_id = ${tenant} and merchant_id = ${merchantId} and is_active order by business_id`

@@ -1,5 +1,6 @@
 import type { ActionOutcome, CustomerAction } from '@courier/shared/contract/customer-actions.ts'
-import { type AnyTransaction, query } from '@courier/shared/postgres/database.ts'
+import { query } from '@courier/shared/postgres/database.ts'
+import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import { sql } from 'kysely'
 import type { RequestStatus, Tx } from '../database/tables.ts'
 import { type CustomerRequest, requestColumns } from '../tracking/customer-requests.ts'
@@ -82,16 +83,9 @@ export const insertEvent = (
 
 const keptDays = 90
 
-/** Deletes expired actions without open requests; returns how many. */
-export const deleteOldActions = async (tx: AnyTransaction, tenant: string): Promise<number> => {
-  const { rowCount } = await tx.client.query(
-    `delete from customer_actions where tenant_id = $1 and action_id in (
-      select action_id from customer_actions
-      where tenant_id = $1 and stored_at < now() - make_interval(days => ${keptDays}) and status is distinct from 'open'
-        and (decided_at is null or decided_at < now() - make_interval(days => ${keptDays}))
-      order by stored_at limit 10000
-    )`,
-    [tenant],
-  )
-  return rowCount ?? 0
-}
+/** Deletes expired actions without open requests. */
+export const deleteOldActions = deleteWhere(
+  'customer_actions',
+  `stored_at < now() - make_interval(days => ${keptDays}) and status is distinct from 'open'
+    and (decided_at is null or decided_at < now() - make_interval(days => ${keptDays}))`,
+)

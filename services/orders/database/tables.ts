@@ -24,15 +24,6 @@ export type RequestStatus = (typeof requestStatuses)[number]
 
 /** The tables and columns of queries that Kysely builds; migrations/ has all. */
 export interface Tables {
-  tenants: {
-    tenant_id: string
-    name: string
-    currency: string
-    country: string
-    time_zone: string
-    waybill_format: string
-    version: ColumnType<string, number | string | undefined, number | string>
-  }
   zones: { tenant_id: string; rate_card: string; zone: string; is_elsewhere: boolean; zone_id: number }
   merchants: {
     tenant_id: string
@@ -57,14 +48,6 @@ export interface Tables {
     password_hash: string
     is_active: Generated<boolean>
     created_at: Generated<Date>
-  }
-  businesses: {
-    tenant_id: string
-    business_id: number
-    merchant_id: Bigint
-    name: string
-    is_default: boolean
-    is_active: boolean
   }
   staff: {
     tenant_id: string

@@ -1,17 +1,15 @@
 import { cursorFields } from '@courier/shared/lists/cursor.ts'
-import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
+import { listQuery, oneOf as oneOfFilter } from '@courier/shared/lists/filters.ts'
+import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { instructionActions, parties } from '../attempts/attempts.ts'
 import { Day, Note } from '../moves/move-schema.ts'
 
-const nullable = Type.Union([Type.String(), Type.Null()])
+const nullable = orNull(Type.String())
 
 export const InstructionBody = Type.Object(
   {
-    action: Type.Union(
-      instructionActions.map(action => Type.Literal(action)),
-      { must: `be ${instructionActions.join(', ')}` },
-    ),
+    action: oneOf(instructionActions, { must: `be ${instructionActions.join(', ')}` }),
     date: Type.Optional({ ...Day, description: 'The day of delivery, up to 30 days ahead; `reschedule` needs it.' }),
     address: Type.Optional(
       Type.String({
@@ -38,19 +36,11 @@ export const FailedDelivery = Type.Object(
     order_no: nullable,
     status_key: Type.String(),
     attempt: Type.Integer({ description: 'The number of failed attempts.' }),
-    reason: Type.Union([Type.Object({ code: Type.String(), name: Type.String() }), Type.Null()]),
+    reason: orNull(Type.Object({ code: Type.String(), name: Type.String() })),
     failed_at: Type.String(),
     due_at: Type.String({ description: 'The customer and the merchant may give an instruction until then.' }),
-    instruction: Type.Union(
-      [
-        Type.Object({
-          action: Type.String(),
-          date: nullable,
-          note: nullable,
-          given_as: Type.Union(parties.map(party => Type.Literal(party))),
-        }),
-        Type.Null(),
-      ],
+    instruction: orNull(
+      Type.Object({ action: Type.String(), date: nullable, note: nullable, given_as: oneOf(parties) }),
       { description: 'The one that holds; null: nobody gave one.' },
     ),
   },
@@ -70,5 +60,5 @@ export const exampleFailure: FailedDelivery = {
 }
 
 export const FailuresQuery = listQuery(cursorFields, {
-  instructed: oneOf(['true', 'false'], 'true: with an instruction; false: those that still wait for one.'),
+  instructed: oneOfFilter(['true', 'false'], 'true: with an instruction; false: those that still wait for one.'),
 })

@@ -30,64 +30,53 @@ export const listOrders = (tx: Tx, tenant: string, filter: OrderFilter, window: 
 
 /** Returns the statement of `listOrders`. It looks for money on the page alone, not for each order before it. */
 export const selectOrders = (tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
-  const values = new Values(tenant)
+  const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
   const text = `
     ${hits(filter, conditions, values)}
     select *, ${hasMoneySql('page')} from (
       select ${orderColumnsSql} from hit order by hit.created_at desc, waybill_number desc
-      limit ${values.add(limit)}::bigint offset ${values.add(offset)}::bigint
+      limit ${add(values, limit)}::bigint offset ${add(values, offset)}::bigint
     ) page`
-  return { text, values: values.all }
+  return { text, values }
 }
 
 /** Counts the orders that match the filter, after a position if given; `most` for that many or more. */
 export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, most = maxCounted, after?: Position) => {
-  const values = new Values(tenant)
+  const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
   const text = `
     ${hits(filter, conditions, values)}
-    select count(*)::integer as count from (select from hit limit ${values.add(most)}) counted`
-  return (await tx.rows<{ count: number }>(text, values.all))[0]?.count ?? 0
+    select count(*)::integer as count from (select from hit limit ${add(values, most)}) counted`
+  return (await tx.rows<{ count: number }>(text, values))[0]?.count ?? 0
 }
 
 /**
  * Selects the matching orders. Orders filtered by number, phone or day of an outcome are few and materialized first: the
  * planner may otherwise scan all orders by age.
  */
-const hits = (filter: OrderFilter, conditions: readonly string[], values: Values): string => {
+const hits = (filter: OrderFilter, conditions: readonly string[], values: unknown[]): string => {
   const { waybill_number, order_no, phone, delivered_on, failed_on, search, phone_parts = [] } = filter
   const isNarrow = [waybill_number, order_no, phone, delivered_on, failed_on].some(value => value !== undefined)
   const matching = `select * from orders where ${conditions.join(' and ')}`
   const parts = phone_parts.map(part => `%${part}%`)
-  const found = search === undefined ? matching : searchSql(matching, values.add(search), values.add(parts))
+  const found = search === undefined ? matching : searchSql(matching, add(values, search), add(values, parts))
   return `with hit as ${isNarrow ? '' : 'not'} materialized (${found})`
 }
 
 /** Finds where a search of the filter's orders stops; undefined: it reads all of them. */
 export const findSearchEnd = async (tx: Tx, tenant: string, filter: OrderFilter, after: Position | undefined) => {
-  const values = new Values(tenant)
+  const values: unknown[] = [tenant]
   const text = `
     select ${isoTime('created_at')} as "createdAt", waybill_number as waybill
     from orders where ${writeConditions(filter, values, after).join(' and ')}
     order by orders.created_at desc, waybill_number desc limit 2 offset ${maxSearched - 1}`
-  const rows = await tx.rows<Position>(text, values.all)
+  const rows = await tx.rows<Position>(text, values)
   return rows.length > 1 ? rows[0] : undefined
 }
 
-/** The parameters of a statement; `add` returns a placeholder. $1 is the tenant. */
-class Values {
-  readonly all: unknown[]
-
-  constructor(tenant: string) {
-    this.all = [tenant]
-  }
-
-  add(value: unknown): string {
-    this.all.push(value)
-    return `$${this.all.length}`
-  }
-}
+/** Adds a parameter of a statement, whose $1 is the tenant; returns its placeholder. */
+const add = (values: unknown[], value: unknown): string => `$${values.push(value)}`
 
 /** Ranges, the class that `status_keys` replaces, and what no index serves. */
 type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'search' | 'phone_parts'
@@ -113,28 +102,28 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
   destination_city_id: id => `destination_city_id = ${id}::bigint`,
 }
 
-const writeConditions = (filter: OrderFilter, values: Values, after: Position | undefined): string[] => {
+const writeConditions = (filter: OrderFilter, values: unknown[], after: Position | undefined): string[] => {
   const { created_from, created_to, created_at } = filter
   const given = Object.entries(filter).filter(([name, value]) => value !== undefined && name in conditionSql)
   return [
     'tenant_id = $1',
-    ...given.map(([name, value]) => conditionSql[name as keyof typeof conditionSql](values.add(value))),
+    ...given.map(([name, value]) => conditionSql[name as keyof typeof conditionSql](add(values, value))),
     ...[created_from, created_at].flatMap(bound => (bound ? fromSql(bound, values) : [])),
     ...[created_to, created_at].flatMap(bound => (bound ? untilSql(bound, values) : [])),
     ...(after
-      ? [`(created_at, waybill_number) < (${values.add(after.createdAt)}::timestamptz, ${values.add(after.waybill)})`]
+      ? [`(created_at, waybill_number) < (${add(values, after.createdAt)}::timestamptz, ${add(values, after.waybill)})`]
       : []),
   ]
 }
 
-const fromSql = (bound: DateOrTime, values: Values): string =>
-  `created_at >= ${'time' in bound ? `${values.add(bound.time)}::timestamptz` : midnightSql(values.add(bound.date), 0)}`
+const fromSql = (bound: DateOrTime, values: unknown[]): string =>
+  `created_at >= ${'time' in bound ? `${add(values, bound.time)}::timestamptz` : midnightSql(add(values, bound.date), 0)}`
 
 /** A range that ends with a date includes that day. */
-const untilSql = (bound: DateOrTime, values: Values): string =>
+const untilSql = (bound: DateOrTime, values: unknown[]): string =>
   'time' in bound
-    ? `created_at <= ${values.add(bound.time)}::timestamptz`
-    : `created_at < ${midnightSql(values.add(bound.date), 1)}`
+    ? `created_at <= ${add(values, bound.time)}::timestamptz`
+    : `created_at < ${midnightSql(add(values, bound.date), 1)}`
 
 /** Selects the orders of the events of a day. */
 const ofOutcomesSql = (day: string, fromEvents: (first: string, last: string) => string): string =>

@@ -8,11 +8,6 @@ import { changeTypes } from '../database/tables.ts'
 export const maxEndpoints = 5
 
 const Nullable = (description: string) => orNull(Type.String(), { description })
-const Code = orNull(Type.Integer(), {
-  description: 'The HTTP status of the response; null if there was none.',
-  examples: [204],
-})
-const Milliseconds = orNull(Type.Integer())
 
 const Url = Type.String({ maxLength: 1_024, description: 'https, without a user name, at a public address.' })
 const Events = Type.Array(oneOf(changeTypes), {
@@ -57,7 +52,10 @@ export const WebhookWithSecret = component('WebhookWithSecret', {
 
 /** The result of a request. */
 const attempt = {
-  code: Code,
+  code: orNull(Type.Integer(), {
+    description: 'The HTTP status of the response; null if there was none.',
+    examples: [204],
+  }),
   ms: Type.Integer({ description: 'The milliseconds that it took.', examples: [87] }),
   error: Nullable('Why there was no response.'),
   response_body: Nullable('The first 1,024 bytes of the response.'),
@@ -87,7 +85,7 @@ export const WebhookDelivery = component('WebhookDelivery', {
   state: oneOf(deliveryStates),
   attempts: Type.Integer(),
   ...attempt,
-  ms: Milliseconds,
+  ms: orNull(Type.Integer()),
   last_attempt_at: Nullable('ISO 8601, UTC.'),
   next_attempt_at: Nullable('null of a pending one: an earlier event of the waybill comes first.'),
   body: Type.Unknown({ description: 'The body that is sent.', examples: [{ type: 'order.created' }] }),

@@ -1,6 +1,6 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { audit, operator } from '@courier/shared/postgres/audit.ts'
-import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import { findTenantIds, inTenant, query } from '@courier/shared/postgres/database.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
 import type pg from 'pg'
 import { blockSize, reserveNumbers } from '../booking/waybill-numbers.ts'
@@ -118,12 +118,10 @@ const without = <Event extends KnownEvent>(events: readonly Event[], others: rea
 const startsSince = 100
 
 const skipNumbers = async (tx: Tx, tenant: string, { skip, since }: RestoreOptions) => {
-  const { waybill_format } = await tx
-    .selectFrom('tenants')
-    .select('waybill_format')
-    .where('tenant_id', '=', tenant)
-    .executeTakeFirstOrThrow()
-  const format = new WaybillFormat(waybill_format)
+  const [settings] = (await query(tx)`select waybill_format from tenants where tenant_id = ${tenant}`) as [
+    { waybill_format: string },
+  ]
+  const format = new WaybillFormat(settings.waybill_format)
   const days = Math.ceil((Date.now() - since.getTime()) / dayMilliseconds)
   const probable = 10 * days * (await countBusiestDay(tx, tenant, since)) + startsSince * blockSize(format)
   const skipped = skip ?? probable
