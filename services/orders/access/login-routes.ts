@@ -52,10 +52,7 @@ export const addLogin = <Row extends Account>(
   })
 }
 
-export interface SessionOptions {
-  readonly pool: pg.Pool
-  readonly findCaller: TokenReader
-}
+export type SessionOptions = { readonly pool: pg.Pool; readonly findCaller: TokenReader }
 
 const success = Type.Object({ message: Type.Literal('success') })
 

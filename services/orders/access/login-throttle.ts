@@ -14,9 +14,9 @@ interface LoginSource {
 
 /** Limits logins per minute, in the memory of this process. */
 export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: number, now?: () => number) => {
-  const ofNetwork = new Limit('network', triesPerNetwork, now)
-  const ofEmailHere = new Limit('email-here', triesPerEmail, now)
-  const ofEmail = new Limit('email', triesPerEmail * networksPerEmail, now)
+  const byNetwork = new Limit('network', triesPerNetwork, now)
+  const byEmailHere = new Limit('email-here', triesPerEmail, now)
+  const byEmail = new Limit('email', triesPerEmail * networksPerEmail, now)
   const successes = new Limit('right', maxSuccesses, now)
   /** Networks where an account logged in before: guesses from elsewhere do not lock it out there. */
   const known = new LRUCache<string, true>({ max: 20_000 })
@@ -26,10 +26,10 @@ export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: numb
     secondsSpent: ({ network, account }: LoginSource): number => {
       const here = `${account} ${network}`
       return (
-        ofNetwork.secondsSpent(network) ||
-        ofEmailHere.secondsSpent(here) ||
+        byNetwork.secondsSpent(network) ||
+        byEmailHere.secondsSpent(here) ||
         successes.secondsSpent(here) ||
-        (known.has(here) ? 0 : ofEmail.secondsSpent(account))
+        (known.has(here) ? 0 : byEmail.secondsSpent(account))
       )
     },
     count: ({ network, account }: LoginSource, isRight: boolean): void => {
@@ -38,9 +38,9 @@ export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: numb
         successes.count(here)
         known.set(here, true)
       } else {
-        ofNetwork.count(network)
-        ofEmailHere.count(here)
-        ofEmail.count(account)
+        byNetwork.count(network)
+        byEmailHere.count(here)
+        byEmail.count(account)
       }
     },
   }

@@ -14,9 +14,9 @@ export const merchantRoles = [...personRoles, 'program'] as const
 export type MerchantRole = (typeof merchantRoles)[number]
 
 /** The operations of owners who logged in (docs/merchants/merchant-calls.md#people). */
-const ofOwners = ['listTokens', 'createToken', 'revokeToken', 'listPeople', 'addPerson', 'changePerson']
+const ownerOperations = ['listTokens', 'createToken', 'revokeToken', 'listPeople', 'addPerson', 'changePerson']
 /** The operations of owners and programs alone, beside the webhooks. */
-const notOfClerks = ['approveOwnInvoice', 'disputeInvoice']
+const notForClerks = ['approveOwnInvoice', 'disputeInvoice']
 
 const refusals = {
   program: 'A token of a program may not do this. Log in as an owner of the merchant, with POST /login.',
@@ -57,9 +57,9 @@ const requireMerchant =
   }
 
 const wordRefusal = (role: MerchantRole, operationId = ''): string | undefined => {
-  const isOfOwners = ofOwners.includes(operationId)
-  if (role === 'program' && isOfOwners) return refusals.program
-  const isRefused = isOfOwners || notOfClerks.includes(operationId) || /webhook/i.test(operationId)
+  const isForOwners = ownerOperations.includes(operationId)
+  if (role === 'program' && isForOwners) return refusals.program
+  const isRefused = isForOwners || notForClerks.includes(operationId) || /webhook/i.test(operationId)
   return role === 'clerk' && isRefused ? refusals.clerk : undefined
 }
 

@@ -1,14 +1,14 @@
-import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { findOpenAttempt, type InstructionAction, type OpenAttempt, type Party, parties } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { lockOrder, writeEdit } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
-import { refuse } from '../money/action.ts'
+import { type Acted, refuse } from '../money/action.ts'
 import { findActor, type Mover, nameMover, nameStatus } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
 import type { OrderRow } from '../tracking/read-orders.ts'
+import type { GivenInstruction } from './schema.ts'
 
 /** An instruction for a parcel whose delivery failed. */
 export interface Instruction {
@@ -24,20 +24,15 @@ export interface Instruction {
   readonly by: Actor
 }
 
-export type Instructed =
-  | { kind: 'given'; attempt: number }
-  | { kind: 'unknown' }
-  | { kind: 'refused'; errors: FieldErrors }
-
 /**
  * Stores an instruction and makes it the one that holds. The word of staff holds over that of the customer, and this over
  * the merchant's; a later word of the same party replaces the earlier one. Customers and merchants have time until the
  * deadline. Runs in the caller's transaction, and writes nothing when it is refused.
  */
-export const instruct = async (tx: Tx, instruction: Instruction): Promise<Instructed> => {
+export const instruct = async (tx: Tx, instruction: Instruction): Promise<Acted<GivenInstruction>> => {
   const { tenant, waybill, giver, action, address } = instruction
   const [, order] = await Promise.all([limitLockWait(tx), lockOrder(tx, { tenant, waybill, editor: giver })])
-  if (!order) return { kind: 'unknown' }
+  if (!order) return { kind: 'unknown', what: 'waybill' }
   const attempt = await findOpenAttempt(tx, tenant, waybill)
   if (!attempt) {
     const status = nameStatus(order.status_key, await findStatuses(tx, tenant))
@@ -51,7 +46,7 @@ export const instruct = async (tx: Tx, instruction: Instruction): Promise<Instru
     if (refused) return refused
   }
   await writeInstruction(tx, { ...instruction, party })
-  return { kind: 'given', attempt: attempt.attempt_no }
+  return { kind: 'done', data: { waybill_number: waybill, attempt: attempt.attempt_no }, objects: [waybill] }
 }
 
 const refuseLate = ({ is_late, due_at }: OpenAttempt, party: Party) =>
@@ -119,16 +114,18 @@ const writeInstructionSql = `
 /** The most late failures that one transaction of housekeeping decides. */
 const decidedAtOnce = 100
 
+/** Sorts by waybill, as moves lock them. */
 const lateSql = `
-  select waybill_number, instruction_default as action from attempts join tenants on tenants.tenant_id = attempts.tenant_id
-  where attempts.tenant_id = $1 and is_open and action is null and due_at < now() order by attempt_id limit ${decidedAtOnce}`
+  select * from (
+    select waybill_number, instruction_default as action from attempts join tenants on tenants.tenant_id = attempts.tenant_id
+    where attempts.tenant_id = $1 and is_open and action is null and due_at < now() order by attempt_id limit ${decidedAtOnce}
+  ) late order by waybill_number`
 
 /** Gives the company's default to failed deliveries that nobody decided in time; returns how many. */
 export const decideLate = async (tx: Tx, tenant: string): Promise<number> => {
   const late = await tx.rows<{ waybill_number: string; action: InstructionAction }>(lateSql, [tenant])
   await limitLockWait(tx)
-  // Sorts by waybill, as moves lock them.
-  for (const { waybill_number: waybill, action } of late.toSorted(byWaybill)) {
+  for (const { waybill_number: waybill, action } of late) {
     await lockOrder(tx, { tenant, waybill, editor: { isCustomer: true } })
     const attempt = await findOpenAttempt(tx, tenant, waybill)
     if (attempt?.action === null)
@@ -136,6 +133,3 @@ export const decideLate = async (tx: Tx, tenant: string): Promise<number> => {
   }
   return late.length
 }
-
-const byWaybill = (one: { waybill_number: string }, other: { waybill_number: string }): number =>
-  one.waybill_number < other.waybill_number ? -1 : 1

@@ -48,10 +48,7 @@ const addInstructions = (app: FastifyInstance, { pool, onChanged }: ChangeOption
       const giver = merchantId === null ? { staffName: by.name } : { merchantId, person }
       const { action, date = null, address = null } = body
       const instruction = { tenant, waybill, giver, action, date, address, note: body.note || null, by }
-      const result = isWaybill.test(waybill) ? await instruct(tx, instruction) : { kind: 'unknown' as const }
-      if (result.kind === 'unknown') return { kind: 'unknown', what: 'waybill' }
-      if (result.kind === 'refused') return result
-      return { kind: 'done', data: { waybill_number: waybill, attempt: result.attempt }, objects: [waybill] }
+      return isWaybill.test(waybill) ? instruct(tx, instruction) : { kind: 'unknown', what: 'waybill' }
     },
   })
 }

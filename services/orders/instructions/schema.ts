@@ -28,6 +28,7 @@ export const GivenInstruction = Type.Object(
   { waybill_number: Type.String(), attempt: Type.Integer({ description: 'The failed attempt, from 1.' }) },
   { title: 'GivenInstruction' },
 )
+export type GivenInstruction = Static<typeof GivenInstruction>
 
 /** A parcel that waits for what happens after a failed delivery. */
 export const FailedDelivery = Type.Object(

@@ -92,8 +92,8 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
     select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`,
   status: key => `status_key = ${key}`,
   status_keys: keys => `status_key = any(${keys}::text[])`,
-  delivered_on: day => ofOutcomesSql(day, fromDeliveries),
-  failed_on: day => ofOutcomesSql(day, fromFailedAttempts),
+  delivered_on: day => onDaySql(day, fromDeliveries),
+  failed_on: day => onDaySql(day, fromFailedAttempts),
   waybill_number: number => `waybill_number = ${number}`,
   order_no: number => `order_no = ${number}`,
   // Computes the key as the column phone_key does.
@@ -126,7 +126,7 @@ const untilSql = (bound: DateOrTime, values: unknown[]): string =>
     : `created_at < ${midnightSql(add(values, bound.date), 1)}`
 
 /** Selects the orders of the events of a day. */
-const ofOutcomesSql = (day: string, fromEvents: (first: string, last: string) => string): string =>
+const onDaySql = (day: string, fromEvents: (first: string, last: string) => string): string =>
   `waybill_number in (select waybill_number ${fromEvents(midnightSql(day, 0), midnightSql(day, 1))})`
 
 const midnightSql = (date: string, daysLater: number): string =>

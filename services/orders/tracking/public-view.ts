@@ -5,8 +5,8 @@ import { type OrderView, TrackingEvent } from './order-schema.ts'
 import { signWaybill, toOrder, toPublicTimeline } from './order-view.ts'
 import type { TrackedOrder } from './read-orders.ts'
 
-const ofSigned = { description: 'null without the tracking_code of the link.' }
-const signedText = orNull(Type.String(), ofSigned)
+const signedOnly = { description: 'null without the tracking_code of the link.' }
+const signedText = orNull(Type.String(), signedOnly)
 
 /** Shows anyone who knows a waybill number the masked recipient, and no names of staff. */
 export const PublicTracking = component('PublicTracking', {
@@ -20,7 +20,7 @@ export const PublicTracking = component('PublicTracking', {
     origin_city_name: Type.String(),
     destination_city_name: signedText,
     destination_state_name: signedText,
-    cod: orNull(Type.Integer(), ofSigned),
+    cod: orNull(Type.Integer(), signedOnly),
     currency: Type.String(),
     customer_name: Type.String({ description: 'The first letters.', examples: ['N*** P***'] }),
     customer_phone: Type.String({ description: 'The last two digits.', examples: ['***01'] }),

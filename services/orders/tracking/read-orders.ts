@@ -82,7 +82,7 @@ export const hasMoneySql = (table: string): string => `exists (
       select from money_lines line where line.tenant_id = $1 and line.waybill_number = ${table}.waybill_number
     ) as has_money`
 
-const ofOrdersSql = 'from orders where tenant_id = $1 and waybill_number = any($2::text[])'
+const amongSql = 'from orders where tenant_id = $1 and waybill_number = any($2::text[])'
 
 const trackedOrdersSql = `
   select ${orderColumnsSql}, ${hasMoneySql('orders')}, (
@@ -103,7 +103,7 @@ const trackedOrdersSql = `
         'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')}) order by instruction_no desc), '[]')
       from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
     ) as instructions
-  ${ofOrdersSql}`
+  ${amongSql}`
 
 const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
   name: 'find_tracked_orders',
@@ -118,7 +118,7 @@ export const findTracked = async (tx: Tx, tenant: string, waybill: string): Prom
 /** Selects those of `waybills` that exist, of `merchantId` if given, in no order. For `readOrders`. */
 export const selectAmong = (tenant: string, waybills: readonly string[], merchantId: string | null = null) => ({
   name: 'find_orders',
-  text: `select ${orderColumnsSql} ${ofOrdersSql} and ($3::bigint is null or merchant_id = $3)`,
+  text: `select ${orderColumnsSql} ${amongSql} and ($3::bigint is null or merchant_id = $3)`,
   values: [tenant, waybills, merchantId],
 })
 
