@@ -48,7 +48,8 @@ export const findPrices = (
   errors: ErrorList,
   paths = batchPaths,
 ) => {
-  const suggestions = new Suggestions(cities)
+  const search = createSearch(cities)
+  const suggestions: NonNullable<ErrorBody['suggestions']> = {}
   const findCity = (reference: CityReference | undefined, index?: number): City | undefined => {
     if (!reference) return undefined
     const found = cities.find(reference)
@@ -56,7 +57,8 @@ export const findPrices = (
     const path = index === undefined ? `${paths.origin}origin` : `${paths.destination(index)}destination`
     for (const field of found.fields) {
       errors.add(`${path}_${field}`, selectedInvalid(`${path}_${field}`))
-      suggestions.add(`${path}_${field}`, field, reference)
+      const nearest = search(reference, field === 'state_name')
+      if (nearest.length > 0) suggestions[`${path}_${field}`] = nearest
     }
     return undefined
   }
@@ -66,7 +68,8 @@ export const findPrices = (
   if (!card) errors.add('merchant_rate_card', 'Please assign a rate card to the merchant.')
   const found = origin && card && findRates(origin, destinations, card, errors, paths)
   const { rates = [], missingRates = [] } = found ?? {}
-  const refusal: Refusal = { kind: 'refused', errors, suggestions: suggestions.found, missingRates }
+  const shown = Object.keys(suggestions).length > 0 ? suggestions : undefined
+  const refusal: Refusal = { kind: 'refused', errors, suggestions: shown, missingRates }
   return { origin, destinations, rates, refusal }
 }
 
@@ -105,27 +108,17 @@ const wordPlaces = (indexes: readonly number[], { destination }: ParcelPaths): s
 /** The most distinct names of a request that get suggestions, while its budget lasts. */
 const maxSuggestedNames = 50
 
-/** Suggests cities and states for the fields of a request that name none. */
-class Suggestions {
-  found: Record<string, Suggestion[]> | undefined
-  readonly #remembered = new Map<string, Suggestion[]>()
-  readonly #budget = new SuggestionBudget()
-  readonly #cities: CityIndex
-
-  constructor(cities: CityIndex) {
-    this.#cities = cities
-  }
-
-  add(path: string, field: string, reference: CityReference): void {
-    const isState = field === 'state_name'
+/** Creates the search for what the wrong fields of a request may mean. */
+const createSearch = (cities: CityIndex) => {
+  const remembered = new Map<string, Suggestion[]>()
+  const budget = new SuggestionBudget()
+  return (reference: CityReference, isState: boolean): Suggestion[] => {
     const name = `${reference.stateName}/${isState ? '' : reference.cityName}`
-    const remembered = this.#remembered.get(name)
-    if (!remembered && this.#remembered.size >= maxSuggestedNames) return
-    const nearest = remembered ?? (isState ? suggestStates : suggestCities)(reference, this.#cities, this.#budget)
-    this.#remembered.set(name, nearest)
-    if (nearest.length === 0) return
-    this.found ??= {}
-    this.found[path] = nearest
+    const known = remembered.get(name)
+    if (known || remembered.size >= maxSuggestedNames) return known ?? []
+    const nearest = (isState ? suggestStates : suggestCities)(reference, cities, budget)
+    remembered.set(name, nearest)
+    return nearest
   }
 }
 

@@ -11,21 +11,7 @@ import { findOwnBusinesses } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogues } from './catalogue.ts'
 import { Lists } from './lists.ts'
-import {
-  Business,
-  Businesses,
-  BusinessQuery,
-  ById,
-  businessFilters,
-  Cities,
-  City,
-  CityQuery,
-  cityFilters,
-  State,
-  StateQuery,
-  States,
-  stateFilters,
-} from './schema.ts'
+import { ById, businesses, cities, states } from './schema.ts'
 
 interface CatalogueOptions {
   pool: pg.Pool
@@ -38,31 +24,27 @@ const serializerCompiler = () => JSON.stringify
 const listSchema = <Query extends TObject>(
   operationId: string,
   summary: string,
-  querystring: Query,
-  list: TObject,
-) => ({
-  schema: { operationId, summary, querystring, response: { 200: list } },
-})
+  { Query, List }: { Query: { schema: Query }; List: TObject },
+) => ({ schema: { operationId, summary, querystring: Query.schema, response: { 200: List } } })
 
 /** Serves the businesses, cities and states that merchants choose from, and single rows by id. Only active rows. */
 export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, catalogues }) => {
-  const ofBusinesses = listSchema('listBusinesses', "List the merchant's businesses", BusinessQuery.schema, Businesses)
-  app.get('/business', ofBusinesses, async request => {
+  app.get('/business', listSchema('listBusinesses', "List the merchant's businesses", businesses), async request => {
     const rows = await findBusinesses(pool, request.merchant)
-    return writePage(request, request.query, filterRows(businessFilters, BusinessQuery.read(request.query), rows))
+    return writePage(request, request.query, filterRows(businesses.filters, businesses.Query.read(request.query), rows))
   })
 
-  const ofCities = listSchema('listCities', 'List the cities', CityQuery.schema, Cities)
+  const ofCities = listSchema('listCities', 'List the cities', cities)
   app.get('/city', { ...ofCities, serializerCompiler }, async (request, reply) =>
     sendCities(request, reply, await findLists(catalogues, request.merchant)),
   )
 
-  const ofStates = listSchema('listStates', 'List the states', StateQuery.schema, States)
+  const ofStates = listSchema('listStates', 'List the states', states)
   app.get('/state', { ...ofStates, serializerCompiler }, async (request, reply) => {
     const lists = await findLists(catalogues, request.merchant)
     const isWhole = !wantedPage(request.query)
     const all = lists.states(isWhole || includesCities(request.query.include))
-    const rows = filterRows(stateFilters, StateQuery.read(request.query), all)
+    const rows = filterRows(states.filters, states.Query.read(request.query), all)
     if (isWhole && rows === all) return sendJson(reply, lists.statesJson)
     return writePage(request, request.query, rows)
   })
@@ -81,26 +63,26 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
       throw notFound(kind)
     })
   }
-  addOne('business', ['getBusiness', "One of the merchant's businesses"], Business, merchant =>
+  addOne('business', ['getBusiness', "One of the merchant's businesses"], businesses.One, merchant =>
     findBusinesses(pool, merchant),
   )
-  addOne('state', ['getState', 'One state with its cities'], State, async merchant =>
+  addOne('state', ['getState', 'One state with its cities'], states.One, async merchant =>
     (await findLists(catalogues, merchant)).states(true),
   )
-  addOne('city', ['getCity', 'One city'], City, async merchant => (await findLists(catalogues, merchant)).cities)
+  addOne('city', ['getCity', 'One city'], cities.One, async merchant => (await findLists(catalogues, merchant)).cities)
 }
 
 /** Serves the cities to staff, who have no merchant and therefore no zones. */
 export const staffCityRoutes: FastifyPluginAsyncTypebox<{ catalogues: Catalogues }> = async (app, { catalogues }) => {
-  const ofCities = listSchema('listStaffCities', 'List the cities', CityQuery.schema, Cities)
+  const ofCities = listSchema('listStaffCities', 'List the cities', cities)
   app.get('/city', { ...ofCities, serializerCompiler }, async (request, reply) =>
     sendCities(request, reply, await findLists(catalogues, readScope(request))),
   )
 }
 
 const sendCities = (request: FastifyRequest, reply: FastifyReply, lists: Lists) => {
-  const query = request.query as Static<typeof CityQuery.schema>
-  const rows = filterRows(cityFilters, CityQuery.read(query), lists.cities)
+  const query = request.query as Static<typeof cities.Query.schema>
+  const rows = filterRows(cities.filters, cities.Query.read(query), lists.cities)
   if (!wantedPage(query) && rows === lists.cities) return sendJson(reply, lists.citiesJson)
   return writePage(request, query, rows)
 }

@@ -1,16 +1,13 @@
 import { flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { ListBody, pageFields } from '@courier/shared/lists/pages.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { Rate } from './rate-card.ts'
 
 const text = Type.String()
 const is_active = Type.Boolean({ description: 'Always true: the list has no others.' })
 
 export const ById = Type.Object({ id: Type.String({ description: 'The id.' }) })
-
-/** The response with one row. */
-const OneOf = <Row extends TSchema>(row: Row) => Type.Object({ data: row })
 
 const BusinessRow = component('Business', {
   id: Type.Integer({ examples: [7290] }),
@@ -47,13 +44,6 @@ const StateRow = component('State', {
 })
 export type ListedState = Static<typeof StateRow>
 
-export const Businesses = ListBody(BusinessRow)
-export const Business = OneOf(BusinessRow)
-export const States = ListBody(StateRow)
-export const State = OneOf(StateRow)
-export const Cities = ListBody(CityRow)
-export const City = OneOf(CityRow)
-
 interface Row {
   readonly id: number
   readonly ref_no: string
@@ -61,39 +51,39 @@ interface Row {
   readonly is_active: boolean
 }
 
-const filters = {
+const rowFilters = {
   id: whole<Row>(row => row.id, 'The id.'),
   ref_no: whole<Row>(row => row.ref_no, 'The reference number.'),
   name: part<Row>(row => row.name, 'Part of the name, in any letter case.'),
   is_active: flag<Row>(row => row.is_active, 'The list has only active rows.'),
 }
 
-export const businessFilters = {
-  ...filters,
+/** The schemas of the list of a kind of rows, of its query and of one row. */
+const listKind = <S extends TSchema, Filters extends Parameters<typeof listQuery>[1], Fields extends TProperties>(
+  row: S,
+  filters: Filters,
+  fields = {} as Fields,
+) => ({
+  List: ListBody(row),
+  One: Type.Object({ data: row }),
+  Query: listQuery({ ...pageFields, ...fields }, filters),
+  filters,
+})
+
+export const businesses = listKind(BusinessRow, {
+  ...rowFilters,
   business_name: part<Row>(row => row.name, 'Part of the name, in any letter case.'),
   is_default: flag<Row & { is_default: boolean }>(row => row.is_default, "The merchant's default business."),
-}
+})
 
-export const stateFilters = {
-  ...filters,
-  country_id: whole<ListedState>(row => row.country_id, 'Always 1.'),
-  has_child: flag<ListedState>(row => row.has_child, 'Whether it has cities.'),
-}
-
-export const cityFilters = {
-  ...filters,
-  postal_code: whole<ListedCity>(row => row.postal_code, 'The postal code.'),
-  state_id: whole<ListedCity>(row => row.state_id, 'The id of a state.'),
-  state_name: part<ListedCity>(row => row.state.name, "Part of the state's name, in any letter case."),
-  country_id: whole<ListedCity>(() => 1, 'Always 1.'),
-  zone_id: whole<ListedCity>(row => row.zone_id, 'The id of a zone.'),
-  zone: whole<ListedCity>(row => row.zone?.name, 'The name of a zone.'),
-}
-
-export const BusinessQuery = listQuery(pageFields, businessFilters)
-export const StateQuery = listQuery(
+export const states = listKind(
+  StateRow,
   {
-    ...pageFields,
+    ...rowFilters,
+    country_id: whole<ListedState>(row => row.country_id, 'Always 1.'),
+    has_child: flag<ListedState>(row => row.has_child, 'Whether it has cities.'),
+  },
+  {
     include: Type.Optional(
       Type.String({
         maxLength: 255,
@@ -101,9 +91,17 @@ export const StateQuery = listQuery(
       }),
     ),
   },
-  stateFilters,
 )
-export const CityQuery = listQuery(pageFields, cityFilters)
+
+export const cities = listKind(CityRow, {
+  ...rowFilters,
+  postal_code: whole<ListedCity>(row => row.postal_code, 'The postal code.'),
+  state_id: whole<ListedCity>(row => row.state_id, 'The id of a state.'),
+  state_name: part<ListedCity>(row => row.state.name, "Part of the state's name, in any letter case."),
+  country_id: whole<ListedCity>(() => 1, 'Always 1.'),
+  zone_id: whole<ListedCity>(row => row.zone_id, 'The id of a zone.'),
+  zone: whole<ListedCity>(row => row.zone?.name, 'The name of a zone.'),
+})
 
 export const PlaceRate = component('PlaceRate', {
   first_kg: Type.Number({ description: 'The price of the first kilogram.' }),

@@ -1,14 +1,8 @@
-/** The characters that each wildcard of a mask matches; every other character matches itself. */
-const wildcards: Record<string, string> = {
-  '#': '0123456789',
-  '@': 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
-  '*': '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ',
-}
-
-const meanings: Record<string, string> = {
-  '#': '# is a digit',
-  '@': '@ is a capital letter',
-  '*': '* is a digit or a capital letter',
+/** The characters that each wildcard of a mask matches, in words too; every other character matches itself. */
+const wildcards: Readonly<Record<string, readonly [characters: string, meaning: string]>> = {
+  '#': ['0123456789', 'a digit'],
+  '@': ['ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'a capital letter'],
+  '*': ['0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'a digit or a capital letter'],
 }
 
 /** A tenant's waybill mask, such as `DM########`. */
@@ -21,7 +15,7 @@ export class WaybillFormat {
 
   constructor(mask: string) {
     this.mask = mask
-    this.#sets = [...mask].map(character => wildcards[character] ?? character)
+    this.#sets = [...mask].map(character => wildcards[character]?.[0] ?? character)
     this.capacity = Math.min(
       this.#sets.reduce((product, set) => product * set.length, 1),
       Number.MAX_SAFE_INTEGER,
@@ -46,7 +40,8 @@ export class WaybillFormat {
 
   /** Describes the mask in words, for an error: `DM##, where # is a digit` */
   get description(): string {
-    const used = Object.keys(meanings).filter(wildcard => this.mask.includes(wildcard))
-    return used.length ? `${this.mask}, where ${used.map(wildcard => meanings[wildcard]).join(' and ')}` : this.mask
+    const used = Object.entries(wildcards).filter(([wildcard]) => this.mask.includes(wildcard))
+    const meanings = used.map(([wildcard, [, meaning]]) => `${wildcard} is ${meaning}`)
+    return used.length > 0 ? `${this.mask}, where ${meanings.join(' and ')}` : this.mask
   }
 }
