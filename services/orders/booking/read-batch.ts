@@ -14,27 +14,9 @@ import type { InitialStatusKey } from '../statuses/statuses.ts'
 import { bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 
 /** One order as the merchant described it: text trimmed, absent fields undefined. */
-export interface Order {
-  readonly waybill: string | undefined
-  readonly statusKey: InitialStatusKey
-  readonly orderNo: string | undefined
-  readonly customerName: string
-  readonly customerAddress: string
-  readonly customerPhone: string
-  readonly customerSecondaryPhone: string | undefined
-  readonly customerEmail: string | undefined
-  readonly destination: CityReference
-  readonly cod: number
-  readonly weightKg: number
-  readonly description: string | undefined
-  readonly remark: string | undefined
-}
+export type Order = Readonly<ReturnType<typeof toOrder>>
 
-export interface Batch {
-  readonly businessId: string
-  readonly origin: CityReference
-  readonly orders: readonly Order[]
-}
+export type Batch = Readonly<ReturnType<typeof readGeneral>> & { readonly orders: readonly Order[] }
 
 /** The parts of a batch whose shape is right. */
 export type ReadableBatch = Partial<Omit<Batch, 'orders'>> & { readonly orders: readonly (Order | undefined)[] }
@@ -68,23 +50,19 @@ type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The parts of a body whose shape is right. A part is absent where there may be more errors than were counted. */
-interface Parts<General extends TObject, Item extends TObject> {
-  readonly general: Static<General> | undefined
-  readonly orders: readonly (Static<Item> | undefined)[]
-  readonly errors: ErrorList
-}
-
-/** Compiles a reader of `general_data` and `order_data`, with every error of their shape. Ignores unknown fields. */
+/**
+ * Compiles a reader of `general_data` and `order_data`, with every error of their shape. Ignores unknown fields. A part
+ * is absent if its shape is wrong, or where there may be more errors than were counted.
+ */
 export const partsReader = <General extends TObject, Item extends TObject>(
   schema: TObject,
   general: General,
   item: Item,
   maxOrders: number,
-): ((body: unknown, mayHoldBadText: boolean) => Parts<General, Item>) => {
+) => {
   const check = TypeCompiler.Compile(schema)
   const fields = new Set([...Object.keys(general.properties), ...Object.keys(item.properties)])
-  return (body, mayHoldBadText) => {
+  return (body: unknown, mayHoldBadText: boolean) => {
     const record = isObject(body) ? body : {}
     const { general_data, order_data } = record
     const items: unknown[] = Array.isArray(order_data) && order_data.length <= maxOrders ? order_data : []
@@ -155,7 +133,7 @@ const readGeneral = (general: Static<typeof GeneralData>) => ({
   origin: cityReference(general.origin_city_id, general.origin_city_name, general.origin_state_name),
 })
 
-const toOrder = (item: Static<typeof OrderData>): Order => ({
+const toOrder = (item: Static<typeof OrderData>) => ({
   waybill: optionalText(item.waybill_number),
   statusKey: (optionalText(item.initial_status_key) as InitialStatusKey | undefined) ?? 'key_1',
   orderNo: optionalText(item.order_no),
