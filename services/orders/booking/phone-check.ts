@@ -46,21 +46,18 @@ const isPlain = (phone: string, country: string): boolean => {
   )
 }
 
-interface Spelling {
-  readonly prefixes: readonly string[]
-  readonly lengths: readonly number[]
-}
-const spellings = new Map<string, Spelling>()
+const spellings = new Map<string, ReturnType<typeof readSpelling>>()
 
-const findSpelling = (country: string): Spelling => {
+const findSpelling = (country: string) => {
   const known = spellings.get(country)
   if (known) return known
-  const spelling = isSupportedCountry(country) ? readSpelling(country) : { prefixes: [], lengths: [] }
+  const spelling = readSpelling(country)
   spellings.set(country, spelling)
   return spelling
 }
 
-const readSpelling = (country: CountryCode): Spelling => {
+const readSpelling = (country: string): { prefixes: string[]; lengths: number[] } => {
+  if (!isSupportedCountry(country)) return { prefixes: [], lengths: [] }
   const metadata = new Metadata()
   metadata.selectNumberingPlan(country)
   const lengths = metadata.numberingPlan?.possibleLengths() ?? []

@@ -18,20 +18,7 @@ export interface Match {
 }
 
 /** The names found in one part of an address. */
-export interface Part {
-  /** The cities, from the left. */
-  readonly named: readonly Match[]
-  /** The states and numbered districts. */
-  readonly broad: readonly Named[]
-  /** The cities at the end of the part. */
-  readonly towns: readonly City[]
-  /** The cities named only by a street or by a near spelling. */
-  readonly similar: readonly City[]
-  /**
-   * The last word that no name, street or number explains: it may name a town that is not served. -1 if there is none.
-   */
-  readonly lastUnknown: number
-}
+export type Part = ReturnType<typeof readPart>
 
 const kinds = new Map<string, Kind>()
 const addKind = (kind: Kind, words: string): void => {
@@ -87,23 +74,28 @@ export const isTown = ({ words }: Match): boolean => words.some(({ kind }) => ki
 export const isShort = ({ names }: Match): boolean => names.some(({ plain }) => plain.length < 5)
 
 /** Finds the places that a part names exactly or, if there are none, nearly. */
-export const readPart = (words: readonly Word[], index: PlaceIndex, budget: SuggestionBudget): Part => {
+export const readPart = (words: readonly Word[], index: PlaceIndex, budget: SuggestionBudget) => {
   const { matches: exact, streets } = findNames(words, index)
   const near = exact.length > 0 ? undefined : findNear(words, streets, index, budget)
   const matches = near?.isLikely ? [near] : exact
   const endOfStreet = words.findLastIndex(({ kind }) => kind === 'street')
   const isUnknown = ({ kind }: Word, at: number) =>
     kind === 'name' && at > endOfStreet && !matches.some(({ start, end }) => at >= start && at < end)
+  // No name, street or number explains this word: it may name a town that is not served. -1 if there is none.
   const lastUnknown = words.findLastIndex(isUnknown)
   const named = matches.filter(match => citiesIn(match).length > 0)
   const isClosing = (match: Match) => lastUnknown < 0 || (!near && match.end > lastUnknown && !isShort(match))
   return {
+    /** The cities, from the left. */
     named,
+    /** The states and numbered districts. */
     broad: matches.filter(match => !named.includes(match)).flatMap(({ names }) => names),
+    /** The cities at the end of the part. */
     towns: named
       .filter(match => isTown(match) && isClosing(match))
       .slice(-1)
       .flatMap(citiesIn),
+    /** The cities named only by a street or by a near spelling. */
     similar: [...(near?.near ?? []).flatMap(({ named }) => named.city ?? []), ...streets.flatMap(citiesIn)],
     lastUnknown,
   }
