@@ -103,7 +103,7 @@ interface Decided {
   readonly isRepeated: boolean
 }
 
-/** Decides a request once, with its audit and its event. One transaction. Throws for one that somebody decided before. */
+/** Decides a request once, with its audit and its event. One transaction. Throws for one that was decided before. */
 const decide = (pool: pg.Pool, wanted: WantedDecision): Promise<Decided> =>
   inTenant<Tables, Decided>(pool, wanted.tenant, async tx => {
     const { tenant, requestId } = wanted

@@ -1,7 +1,7 @@
 import type { DateOrTime } from '@courier/shared/lists/dates.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { fromDeliveries, fromFailedAttempts } from '../statuses/outcomes.ts'
+import { fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
 import { hasMoneySql, type ListedRow, orderColumnsSql } from '../tracking/read-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched, searchSql } from './search.ts'

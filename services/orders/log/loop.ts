@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import { backoffAfter } from './backoff.ts'
 
@@ -6,6 +7,18 @@ export interface Waiting<Key> {
   readonly key: Key
   /** Another process is delivering for it. */
   readonly isLeasedElsewhere: boolean
+}
+
+/** The options of a drain, whatever it delivers to. */
+export interface DrainOptions {
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  /** Identifies this process. */
+  readonly holder: string
+  /** When a dead process's lease expires; more than twice the time limit of a request. */
+  readonly leaseSeconds?: number
+  /** Once it returns true, no more requests start. */
+  readonly isStopping: () => boolean
 }
 
 export type Drained = 'done' | 'leased_elsewhere' | { readonly failure: string; readonly cause: object }

@@ -1,11 +1,10 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { createLease, type Lease } from '../log/lease.ts'
-import type { Drained } from '../log/loop.ts'
+import type { Drained, DrainOptions } from '../log/loop.ts'
 import {
   type DueDelivery,
   disable,
@@ -23,17 +22,9 @@ import { isDown } from './schedule.ts'
 import { openSecret } from './secrets.ts'
 import { type Attempt, isSuccess, type Outcome, settle } from './settle.ts'
 
-export interface DrainOptions extends PostOptions {
-  readonly pool: pg.Pool
-  readonly logger: Logger
+export interface EndpointOptions extends DrainOptions, PostOptions {
   readonly keyring: Keyring
-  /** Identifies this process. */
-  readonly holder: string
-  /** More than twice the time limit of a request. */
-  readonly leaseSeconds?: number
-  /** Once it returns true, no more requests start. */
-  readonly isStopping: () => boolean
-  /** Aborts those in flight: they are sent again. */
+  /** Aborts requests in flight: they are sent again. */
   readonly aborted: AbortSignal
   readonly onAttempt: (result: 'delivered' | 'refused' | 'unreachable') => void
 }
@@ -51,7 +42,7 @@ const restSeconds = 5
  * Sends an endpoint's due events, several at once but one for each waybill, and stores the outcomes. No other process
  * sends to it meanwhile, and no lock is held during a request. Rejects when the database is unavailable.
  */
-export const drainEndpoint = async (options: DrainOptions, key: EndpointKey): Promise<Drained> => {
+export const drainEndpoint = async (options: EndpointOptions, key: EndpointKey): Promise<Drained> => {
   const { pool, holder, leaseSeconds: seconds = defaultLeaseSeconds } = options
   const { tenant } = key
   const acquireRow = (tx: Tx, isRenewal: boolean) => holdEndpoint(tx, key, holder, seconds, isRenewal)
@@ -76,7 +67,7 @@ const logDisabled = (logger: Logger, { tenant, endpointId, url }: HeldEndpoint, 
   logger.warn({ tenant, endpoint_id: endpointId, host: new URL(url).host, reason }, 'webhook.disabled')
 
 /** Returns true if there was something to add or to send. */
-const drainHeld = async (options: DrainOptions, endpoint: HeldEndpoint, lease: Lease<unknown>): Promise<boolean> => {
+const drainHeld = async (options: EndpointOptions, endpoint: HeldEndpoint, lease: Lease<unknown>): Promise<boolean> => {
   const isAdded = await fanOut(options.pool, endpoint)
   const limit = isDown(endpoint.failures) ? 1 : eventsAtOnce
   const due = await inTenant(options.pool, endpoint.tenant, (tx: Tx) => findDue(tx, endpoint, limit))
@@ -86,7 +77,7 @@ const drainHeld = async (options: DrainOptions, endpoint: HeldEndpoint, lease: L
 
 /** Sends until all is sent, the time is over, the lease is lost, or the endpoint has to rest. */
 const sendAll = async (
-  options: DrainOptions,
+  options: EndpointOptions,
   endpoint: HeldEndpoint,
   lease: Lease<unknown>,
   due: readonly DueDelivery[],
@@ -126,7 +117,7 @@ const nameResult = ({ code }: Attempt) => {
  * Stores outcomes that come together in one transaction, and none without the lease. Each resolves to true if the
  * endpoint has to rest.
  */
-const recorder = ({ pool, logger }: DrainOptions, endpoint: HeldEndpoint) =>
+const recorder = ({ pool, logger }: EndpointOptions, endpoint: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({
     run: async (_, outcomes) => {
       const settled = await inTenant(pool, endpoint.tenant, async (tx: Tx) => {

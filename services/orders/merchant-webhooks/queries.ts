@@ -29,7 +29,7 @@ export const listEndpoints = (tx: Tx, { tenant, merchantId }: FeedOwner): Promis
 
 type NewEndpoint = Required<Static<typeof NewWebhook>> & { readonly secret: Sealed }
 
-/** Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: the merchant has too many. */
+/** Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: there are too many. */
 export const addEndpoint = async (tx: Tx, own: OwnEndpoint, endpoint: NewEndpoint): Promise<Endpoint | undefined> => {
   const { url, events, secret } = endpoint
   // Its lock on the feed makes another request wait.

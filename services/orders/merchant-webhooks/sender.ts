@@ -10,7 +10,7 @@ import type { Tx } from '../database/tables.ts'
 import { DeliveryLoop } from '../log/loop.ts'
 import { createAgent, createResolve, type Resolve } from './addresses.ts'
 import { type EndpointKey, findTenants, findWaiting } from './delivery-queries.ts'
-import { type DrainOptions, drainEndpoint } from './drain-endpoint.ts'
+import { drainEndpoint, type EndpointOptions } from './drain-endpoint.ts'
 
 /** Counting stops here, so that measuring a backlog of any size costs the same. */
 const maxCounted = 100_000
@@ -50,7 +50,7 @@ const stopMilliseconds = 3_000
 export type WebhookSender = ReturnType<typeof createWebhookSender>
 
 /** Sends merchants' events to their endpoints. Any number of processes may run one. */
-const createWebhookSender = (options: Omit<DrainOptions, 'holder' | 'isStopping' | 'aborted'>) => {
+const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStopping' | 'aborted'>) => {
   const { pool, logger } = options
   const aborting = new AbortController()
   const holder = randomUUID()
@@ -118,7 +118,7 @@ export const createSending = (pool: pg.Pool, logger: Logger, options: SendingOpt
     labelNames: ['result'],
     registers: [registry],
   })
-  const onAttempt: DrainOptions['onAttempt'] = result => attempts.inc({ result })
+  const onAttempt: EndpointOptions['onAttempt'] = result => attempts.inc({ result })
   const sender = keyring && createWebhookSender({ ...posting, pool, logger, keyring, onAttempt })
   return { ...posting, keyring, resolve, sender }
 }

@@ -1,27 +1,17 @@
 import { maxEventBytesPerRequest, maxEventsPerRequest } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
-import type pg from 'pg'
-import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { createLease, type Lease } from '../log/lease.ts'
-import type { Drained } from '../log/loop.ts'
+import type { Drained, DrainOptions } from '../log/loop.ts'
 import type { ReadSnapshots } from '../tracking/order-snapshot.ts'
 import { type Slice, toEvents, toParts, toSlices } from './events.ts'
 import { type AcquiredLease, acquireLease, releaseLease, suspend } from './leases.ts'
 import { type PostFailure, type PostOptions, postEvents } from './post-events.ts'
 import { markRelayed, readOldest } from './queries.ts'
 
-export interface DrainOptions extends PostOptions {
-  readonly pool: pg.Pool
-  readonly logger: Logger
+export interface TenantOptions extends DrainOptions, PostOptions {
   readonly readSnapshots: ReadSnapshots
-  /** Identifies this process. */
-  readonly holder: string
-  /** When a dead process's lease expires; more than twice the timeout of a request to the notifier. */
-  readonly leaseSeconds?: number
-  /** Returns true to end the drain after the request in flight. */
-  readonly isStopping: () => boolean
   /** Called for each request that the notifier acknowledged. */
   readonly onDelivered?: (events: number) => void
   readonly onFailed?: (kind: 'unreachable' | 'refused') => void
@@ -38,7 +28,7 @@ type Obstacle = PostFailure | { readonly kind: 'leased_elsewhere' }
  * delivers them meanwhile: a request starts only while the lease outlasts its timeout. No lock is held during a
  * request. Rejects when the database is unavailable.
  */
-export const drainTenant = async (options: DrainOptions, tenant: string): Promise<Drained> => {
+export const drainTenant = async (options: TenantOptions, tenant: string): Promise<Drained> => {
   const { pool, holder, leaseSeconds: seconds = defaultLeaseSeconds } = options
   const lease = createLease({ pool, tenant, seconds, acquireRow: tx => acquireLease(tx, tenant, holder, seconds) })
   // The entries are read under the lease: its last holder has marked what it delivered.
@@ -66,7 +56,7 @@ const readSlices = async (tx: Tx, tenant: string, { isUnknown }: AcquiredLease):
   return isUnknown ? slices.slice(0, 1) : slices
 }
 
-const settle = async (options: DrainOptions, tenant: string, obstacle: Obstacle): Promise<Drained> => {
+const settle = async (options: TenantOptions, tenant: string, obstacle: Obstacle): Promise<Drained> => {
   const { pool, logger, holder, onFailed } = options
   const { kind, ...cause } = obstacle
   if (kind === 'leased_elsewhere') return kind
@@ -81,7 +71,7 @@ const settle = async (options: DrainOptions, tenant: string, obstacle: Obstacle)
 
 /** undefined: all are delivered, or the process is stopping. */
 const deliverSlices = async (
-  options: DrainOptions,
+  options: TenantOptions,
   tenant: string,
   lease: Held,
   slices: readonly Slice[],
@@ -96,7 +86,7 @@ const deliverSlices = async (
 }
 
 const deliver = async (
-  options: DrainOptions,
+  options: TenantOptions,
   tenant: string,
   lease: Held,
   updates: Slice['updates'],

@@ -5,10 +5,10 @@ import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
 import type { Tx } from '../database/tables.ts'
 import { DeliveryLoop } from '../log/loop.ts'
-import { type DrainOptions, drainTenant } from './drain-tenant.ts'
+import { drainTenant, type TenantOptions } from './drain-tenant.ts'
 import { findWaiting, maxCountedRows, measureOutbox } from './queries.ts'
 
-export interface RelayOptions extends Omit<DrainOptions, 'holder' | 'isStopping'> {
+export interface RelayOptions extends Omit<TenantOptions, 'holder' | 'isStopping'> {
   /** The number of tenants drained at once. */
   readonly concurrency?: number
 }
@@ -20,7 +20,7 @@ export interface RelayOptions extends Omit<DrainOptions, 'holder' | 'isStopping'
 export const createRelay = (options: RelayOptions): DeliveryLoop<string> => {
   const { pool, logger, concurrency = 4 } = options
   const holder = randomUUID()
-  const draining: DrainOptions = { ...options, holder, isStopping: () => loop.isStopping }
+  const draining: TenantOptions = { ...options, holder, isStopping: () => loop.isStopping }
   const loop: DeliveryLoop<string> = new DeliveryLoop({
     logger,
     name: 'outbox',
