@@ -1,13 +1,20 @@
-import { maxEventBytesPerRequest, maxEventsPerRequest } from '@courier/shared/contract/order-events.ts'
+import {
+  type CourierEvent,
+  maxEventBytesPerRequest,
+  maxEventsPerRequest,
+} from '@courier/shared/contract/order-events.ts'
+import { type ErrorCode, errorStatuses } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
+import { type ServiceClient, serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
+import { inSpans, type Tracer } from '@courier/shared/traces.ts'
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import type { Tx } from '../database/tables.ts'
 import { createLease, type Lease } from '../log/lease.ts'
 import type { Drained, DrainOptions } from '../log/loop.ts'
 import type { ReadSnapshots } from '../tracking/order-snapshot.ts'
 import { type Slice, toEvents, toParts, toSlices } from './events.ts'
 import { type AcquiredLease, acquireLease, releaseLease, suspend } from './leases.ts'
-import { type PostFailure, type PostOptions, postEvents } from './post-events.ts'
 import { markRelayed, readOldest } from './queries.ts'
 
 export interface TenantOptions extends DrainOptions, PostOptions {
@@ -105,3 +112,42 @@ const deliver = async (
   }
   return undefined
 }
+
+interface PostOptions {
+  readonly notifier: ServiceClient
+  readonly tracer?: Tracer | undefined
+}
+
+type PostFailure =
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  /** The events wait until the notifier's file of the tenant is applied. */
+  | { readonly kind: 'unknown_tenant' }
+  /** The notifier's response was no acknowledgement. */
+  | { readonly kind: 'refused'; readonly status: number }
+
+/** Delivers events to the notifier, in one request. undefined: it acknowledged them. */
+const postEvents = (options: PostOptions, tenant: string, events: readonly CourierEvent[]) =>
+  inSpans(options.tracer, 'outbox.post', 'producer', events, traced => postTraced(options.notifier, tenant, traced))
+
+/** A server that responds 200 to everything is not the notifier. */
+const Acknowledgement = Type.Object({
+  data: Type.Object({ taken: Type.Integer(), repeated: Type.Integer(), expired: Type.Integer() }),
+})
+const UnknownTenant = Type.Object({ code: Type.Literal('unknown_tenant' satisfies ErrorCode) })
+
+const postTraced = async (
+  notifier: ServiceClient,
+  tenant: string,
+  events: readonly CourierEvent[],
+): Promise<PostFailure | undefined> => {
+  const response = await notifier.post('/internal/events', { tenant, events }, commonTrace(events))
+  if (response.kind === 'unreachable') return response
+  const { status, body } = response
+  if (status === errorStatuses.unknown_tenant && Value.Check(UnknownTenant, body)) return { kind: 'unknown_tenant' }
+  if (status !== 200 || !Value.Check(Acknowledgement, body)) return { kind: 'refused', status }
+  return undefined
+}
+
+/** Returns the trace that all events share, for the request itself. */
+const commonTrace = ([first, ...others]: readonly CourierEvent[]): string | undefined =>
+  others.every(({ traceparent }) => traceparent === first?.traceparent) ? first?.traceparent : undefined

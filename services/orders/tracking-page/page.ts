@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '@courier/shared/escape-html.ts'
-import { beforePickup, classifyStatus } from '../statuses/statuses.ts'
+import { beforePickup, classifyStatus, failedAttemptKeys } from '../statuses/statuses.ts'
 import type { OrderView } from '../tracking/order-schema.ts'
 import { signWaybill, toOrder } from '../tracking/order-view.ts'
 import type { TrackedOrder } from '../tracking/read-orders.ts'
@@ -11,13 +11,12 @@ const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const
 type Stage = (typeof steps)[number] | 'delayed' | 'returned' | 'cancelled'
 
 const outForDeliveryKey = 'key_12'
-const delayedKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
 
 /** Returns the stage of a parcel for its recipient. A company's own statuses are under way. Pure. */
 export const findStage = (statusKey: string): Stage => {
   if (beforePickup.includes(statusKey)) return 'booked'
   if (statusKey === outForDeliveryKey) return 'out_for_delivery'
-  if (delayedKeys.includes(statusKey)) return 'delayed'
+  if (failedAttemptKeys.includes(statusKey)) return 'delayed'
   const kind = classifyStatus(statusKey)
   return kind === 'delivered' || kind === 'returned' || kind === 'cancelled' ? kind : 'on_its_way'
 }
