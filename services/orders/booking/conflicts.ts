@@ -1,6 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
-import { type Claim, claimKey, deleteExpiredKey, type IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
+import { claimKey, deleteExpiredKey, type IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../statuses/statuses.ts'
@@ -15,22 +15,15 @@ interface Wanted {
   readonly comparable?: Comparable | false | undefined
 }
 
-export interface Conflicts {
-  readonly claim: Claim | undefined
-  /** The warnings of the response that the claim has. */
-  readonly warnings: FieldErrors
-  readonly existing: ReadonlySet<string>
-  readonly alike: FoundAlike
-}
+export type Conflicts = Awaited<ReturnType<typeof readConflicts>>
 
-/** Reads in one transaction what a batch may conflict with. Deletes an expired key, which frees it. */
-export const readConflicts = async (
-  pool: pg.Pool,
-  tenant: string,
-  { waybills, key, comparable }: Wanted,
-): Promise<Conflicts> => {
+/**
+ * Reads in one transaction what a batch may conflict with; `warnings` are those of the response that the claim has.
+ * Deletes an expired key, which frees it.
+ */
+export const readConflicts = async (pool: pg.Pool, tenant: string, { waybills, key, comparable }: Wanted) => {
   if (waybills.length === 0 && !key && !comparable)
-    return { claim: undefined, warnings: {}, existing: new Set(), alike: new Map() }
+    return { claim: undefined, warnings: {}, existing: new Set<string>(), alike: new Map() as FoundAlike }
   return inTenant(pool, tenant, async (tx: Tx) => {
     const [claim, warnings, existing, alike] = await Promise.all([
       key && claimKey(tx, tenant, key),

@@ -7,11 +7,7 @@ import type { FoundAlike } from './conflicts.ts'
 import type { Habits } from './history.ts'
 import { isUsualPhone, phoneProblem } from './phone-check.ts'
 
-/** The doubts about a batch, by how the tenant treats them. */
-export interface Suspicions {
-  readonly warnings: ErrorList
-  readonly errors: ErrorList
-}
+export type Suspicions = ReturnType<typeof suspect>
 
 /** In larger batches similar orders are searched only where the tenant's file asks, and in dry runs. */
 const maxLookedUp = 100
@@ -20,12 +16,8 @@ const maxLookedUp = 100
 export const chooseCheck = ({ checks: { duplicate } }: Catalogue, orders: number): Check =>
   duplicate ?? (orders <= maxLookedUp ? 'warn' : 'off')
 
-/** Lists the doubts that need no look-up of similar orders. */
-export const suspect = (
-  { orders }: CheckedBatch,
-  { country, checks }: Catalogue,
-  habits: Habits | undefined,
-): Suspicions => {
+/** Lists the doubts that need no look-up of similar orders, by how the tenant treats them. */
+export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue, habits: Habits | undefined) => {
   const suspicions = { warnings: new ErrorList(), errors: new ErrorList() }
   const listFor = (check: Check | null): ErrorList | undefined =>
     check === 'off' ? undefined : check === 'refuse' ? suspicions.errors : suspicions.warnings

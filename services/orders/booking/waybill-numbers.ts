@@ -81,15 +81,12 @@ export const reserveNumbers = async (tx: Tx, tenant: string, count: number): Pro
   return Number(counter?.next_number) - count
 }
 
-/** The waybill of each order, in the order of the batch, and the newly reserved ones. */
-export interface NumberedOrders {
-  readonly waybills: readonly string[]
-  readonly fresh: readonly string[]
-}
+export type NumberedOrders = NonNullable<Awaited<ReturnType<typeof numberOrders>>>
 
 /**
- * Each order keeps its own waybill or gets the next number. After a collision with a waybill that a merchant chose,
- * `collided`, numbers are looked up before use. undefined when the format has too few left.
+ * Returns the waybill of each order, in the order of the batch, and the newly reserved ones: each order keeps its own
+ * waybill or gets the next number. After a collision with a waybill that a merchant chose, `collided`, numbers are
+ * looked up before use. undefined when the format has too few left.
  */
 export const numberOrders = async (
   pool: pg.Pool,
@@ -97,7 +94,7 @@ export const numberOrders = async (
   orders: readonly Order[],
   { tenant, waybills: { format } }: Catalogue,
   collided: boolean,
-): Promise<NumberedOrders | undefined> => {
+) => {
   if (!collided && orders.every(({ waybill }) => waybill === undefined)) {
     const fresh = await numbers.reserve(tenant, format, orders.length)
     return fresh && { waybills: fresh, fresh }

@@ -23,13 +23,11 @@ export interface Catalogue extends Settings {
   readonly merchantOfBusiness: ReadonlyMap<string, string>
   readonly statuses: ReadonlyMap<string, StoredStatus>
   /** The names by id, deactivated rows included: orders still refer to them. */
-  readonly names: Names
-}
-
-interface Names {
-  readonly merchants: ReadonlyMap<number, string>
-  readonly businesses: ReadonlyMap<number, string>
-  readonly cities: ReadonlyMap<number, City>
+  readonly names: {
+    readonly merchants: ReadonlyMap<number, string>
+    readonly businesses: ReadonlyMap<number, string>
+    readonly cities: ReadonlyMap<number, City>
+  }
 }
 
 interface Sized {

@@ -34,13 +34,7 @@ export interface ResolvedPlace {
 
 const maxAlternatives = 5
 
-/** The context of a place, from the other fields. */
-interface Clues {
-  /** The states that are named; undefined where none is. */
-  readonly states: ReadonlySet<number> | undefined
-  /** The cities of its postal code; undefined without a code. */
-  readonly coded: readonly City[] | undefined
-}
+type Clues = ReturnType<typeof findClues>
 
 /** Finds the city that a text means, with a confidence (docs/merchants/places.md#confidence). Pure. */
 export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
@@ -56,7 +50,11 @@ export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: Sug
   return read(splitWords(place.text), clues, index, budget)
 }
 
-const findClues = ({ text, stateName, postalCode }: WrittenPlace, index: PlaceIndex): Clues => {
+/**
+ * Finds the context of a place in its other fields: the states that they name and the cities of its postal code. Each is
+ * undefined where there is none.
+ */
+const findClues = ({ text, stateName, postalCode }: WrittenPlace, index: PlaceIndex) => {
   const wordsOfState = splitWords(stateName ?? '')
     .flat()
     .map(readWord)
