@@ -1,6 +1,5 @@
 import { revokeTokenById } from '@courier/shared/cli/token-commands.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
-import type pg from 'pg'
 import * as notifierTokens from '../services/notifier/access/token-commands.ts'
 import { addTenant, phoneNumberId } from '../services/notifier/test/fixture.ts'
 import * as ordersTokens from '../services/orders/access/token-commands.ts'
@@ -10,7 +9,7 @@ import { waitUntil } from '../test/courier.ts'
 import { bearer, type Courier, countByStatus, measure, startCourier, waitForOutbox, withProbe } from './courier.ts'
 import { type OpenApi, type Operation, readOperations } from './document.ts'
 import type { TrustOptions } from './promise.ts'
-import { createSender, type Headers, type Send } from './sender.ts'
+import { createSender, type Headers } from './sender.ts'
 
 export const appSecret = 'trust-app-secret'
 export const verifyToken = 'trust-verify-token'
@@ -28,21 +27,13 @@ export const channelOfDemo = {
 }
 
 /** A service as a process, with its document and the tenants demo and rival. */
-export interface Target {
-  readonly name: 'orders' | 'notifier'
-  readonly operations: readonly Operation[]
+export interface Target extends Awaited<ReturnType<typeof describe>> {
   /** Returns the headers of a client of demo that may use the operation. */
   readonly headersFor: (operation: Pick<Operation, 'path'>) => Headers
   /** Values of path parameters that name things of demo. */
   readonly names: Readonly<Record<string, string>>
   /** Texts that only rows of demo have. */
   readonly marks: readonly string[]
-  readonly send: Send
-  /** Milliseconds for which the event loop was blocked since the last time; no more than the thread computed. */
-  readonly blockedMs: () => Promise<number>
-  readonly rows: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
-  readonly createToken: (holder: ordersTokens.TokenRequest) => Promise<{ id: string; token: string }>
-  readonly revokeToken: (id: string) => Promise<unknown>
   /** Undoes the changes that requests may have made. */
   readonly repair: () => Promise<unknown>
 }
@@ -53,10 +44,11 @@ export const isOfStaff = ({ path }: Pick<Operation, 'path'>): boolean => path.st
 /** Returns true for operations that end the token of their request. */
 export const endsToken = ({ path }: Pick<Operation, 'path'>): boolean => path.endsWith('/logout')
 
-const describe = async (t: TrustOptions, courier: Courier, name: Target['name']) => {
+const describe = async (t: TrustOptions, courier: Courier, name: 'orders' | 'notifier') => {
   const service = courier[name]
   const pool = createPool({ url: courier.databases[name].url, name: 'trust', connections: 1 })
   t.teardown(() => pool.end())
+  const tokens = name === 'orders' ? ordersTokens : notifierTokens
   const send = createSender(service.url)
   /** Sends a request that must succeed; returns its JSON. */
   const call = async (method: string, path: string, headers: Headers, body?: object) => {
@@ -70,8 +62,11 @@ const describe = async (t: TrustOptions, courier: Courier, name: Target['name'])
     operations: readOperations((await call('GET', '/openapi.json', {})) as OpenApi),
     send,
     call,
+    /** Milliseconds for which the event loop was blocked since the last time; no more than the thread computed. */
     blockedMs: async () => Math.min(...(await measure(service, 'SIGWINCH'))),
     rows: (text: string, values?: unknown[]) => courier.rows(name, text, values),
+    createToken: (holder: object) => tokens.createTokenFor(pool, holder as never),
+    revokeToken: (id: string) => revokeTokenById(pool, id),
   }
 }
 
@@ -87,12 +82,13 @@ const merchantPath = '/api/public/merchant'
 const isOfOwners = (path: string): boolean => /^\/api\/public\/merchant\/(person|token)/.test(path)
 
 const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> => {
-  const { pool, call, ...service } = await describe(t, courier, 'orders')
+  const service = await describe(t, courier, 'orders')
+  const { pool, call, createToken } = service
   const waybills = { mode: 'auto', format: 'RV########' } as const
   await applyTenant(pool, largeTenant(), false)
   await applyTenant(pool, tenantFile({ id: 'rival', name: 'Rival Couriers', waybills }), false)
-  const leaving = await ordersTokens.createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
-  const leavingStaff = await ordersTokens.createTokenFor(pool, { tenant: 'demo', staff: 'Sunil' })
+  const leaving = await createToken({ tenant: 'demo', merchant: 'shop@example.com' })
+  const leavingStaff = await createToken({ tenant: 'demo', staff: 'Sunil' })
   const merchant = bearer(courier.tokens.merchant)
   const marked = { customer_name: 'Zebulon Quixote', customer_address: '77 Xylophone Lane' }
   const { data } = await call('POST', `${merchantPath}/order/bulk`, merchant, batch([order(marked)]))
@@ -116,17 +112,15 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     },
     names: { waybill, waybill_number: waybill, tenant: 'demo', id },
     marks: [waybill, url, ...Object.values({ ...clerk, ...marked })],
-    createToken: holder => ordersTokens.createTokenFor(pool, holder),
-    revokeToken: id => revokeTokenById(pool, id),
     repair: async () => {},
   }
 }
 
 const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string): Promise<Target> => {
-  const { pool, call, ...service } = await describe(t, courier, 'notifier')
-  await addTenant(pool, 'rival', rivalNumber, {})
+  const service = await describe(t, courier, 'notifier')
+  await addTenant(service.pool, 'rival', rivalNumber, {})
   const staff = bearer(courier.tokens.notifierStaff)
-  const change = (method: string, path: string, body: object = {}) => call(method, path, staff, body)
+  const change = (method: string, path: string, body: object = {}) => service.call(method, path, staff, body)
   const repair = async (): Promise<void> => {
     // The sends are slow, so that they are not measured.
     await change('PUT', channelPath, { ...channelOfDemo, messages_per_second: 1 })
@@ -143,8 +137,6 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
     names: { id: data.id, phone_number_id: phoneNumberId, phone: '94770000101', waybill_number: waybill, waybill },
     // The number is no mark: any company may add it, since only its access token lets it send.
     marks: [data.id, waybill],
-    createToken: holder => notifierTokens.createTokenFor(pool as pg.Pool, holder as never),
-    revokeToken: id => revokeTokenById(pool, id),
     repair,
   }
 }

@@ -1,7 +1,6 @@
 import * as effects from './checks/effects.ts'
 import * as feed from './checks/feed.ts'
 import * as messages from './checks/messages.ts'
-import * as money from './checks/money.ts'
 import * as orders from './checks/orders.ts'
 import * as people from './checks/people.ts'
 import * as presses from './checks/presses.ts'
@@ -10,7 +9,7 @@ import type { Check, Evidence } from './evidence.ts'
 
 /** All checks, by name. */
 export const checks = Object.fromEntries(
-  [effects, orders, money, feed, messages, people, presses, processes].flatMap(all => Object.entries<Check>(all)),
+  [effects, orders, feed, messages, people, presses, processes].flatMap(all => Object.entries<Check>(all)),
 )
 
 /** Returns every violation as a sentence, with the check that found it. Without messages no event can have one. */
