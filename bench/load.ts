@@ -17,7 +17,7 @@ type ClientClass = new (origin: string, options: object) => Connection
 const { Client }: { Client: ClientClass } = createRequire(join(root, 'services/notifier/package.json'))('undici')
 
 /** A request: a POST with a body, a GET without. */
-export interface LoadRequest {
+interface LoadRequest {
   path: string
   body?: string
 }

@@ -14,7 +14,7 @@ export interface ServiceClientOptions {
 }
 
 /** The outcome of a request. `reason` shows nothing of the request. */
-export type ServiceResponse =
+type ServiceResponse =
   /** `body` is undefined when it is not JSON. */
   | { readonly kind: 'response'; readonly status: number; readonly body: unknown }
   /** The other service may have handled the request. */

@@ -10,7 +10,7 @@ import { build as buildOrders } from '../services/orders/test/build.ts'
 
 const password = 'courier-demo'
 const members = { admin: 'Dilani Perera', viewer: 'Saman Fernando' }
-export type Role = keyof typeof members
+type Role = keyof typeof members
 
 /**
  * Starts both services in this process, each at an origin of its own, with staff and the templates of the simulator.
@@ -32,7 +32,7 @@ export const startConsole = async (t: Test) => {
   return { url, orders, ordersUrl, notifier }
 }
 
-export interface Seen {
+interface Seen {
   /** Errors of scripts, messages of the console, breaches of the content security policy, dialogs. */
   readonly problems: string[]
   readonly urls: string[]

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
-export interface FaceOptions {
+interface FaceOptions {
   /** The folder of its page beside the kit that all share, and the path that it is served at. */
   readonly face: 'console' | 'desk'
   readonly path: string

@@ -71,7 +71,7 @@ const plain = (field: string): string =>
  * Finds the fields of a query that its schema does not have: in lists every other filter, since a filter that is ignored makes a
  * wrong list, and other spellings of the fields; the rest only if `areRefused`.
  */
-export const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: object) => FieldErrors) => {
+const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: object) => FieldErrors) => {
   const ours = new Set(Object.keys(schema.properties ?? {}))
   const filters = listFilterNames(schema.properties)
   const names = [...ours].filter(name => !name.startsWith('filter['))
