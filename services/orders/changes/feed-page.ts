@@ -1,7 +1,9 @@
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { changeTypes } from '../database/tables.ts'
+import { keptDays } from '../log/expiry.ts'
 import { catchUp, type FeedOwner, type FeedState, openFeed } from '../log/feed.ts'
 import { type Change, readChanges } from '../log/read-changes.ts'
 import { ActorName } from '../tracking/order-schema.ts'
@@ -56,21 +58,18 @@ const readPosition = (cursor: string | undefined, feed: FeedState): number | und
   return isKept ? position : undefined
 }
 
-export interface FeedPage {
-  readonly changes: readonly Change[]
-  readonly epoch: string
-  /** The position of the last change, or where the reader was. */
-  readonly position: number
-  readonly hasMore: boolean
-}
+export type FeedPage = Awaited<ReturnType<typeof readFeed>>
 
-/** Up to `limit` changes behind a cursor; undefined when what follows it is no longer kept. */
+/** Reads up to `limit` changes behind a cursor. Throws when what follows it is no longer kept. */
 export const readFeed = async (pool: pg.Pool, merchant: FeedOwner, cursor: string | undefined, limit: number) => {
   const feed = await (cursor === 'now' ? catchUp : openFeed)(pool, merchant)
   const after = readPosition(cursor, feed)
-  if (after === undefined) return undefined
+  if (after === undefined) throw httpError('cursor_expired', cursorExpired)
   const isNew = after < feed.lastPosition
   const changes = isNew ? await readChanges(pool, merchant.tenant, merchant.merchantId, after, limit) : []
+  // The reader stays where it was without changes.
   const position = changes.at(-1)?.position ?? after
   return { changes, epoch: feed.epoch, position, hasMore: feed.isBehind || position < feed.lastPosition }
 }
+
+const cursorExpired = `Changes are kept for ${keptDays} days, and those after this cursor are gone. Start again without a cursor, and read the list of orders for anything older.`

@@ -54,15 +54,10 @@ export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (ap
   }
   app.get('/order/changes', { serializerCompiler: () => JSON.stringify, schema }, async (request, reply) => {
     const { cursor, limit = defaultLimit, wait = 0 } = request.query
-    const read = async (from: string | undefined): Promise<FeedPage> => {
-      const page = await readFeed(pool, request.merchant, from, Number(limit))
-      if (!page) throw cursorExpired()
-      return page
-    }
-    const page = await read(cursor)
+    const page = await readFeed(pool, request.merchant, cursor, Number(limit))
     if (page.changes.length > 0 || page.hasMore || Number(wait) === 0) return toResponse(page)
     await waitFor(watch, request.merchant, page, Number(wait), reply)
-    return toResponse(await read(writeId(page.epoch, page.position)))
+    return toResponse(await readFeed(pool, request.merchant, writeId(page.epoch, page.position), Number(limit)))
   })
 }
 
@@ -89,9 +84,3 @@ const waitFor = async (
   reply.raw.once('close', () => gone.abort())
   await watch.wait({ tenant, merchantId, after: position }, seconds * 1_000, gone.signal)
 }
-
-const cursorExpired = () =>
-  httpError(
-    'cursor_expired',
-    `Changes are kept for ${keptDays} days, and those after this cursor are gone. Start again without a cursor, and read the list of orders for anything older.`,
-  )

@@ -72,12 +72,10 @@ const settingsSql = `
 const readPeriod = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) => {
   const last = to ?? today
   const first = from ?? addDays(last, 1 - defaultDays)
-  if (first > last) throw invalid({ [to === undefined ? 'from' : 'to']: [emptyPeriod(to)] })
+  if (first > last) throw invalid(to === undefined ? startsLate : endsEarly)
   if (daysBetween(first, last) >= maxDays) throw invalid({ from: [`The period must have ${maxDays} days at most.`] })
   return { from: first, to: last }
 }
 
-const emptyPeriod = (to: string | undefined): string =>
-  to === undefined
-    ? 'The from field must be no date after today.'
-    : 'The to field must be a date after or equal to from.'
+const startsLate = { from: ['The from field must be no date after today.'] }
+const endsEarly = { to: ['The to field must be a date after or equal to from.'] }
