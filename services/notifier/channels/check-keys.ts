@@ -7,13 +7,13 @@ import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { open, type SecretRef } from './vault.ts'
 
-/** A key id some or all of whose sealed secrets CREDENTIALS_KEYS cannot open. */
+/** Names a key some or all of whose sealed secrets CREDENTIALS_KEYS cannot open. */
 interface UnopenedKey {
   readonly key_id: string
   /** Wrong: it opens none of them. Damaged: it opens others. */
   readonly problem: 'missing' | 'wrong' | 'damaged'
   readonly secrets: number
-  /** The first hundred, each as `tenant phone_number_id`. */
+  /** Lists the first hundred, each as `tenant phone_number_id`. */
   readonly channels: readonly string[]
 }
 

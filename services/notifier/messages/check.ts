@@ -53,7 +53,7 @@ export interface CheckedMessage {
 
 type CheckedRequest =
   | { kind: 'checked'; message: CheckedMessage }
-  /** `message`: set if its number and recipient are known. */
+  /** `message` is set if its number and recipient are known. */
   | { kind: 'refused'; errors: FieldErrors; message: CheckedMessage | undefined }
 
 /** Returns all errors of a message by path, or the message to queue. Pure. */

@@ -10,11 +10,11 @@ const dayMilliseconds = 86_400_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Returns the milliseconds since midnight by the clocks of a zone. Throws RangeError for an unknown time zone. */
+/** Returns the time by the clocks of a zone, in whole minutes as hours have. Throws RangeError for an unknown zone. */
 const readClock = (time: number, timeZone: string): number => {
-  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'medium' })
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'short' })
   formats.set(timeZone, format)
-  return sinceMidnight(format.format(time)) + (time % 1000)
+  return sinceMidnight(format.format(time))
 }
 
 /** Returns true for a name, not for an offset such as +05:30, which Postgres reads as west of Greenwich. */
@@ -28,9 +28,10 @@ export const isTimeZone = (name: string): boolean => {
   }
 }
 
+/** Returns the milliseconds of a time such as 08:00. */
 const sinceMidnight = (text: string): number => {
-  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number)
-  return (hours * 60 + minutes) * minuteMilliseconds + seconds * 1000
+  const [hours = 0, minutes = 0] = text.split(':').map(Number)
+  return (hours * 60 + minutes) * minuteMilliseconds
 }
 
 const isAllowed = (time: number, { between, timeZone }: Hours): boolean => {

@@ -44,12 +44,11 @@ export const Page = PageOf(Message, 'MessageList', undefined, {
 
 type Shown = Pick<
   Static<typeof Message>,
-  'id' | 'channel' | 'to' | 'waybill_number' | 'provider_message_id' | 'attempts'
+  'id' | 'channel' | 'to' | 'waybill_number' | 'status' | 'provider_message_id' | 'attempts'
 >
 
 export interface MessageRow extends Shown {
   readonly template: Content
-  readonly status: MessageStatus
   readonly error_code: number | null
   readonly error_meaning: string | null
   readonly created_at: Date

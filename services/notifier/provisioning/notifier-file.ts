@@ -15,7 +15,7 @@ import {
   TemplateName,
 } from '../messaging-api/message-template.ts'
 
-/** The secret itself, or the name of the environment variable that has it. */
+/** Takes the secret itself, or the name of the environment variable that has it. */
 const given = (schema: TString) =>
   Type.Union([schema, closed({ env: Type.String({ maxLength: 255, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }) })], {
     must: `${schema.must}, or {"env": NAME}`,
@@ -39,14 +39,14 @@ const Channel = closed({
   messages_per_second: Type.Optional(MessagesPerSecond),
 })
 
-/** The form that orders accepts (shared/contract/customer-actions.ts). */
+/** Has the form that orders accepts (shared/contract/customer-actions.ts). */
 const Action = Type.String({
   maxLength: 63,
   pattern: '^[a-z][a-z0-9_]{0,62}$',
   must: `be ${immediateActions.join(', ')}, or the name of a request such as call_me`,
 })
 
-/** The value of a button: the end of its address, a tap's payload, the requested action, or the code to copy. */
+/** Gives a button its value: the end of its address, a tap's payload, the requested action, or the code to copy. */
 const Button = closed(
   {
     index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the place of the button, 0 to 9' }),
@@ -71,7 +71,7 @@ const outcomes = [...actionOutcomes, 'accepted', 'declined'].join('|')
 
 const EventName = Type.String({
   maxLength: 80,
-  // The pattern of status keys that orders accepts in a tenant's file.
+  // Includes the pattern of status keys that orders accepts in a tenant's file.
   pattern: `^(order\\.created|order\\.status_changed|invoice\\.deposited|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
   must: 'be order.created, order.status_changed, invoice.deposited, a status key such as key_13, or an outcome such as confirm_order.done',
 })

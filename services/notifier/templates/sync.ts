@@ -9,7 +9,7 @@ import type { Failed, Received } from '../messaging-api/responses.ts'
 import { type ListedTemplate, readTemplate } from './catalogue.ts'
 
 export type SyncResult =
-  /** `skipped`: entries of the list that are no templates as we know them. */
+  /** `skipped` counts entries of the list that are no templates as we know them. */
   | ({ kind: 'synced'; skipped: number } & Awaited<ReturnType<typeof replaceCatalogue>>)
   /** The channel is unknown or not complete, or the API refused to list its templates. */
   | { kind: 'refused'; reason: string }
