@@ -79,8 +79,7 @@ const refused = (message: ClaimedMessage, cause: Classification, random: () => n
   const wait = cause.delaySeconds ?? 0
   const rest = (seconds: number): Effect => ({ kind: 'rest_channel', code, seconds })
   if (cause.mayHaveBeenSent) return decided(unknown(message, meaning))
-  if (code === marketingStopped && cause.class === 'permanent')
-    return decided(failed(message, cause), { kind: 'stop_marketing', code })
+  if (code === marketingStopped) return decided(failed(message, cause), { kind: 'stop_marketing', code })
   if (cause.class === 'permanent') return decided(failed(message, cause))
   if (cause.class === 'hold_template')
     return decided(failed(message, cause), { kind: 'hold_template', code: code ?? 0 })
