@@ -3,7 +3,7 @@ import { change, envelope, inbound, sign, status } from '../services/notifier/te
 import { appSecret, verifyToken } from './targets.ts'
 
 /** Facts of an operation that its document cannot say, and that a fuzzer needs to get past the first checks. */
-export interface Hints {
+interface Hints {
   /** Valid bodies. */
   readonly bodies?: readonly unknown[]
   /** Valid queries. */
