@@ -1,10 +1,10 @@
 #!/bin/sh
 # Writes the secrets of FILE as files into DIRECTORY, as ops/compose/production.yml and ops/kubernetes/ read them.
-# usage: sh ops/secret-files.sh [FILE [DIRECTORY]]    .env and secrets without them
+# usage: sh ops/secret-files.sh [FILE [DIRECTORY]]    (default: .env secrets)
 set -eu
 . "$(realpath "${1:-.env}")"
 directory=${2:-secrets}
-# Only its owner enters the directory; the files are mounted, and the user of the container reads them there.
+# Only the owner may enter the directory. Anybody may read the files: the container's user reads them once mounted.
 mkdir -p "$directory"
 chmod 700 "$directory"
 

@@ -45,7 +45,7 @@ t.test('serves the console’s files under a policy that admits no foreign scrip
     t.equal((await get(`/portal/${path}`)).statusCode, 404, path)
 })
 
-t.test('each face weighs little', async t => {
+t.test('each face stays below its limit of bytes', async t => {
   for (const [face, most] of [
     ['console', 90_000],
     ['desk', 70_000],

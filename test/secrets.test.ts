@@ -97,27 +97,24 @@ for (const name of ['orders', 'notifier'] as const) {
     for (const error of errors) t.match(error, /demonstration .*npm run secrets/)
   })
 
-  t.test(
-    `the process of ${name} does not start with refused ones, and warns once of those that are allowed`,
-    async t => {
-      const run = (variables: Variables) => {
-        // That Postgres refuses the role, so a process with accepted settings ends at once too.
-        const { host } = new URL(process.env.TEST_POSTGRES_URL ?? '')
-        const refusing = [`${name.toUpperCase()}_DATABASE_URL`, `${name.toUpperCase()}_MIGRATE_DATABASE_URL`].map(
-          setting => [setting, `postgres://${name}:courier@${host}/none`],
-        )
-        const env = { ...process.env, ...environmentOf(name, variables), ...Object.fromEntries(refusing) }
-        return spawnSync(process.execPath, [`services/${name}/main.ts`], { cwd: root, env, encoding: 'utf8' })
-      }
-      const refused = run({ DEMO: 'false' })
-      t.equal(refused.status, 1)
-      t.match(refused.stderr, /^The settings are wrong, nothing was started:/)
-      for (const setting of secretsOf[name]) t.match(refused.stderr, new RegExp(`^  ${setting} .*demonstration`, 'm'))
-      const warnings = run({}).stdout.match(/^.*settings\.demonstration_secrets.*$/gm) ?? []
-      t.equal(warnings.length, 1)
-      t.strictSame(JSON.parse(warnings[0] ?? '{}').settings.sort(), secretsOf[name])
-    },
-  )
+  t.test(`the process of ${name} does not start with refused secrets, and warns once of allowed ones`, async t => {
+    const run = (variables: Variables) => {
+      // This Postgres refuses the role, so a process with accepted settings ends at once too.
+      const { host } = new URL(process.env.TEST_POSTGRES_URL ?? '')
+      const refusing = [`${name.toUpperCase()}_DATABASE_URL`, `${name.toUpperCase()}_MIGRATE_DATABASE_URL`].map(
+        setting => [setting, `postgres://${name}:courier@${host}/none`],
+      )
+      const env = { ...process.env, ...environmentOf(name, variables), ...Object.fromEntries(refusing) }
+      return spawnSync(process.execPath, [`services/${name}/main.ts`], { cwd: root, env, encoding: 'utf8' })
+    }
+    const refused = run({ DEMO: 'false' })
+    t.equal(refused.status, 1)
+    t.match(refused.stderr, /^The settings are wrong, nothing was started:/)
+    for (const setting of secretsOf[name]) t.match(refused.stderr, new RegExp(`^  ${setting} .*demonstration`, 'm'))
+    const warnings = run({}).stdout.match(/^.*settings\.demonstration_secrets.*$/gm) ?? []
+    t.equal(warnings.length, 1)
+    t.strictSame(JSON.parse(warnings[0] ?? '{}').settings.sort(), secretsOf[name])
+  })
 
   t.test(`${name} accepts what npm run secrets writes, with the real messaging API`, async t => {
     const file = join(t.testdir({}), '.env')

@@ -122,7 +122,7 @@ const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff
 }
 
 t.test(
-  'the last release and this code run side by side, forth and back, and no request fails',
+  'the last release and this code run side by side, through upgrade and rollback, and no request fails',
   { skip: skipWithoutRelease },
   async t => {
     const cleanUps = new AsyncDisposableStack()

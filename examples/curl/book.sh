@@ -7,7 +7,7 @@ batch=$1
 # The same file gets the same key: a second run books nothing.
 key=curl-$(cksum < "$batch" | tr ' ' '-')
 
-# The first value of a field in JSON; a program of more than a few lines wants jq.
+# Prints the first value of a JSON field; a longer program should use jq.
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p" | head -n 1; }
 
 login=$(curl -sS "$url/login" -H "X-tenant: $tenant" -H 'Content-Type: application/json' \

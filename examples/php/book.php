@@ -21,7 +21,7 @@ function call(string $method, string $url, array $headers, ?array $body = null):
     return [(int) $match[1], json_decode($text, true, 512, JSON_THROW_ON_ERROR)];
 }
 
-/** Prints what is wrong, each with its field, and ends. */
+/** Prints each error with its field, and exits. */
 function fail(array $body): never
 {
     fwrite(STDERR, $body['message'] . PHP_EOL);

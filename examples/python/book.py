@@ -13,7 +13,7 @@ HEADERS = {"X-tenant": os.environ.get("COURIER_TENANT", "demo"), "Accept": "appl
 
 
 def call(method, path, body=None, **headers):
-    """Sends a request and returns the body of its response; prints what is wrong, each with its field, and ends."""
+    """Sends a request and returns the body of its response; prints each error with its field, and exits."""
     data = None if body is None else json.dumps(body).encode()
     if data is not None:
         headers["Content-Type"] = "application/json"

@@ -9,7 +9,7 @@ const { COURIER_EMAIL = 'shop@example.com', COURIER_PASSWORD = 'lanka-shoes-demo
 const courier = createClient<paths>({ baseUrl: COURIER_URL })
 const header = { 'X-tenant': COURIER_TENANT }
 
-/** Prints what is wrong, each with its field, and ends. */
+/** Prints each error with its field, and exits. */
 const fail = ({ message, errors = {} }: components['schemas']['Error']): never => {
   console.error(message)
   for (const [field, sentences] of Object.entries(errors))

@@ -9,7 +9,7 @@ interface Event {
 }
 
 const webhook = new Webhook(process.env.SECRET ?? '')
-/** A real program writes to a table with a unique key, in the transaction that handles the event. */
+/** Stands in for a table with a unique key, which a real program writes in the transaction that handles the event. */
 const seen = new Set<string>()
 
 const read = async (request: IncomingMessage): Promise<string> => {
@@ -23,7 +23,7 @@ const receive = async (request: IncomingMessage): Promise<number> => {
   const headers = request.headers as Record<string, string>
   let event: Event
   try {
-    // The bytes as they came: parsed and written again they would have another signature.
+    // Verifies the raw bytes: parsing and serializing them again would change the signature.
     event = webhook.verify(body, headers) as Event
   } catch {
     return 401

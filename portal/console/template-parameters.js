@@ -25,7 +25,7 @@ const placeholders = text =>
   }))
 
 /**
- * Guesses the usual field of the order; the form shows it filled in before anything is sent.
+ * Guesses which field of the order fills a parameter; the form shows the guess before anything is sent.
  * @param {string} before
  * @param {string} name
  */

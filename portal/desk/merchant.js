@@ -8,7 +8,7 @@ const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeo
 const maxTries = 6
 
 /**
- * Sends a request that may be repeated, again after a failure that may pass.
+ * Sends a repeatable request, and repeats it after a failure that may be temporary.
  * @template Result
  * @param {() => Promise<Result>} send
  */

@@ -1,4 +1,4 @@
-// Actions of a person: buttons that run them once at a time, and what is said about their outcome.
+// Runs the actions of a person: buttons run once at a time, and the outcome is announced.
 import { own } from './api.js'
 import { t } from './i18n.js'
 import { html, useRef, useState } from './preact.js'
@@ -39,7 +39,7 @@ export const announce = sentence => {
 }
 
 /**
- * Announces what a service says that it did.
+ * Announces the message of a service's response.
  * @template {{ message: string }} Response
  * @param {Promise<Response>} response
  */

@@ -1,4 +1,4 @@
-// Failed deliveries, for staff and merchants: what waits, what was said, and the form to say it.
+// Failed deliveries, for staff and merchants: the list, the instructions, and the form to give one.
 
 import { Button } from './actions.js'
 import { Form } from './form.js'
@@ -10,12 +10,12 @@ import { Badge, column, Panel, ParcelLink, Time } from './ui.js'
 const actions = ['reattempt', 'reschedule', 'change_address', 'return']
 const options = () => actions.map(id => ({ id, label: t(`failures.${id}`) }))
 
-/** Shows what was said about a failed delivery, and by whom. */
+/** Shows the instruction for a failed delivery, and who gave it. */
 const Said = ({ of: { action, date: day, note, given_as, given_by } }) =>
   html`<div><strong>${t(`failures.${action}`)}</strong>${day && html` ${showDay(day, 'UTC')}`}
     <span class="soft"> ${given_by ?? t(`failures.by.${given_as}`)}</span>${note && html`<p>${note}</p>`}</div>`
 
-/** A form that says what happens with a parcel whose delivery failed. */
+/** A form to give an instruction for a parcel whose delivery failed. */
 const Decide = ({ waybill, onDone }) => {
   const fields = [
     { name: 'action', label: t('failures.action'), options: options() },
@@ -30,7 +30,7 @@ const Decide = ({ waybill, onDone }) => {
     path=${`/order/${encodeURIComponent(waybill)}/instruction`} toBody=${toBody} onDone=${onDone} />`
 }
 
-/** Lists what was said about the failed deliveries of a parcel, with the form for who may decide. */
+/** Lists the instructions for the failed deliveries of a parcel, with the form for people who may decide. */
 export const Instructions = ({ order, mayDecide = true, onDone }) => {
   const { failed_attempts: count, instructions, status } = order
   if (!count) return null
@@ -57,7 +57,7 @@ const columns = (/** @type {((waybill: string) => void) | false} */ open) => [
     : []),
 ]
 
-/** Parcels whose delivery failed, those that wait longest first. */
+/** Parcels whose delivery failed; those that have waited longest come first. */
 export const Failures = ({ query, mayDecide = true, actions = '', filters = '' }) => {
   const [open, setOpen] = useState('')
   const list = usePages('/order/failed-deliveries', query, 30)

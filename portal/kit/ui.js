@@ -103,7 +103,7 @@ export const Two = ({ first, second }) => html`<span>${first}<br /><span class="
  */
 export const column = (label, show, align = '') => ({ label, show, align })
 
-/** Rows of objects with an id, whose name may be another one; on a phone each row is a card. */
+/** A table of objects, which the field `id` identifies; on a phone each row is a card. */
 export const Table = ({ caption, columns, rows, empty = '', id = 'id' }) =>
   rows.length === 0
     ? html`<p class="empty">${empty}</p>`

@@ -25,7 +25,7 @@ t.test('a message is queued, sent and read back with its timeline', async t => {
   t.equal((await call('POST', `/api/messages/${id}/cancel`)).status, 422)
 })
 
-t.test('a key creates one message, a bulk request all or none with paths, pages follow each other', async t => {
+t.test('a key creates one message, a bulk request queues all or none, and pages follow each other', async t => {
   const { call } = await build(t)
   const key = { 'idempotency-key': 'k' }
   const first = await call('POST', '/api/messages', messageTo('0770000101'), key)
@@ -97,7 +97,7 @@ t.test('HEAD returns the headers of GET, without a body', async t => {
   }
 })
 
-t.test('requests without a token are refused, and too many requests', async t => {
+t.test('refuses requests without a token, and too many requests', async t => {
   const { call } = await build(t, 3)
   for (const headers of [{ authorization: 'Bearer courier_x' }, { 'x-tenant': 'other' }])
     t.equal((await call('GET', '/api/messages', undefined, headers)).status, 401)

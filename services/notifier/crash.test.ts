@@ -39,26 +39,29 @@ const nothingLostNothingDoubled = async (t: Tap, fixture: Fixture, ids: string[]
 }
 type Tap = Pick<typeof t, 'equal' | 'same' | 'ok'>
 
-t.test('killed while sends wait for their responses: another continues, nothing is lost or doubled', async t => {
-  const fixture = await createFixture(t, { isRunning: false })
-  const ids = await fixture.accept(...several(600))
-  fixture.control.behave({ answer_latency_ms: 400 })
-  const environment = { WINDOW: '24', SEND_SECONDS: '4' }
-  for (let round = 0; round < 2; round++) {
-    const worker = await spawnWorker(t, fixture, environment)
-    await until('some are sending', () => count(fixture, 'sending'))
-    await sleep(200 + Math.random() * 250)
-    await worker.kill()
-  }
-  fixture.control.behave({ answer_latency_ms: 0 })
-  const queued = await count(fixture, 'queued')
-  await spawnWorker(t, fixture, environment)
-  await until('another continues', async () => (await count(fixture, 'queued')) < queued, 20)
-  await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 40)
-  await nothingLostNothingDoubled(t, fixture, ids)
-})
+t.test(
+  'after a kill while sends wait for responses another process continues, and nothing is lost or doubled',
+  async t => {
+    const fixture = await createFixture(t, { isRunning: false })
+    const ids = await fixture.accept(...several(600))
+    fixture.control.behave({ answer_latency_ms: 400 })
+    const environment = { WINDOW: '24', SEND_SECONDS: '4' }
+    for (let round = 0; round < 2; round++) {
+      const worker = await spawnWorker(t, fixture, environment)
+      await until('some are sending', () => count(fixture, 'sending'))
+      await sleep(200 + Math.random() * 250)
+      await worker.kill()
+    }
+    fixture.control.behave({ answer_latency_ms: 0 })
+    const queued = await count(fixture, 'queued')
+    await spawnWorker(t, fixture, environment)
+    await until('another continues', async () => (await count(fixture, 'queued')) < queued, 20)
+    await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 40)
+    await nothingLostNothingDoubled(t, fixture, ids)
+  },
+)
 
-t.test('killed while the API hangs: another sends each message that it had not begun to write', async t => {
+t.test('after a kill while the API hangs another process sends each message that was not begun', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   // The responses hang: the window is full, and nothing is claimed ahead.
   fixture.control.behave({ answer_latency_ms: 60_000 })

@@ -41,7 +41,7 @@ const queued = async (): Promise<string> => {
   return id
 }
 
-t.test('cancels, or changes nothing', async t => {
+t.test('a cancellation takes effect or changes nothing', async t => {
   const responses = await lose(t, async () => {
     const id = await queued()
     return () => call('POST', `/api/messages/${id}/cancel`)
@@ -52,7 +52,7 @@ t.test('cancels, or changes nothing', async t => {
   })
 })
 
-t.test('resends, or changes nothing', async t => {
+t.test('a resend takes effect or changes nothing', async t => {
   const responses = await lose(t, async () => {
     const id = await queued()
     await rows(`update messages set status = 'failed' where message_id = $1`, [id])
@@ -61,12 +61,12 @@ t.test('resends, or changes nothing', async t => {
   t.match(responses.at(-1), { status: 200, body: { data: { status: 'queued' } } })
 })
 
-t.test('changes a channel, or changes nothing', async t => {
+t.test('a change of a channel takes effect or changes nothing', async t => {
   const responses = await lose(t, async index => () => call('PUT', channel, { name: `Name ${index}` }))
   t.match(responses.at(-1), { status: 200, body: { data: { name: `Name ${responses.length - 1}` } } })
 })
 
-t.test('resumes, or changes nothing', async t => {
+t.test('a resume takes effect or changes nothing', async t => {
   const responses = await lose(t, async () => {
     await rows(`update channels set state = 'paused', paused_reason = 'test'`)
     return () => call('POST', `${channel}/resume`)

@@ -70,7 +70,7 @@ t.test('any number of callers takes bounded memory', t => {
   t.end()
 })
 
-t.test('an IPv6 network of 64 bits is one caller, an IPv4 address too', t => {
+t.test('an IPv6 network of 64 bits is one caller, and so is an IPv4 address', t => {
   const same: [address: string, network: string][] = [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],

@@ -78,13 +78,13 @@ t.test('an unknown field is reported with the nearest known name, if one is near
   t.strictSame(Object.keys(errorsOf(schema, odd)), ['__proto__', 'constructor'])
 })
 
-t.test('the error of a value of no type of a union names all of them', async t => {
+t.test('the error of a value that fits no type of a union names every type', async t => {
   const id = Type.Union([Type.String({ maxLength: 3 }), Type.Number(), Type.Null()])
   t.equal(sentence(id, true), 'The customer name field must be a string or a number.')
   t.equal(sentence(id, 'four'), 'The customer name field must not be greater than 3 characters.')
 })
 
-t.test('an error says that a list stands in place of the object that should have it', async t => {
+t.test('the error of a list in place of an object names the field that takes the list', async t => {
   const messages = Type.Object({ messages: Type.Array(Type.Any()), note: Type.Any() })
   const told = 'The data must be an object. Send the list as {"messages": [...]}.'
   t.strictSame(errorsOf(messages, [{}]), { '': [told] })

@@ -17,7 +17,7 @@ const NumberFields = closed({
     must: 'be six digits, or null',
   }),
   certificate: Type.String({
-    description: 'The values that /register must bring (docs/merchants/contract.md#register).',
+    description: 'The values that /register must send (docs/merchants/contract.md#register).',
   }),
   quality_rating: oneOf(['GREEN', 'YELLOW', 'RED', 'UNKNOWN']),
 })

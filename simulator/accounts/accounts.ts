@@ -25,7 +25,7 @@ export interface DemoSecrets {
   appSecret: string
 }
 
-/** Holds numbers and tokens: the demo's, which work at once, and others as ready as they. */
+/** Holds numbers and tokens: the demo's, which work at once, and others, which are as ready. */
 export const createAccounts = ({ accessToken, appSecret }: DemoSecrets, others: readonly ChannelAccount[] = []) => {
   const numbers = new Map<string, PhoneNumber>([[demoNumber.phone_number_id, { ...demoNumber, app_secret: appSecret }]])
   const tokens = new Map<string, AccessToken>([[accessToken, { ...demoToken, access_token: accessToken }]])

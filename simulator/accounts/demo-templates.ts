@@ -43,7 +43,7 @@ const templates: Template[] = [
     body('Hello {{1}}, we left your parcel where the picture shows.'),
   ]),
   {
-    // Longer than a JSON number holds exactly: the webhook has it as one
+    // Exceeds what a JSON number holds exactly, yet the webhook sends a number
     // (docs/contributors/messaging-api.md#template-events).
     ...utility('13873723567266081', 'pickup_reminder', [
       body('Hello {{customer_name}}, we collect your parcel on {{pickup_date}}.'),

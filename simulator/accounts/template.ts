@@ -26,7 +26,7 @@ export interface Template {
   rejected_reason?: string
 }
 
-/** `order_created` exists once in each language. */
+/** Returns the key of a template: `order_created` exists once in each language. */
 export const toKey = ({ name, language }: Pick<Template, 'name' | 'language'>): string => `${name}/${language}`
 
 /** Returns the part of that type, and the distinct placeholders of its text in order: `1`, `2` or names. */

@@ -7,7 +7,7 @@ const Phone = Type.String({
   pattern: '^\\+?[1-9][0-9]{5,14}$',
   must: 'be an international number in digits',
 })
-const PhoneNumberId = Type.Optional(Type.String({ description: 'Default the first number.' }))
+const PhoneNumberId = Type.Optional(Type.String({ description: 'Default: the first number.' }))
 
 export const Inbound = closed({
   from: Phone,
@@ -18,7 +18,7 @@ export const Inbound = closed({
     closed(
       {
         text: Type.String({ minLength: 1 }),
-        payload: Type.Optional(Type.String({ description: 'Default the text.' })),
+        payload: Type.Optional(Type.String({ description: 'Default: the text.' })),
       },
       { description: 'A tap on a quick-reply button of a template, instead of a text.' },
     ),
@@ -39,10 +39,10 @@ export type Inbound = Static<typeof Inbound>
 
 export const Press = closed({
   message_id: Type.String(),
-  index: Type.Integer({ minimum: 0, maximum: 9, description: 'The place of the button, from 0.' }),
+  index: Type.Integer({ minimum: 0, maximum: 9, description: 'The position of the button, from 0.' }),
   from: Type.Optional(Phone),
   copies: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10, description: 'The number of times that its webhook comes. Default: 1.' }),
+    Type.Integer({ minimum: 1, maximum: 10, description: 'The number of times that its webhook is sent. Default: 1.' }),
   ),
 })
 export type Press = Static<typeof Press>

@@ -23,9 +23,9 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
     app.get(path, { schema: { tags, summary, querystring: ListQuery } }, async ({ query }) => ({
       data: list(readLimit(query).limit),
     }))
-  show('/calls', 'Requests and their responses, newest first', control.calls)
-  show('/inbound', 'Inbound messages, newest first', control.inbox)
-  show('/given-up', 'Updates of webhooks that were given up, newest first', control.givenUp)
+  show('/calls', 'List requests and their responses, newest first', control.calls)
+  show('/inbound', 'List inbound messages, newest first', control.inbox)
+  show('/given-up', 'List updates of webhooks that were given up, newest first', control.givenUp)
 
   const change = <Body extends TSchema>(
     method: 'PUT' | 'POST' | 'DELETE',
@@ -43,11 +43,11 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
     })
   change('PUT', '/numbers/:id', 'Add or change a number', NumberChange, (body, id) => control.putNumber(id, body))
   change('PUT', '/tokens', 'Add, change, expire or revoke a token', TokenChange, control.putToken)
-  change('PUT', '/behaviour', 'Change rates, delays, the callback', Type.Partial(Behaviour), control.behave)
-  change('POST', '/scripts', 'The next requests meet this trouble', Script, control.script)
+  change('PUT', '/behaviour', 'Change rates, delays and the callback', Type.Partial(Behaviour), control.behave)
+  change('POST', '/scripts', 'Let the next requests meet this trouble', Script, control.script)
   change('DELETE', '/scripts', 'Forget the scripts', undefined, control.clearScripts)
   change('PUT', '/outage', 'Start or end an outage', OutageMode, ({ mode }) => control.outage(mode))
-  change('POST', '/inbound', 'A person writes, or shares a place', Inbound, control.inbound)
-  change('POST', '/presses', 'A person presses a button of a message', Press, control.press)
+  change('POST', '/inbound', 'Let a person write, or share a place', Inbound, control.inbound)
+  change('POST', '/presses', 'Let a person press a button of a message', Press, control.press)
   change('POST', '/statuses', 'Send a status of a message now', StatusReport, control.status)
 }

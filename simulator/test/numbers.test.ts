@@ -20,7 +20,7 @@ t.test('a number is registered and can send', async t => {
   t.equal((await send()).status, 200)
 })
 
-t.test('a registration is checked', async t => {
+t.test('refuses a registration with a wrong token, field, certificate or PIN', async t => {
   const { register } = await buildUnregistered(t)
   const codeOf = async (changes: object, options: CallOptions = {}) =>
     (await register(changes, options)).body.error.code

@@ -37,7 +37,7 @@ t.test('an error gets the response of the real one', async t => {
   })
 })
 
-t.test('tokens are checked', async t => {
+t.test('refuses a missing, unknown, revoked or expired token, and one without the scope', async t => {
   const { send, control } = await build(t)
   const refused = async (token: string | null) => {
     const { status, body, headers } = await send(message(), { token })
@@ -73,7 +73,7 @@ t.test('a number that is not registered sends nothing', async t => {
   t.equal(control.summary().accepted, 0)
 })
 
-t.test('fields are checked', async t => {
+t.test('refuses missing, invalid and unknown fields, each with its code', async t => {
   const { send } = await build(t)
   const { to: _to, ...withoutRecipient } = message()
   const template = message().template
@@ -123,7 +123,7 @@ t.test('only an approved template in that language is sent', async t => {
   t.equal(await codeOf('order_delivered', 'en'), 132001)
 })
 
-t.test('parameters are counted', async t => {
+t.test('each part needs as many parameters as it has placeholders', async t => {
   const { send } = await build(t)
   const body = (...values: string[]) => ({ type: 'body', parameters: texts(...values) })
   const header = (...values: string[]) => ({ type: 'HEADER', parameters: texts(...values) })
@@ -140,7 +140,7 @@ t.test('parameters are counted', async t => {
   t.equal((await send(templateMessage('order_created', [header('a'), body('a', 'b', 'c')]))).status, 200)
 })
 
-t.test('texts have rules of their own', async t => {
+t.test('refuses a text that is empty, too long, or has line breaks, tabs or five blanks in a row', async t => {
   const { send } = await build(t)
   const details = 'Param text cannot have new-line/tab characters or more than 4 consecutive spaces'
   const withText = (text: string) =>

@@ -21,7 +21,7 @@ export const lineColumns = () => [
 
 export const reasonField = () => ({ name: 'reason', label: t('failures.reason'), required: true, maxlength: 500 })
 
-/** Shows where the money of a parcel is, each line of it, and what corrects it. */
+/** Shows where the money of a parcel is, each of its lines, and the actions that correct it. */
 export const ParcelMoney = ({ order, onTakenBack }) => {
   const waybill = order.waybill_number
   const path = `/order/${encodeURIComponent(waybill)}`

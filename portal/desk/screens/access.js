@@ -106,5 +106,5 @@ const People = () => {
       send=${add} /><//>`
 }
 
-/** Who and what may act for the merchant. */
+/** The people and the programs that may act for the merchant. */
 export const Access = () => html`<h1 tabindex="-1">${t('menu.access')}</h1><${People} /><${Tokens} />`

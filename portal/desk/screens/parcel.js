@@ -39,7 +39,7 @@ const Moves = ({ order, onDone }) => {
 const editable = ['key_1', 'key_2', 'key_4', 'key_5']
 const editFields = `customer_name customer_phone customer_address destination_city_id cod weight description`.split(' ')
 
-/** Changes an order before its pickup, as it is shown: somebody else's change in between is a refusal. */
+/** Changes an order before its pickup; the service refuses the change if somebody else changed the order meanwhile. */
 const Edit = ({ order, path, onDone }) => {
   const [isOpen, setIsOpen] = useState(false)
   if (!editable.includes(order.data.status.key)) return null

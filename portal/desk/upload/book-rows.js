@@ -36,7 +36,7 @@ const inStore = (mode, act) =>
     }
   })
 
-/** Uploads are kept by company and merchant: another one at this machine does not see them. */
+/** Uploads are kept by company and merchant: others at this machine do not see them. */
 const owner = () => `${getSession().tenant} ${getSession().me?.email}`
 
 /** Reads the upload that was begun and not put away. @returns {Promise<Stored | undefined>} */
@@ -80,7 +80,7 @@ const bookChunk = async ({ general }, part) => {
 
 /**
  * Books what is not booked yet, one tab at a time. @param {Stored} upload @param {(upload: Stored) => void} onProgress
- * @param {string} elsewhere what to say when another tab is at it
+ * @param {string} elsewhere the error when another tab is booking it
  */
 export const book = (upload, onProgress, elsewhere) =>
   navigator.locks.request(`upload ${owner()}`, { ifAvailable: true }, async lock => {

@@ -1,4 +1,4 @@
-// Checks rows before anything is made: finds their cities, then books them on trial, which prices them.
+// Checks rows before anything is booked: finds their cities, then makes a dry run, which prices them.
 import { ApiError, own } from '../../kit/api.js'
 import { chunk } from '../merchant.js'
 import { readNumber } from '../read-sheet.js'
@@ -46,7 +46,7 @@ const findCities = async (rows, noCity) => {
   }
 }
 
-/** Books rows on trial. A refusal names all bad rows; the others are tried again, for their prices. */
+/** Books rows in a dry run. A refusal names all bad rows; the others run again, for their prices. */
 const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ general) => {
   for (let good = rows; good.length > 0; good = good.filter(row => Object.keys(row.errors).length === 0)) {
     const body = { general_data: toGeneral(general), order_data: good.map(row => toOrder(row, general)) }

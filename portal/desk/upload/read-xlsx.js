@@ -60,7 +60,7 @@ const decode = (/** @type {string} */ text) =>
   )
 
 /**
- * Goes through the tags of a document: their names without a prefix (`/c` ends a `c`), a reader of their attributes,
+ * Yields the tags of a document: their names without a prefix (`/c` ends a `c`), a reader of their attributes,
  * and the text that follows.
  * @param {string} xml
  */
@@ -75,7 +75,7 @@ function* readTags(xml) {
   }
 }
 
-/** Reads the texts that cells refer to; how a text is pronounced is left out. @param {string} xml */
+/** Reads the texts that cells refer to; phonetic hints are left out. @param {string} xml */
 const readTexts = xml => {
   const texts = /** @type {string[]} */ ([])
   let isSpoken = false

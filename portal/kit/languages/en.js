@@ -17,7 +17,7 @@ export default {
   'failures.date': 'Day of delivery',
   'failures.decide': 'Decide',
   'failures.due': 'Due by',
-  'failures.empty': 'No failed delivery waits.',
+  'failures.empty': 'No failed delivery is waiting.',
   'failures.failed': 'Failed',
   'failures.given': 'Given',
   'failures.instruction': 'Instruction',

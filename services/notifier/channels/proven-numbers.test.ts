@@ -147,24 +147,21 @@ for (const code of [3, 10, 200, 131005])
     t.match((await channelOf('owner')).paused_reason, /whatsapp_business_messaging/)
   })
 
-t.test(
-  'the same holds for apply and while the API is unavailable: a running notifier proves numbers later',
-  async t => {
-    const { apply, put, proven, control, pool, keyring, api } = await twoTenants(t)
-    control.outage('unavailable')
-    t.match(await put('stranger'), { proven_at: null })
-    t.equal((await apply('owner')).kind, 'applied')
-    const logger = pino({ level: 'silent' })
-    const run = () => proveDue({ pool, keyring, api }, logger)
-    const prover = pollWorker({ name: 'channel.proving', everySeconds: 1, logger, run })
-    prover.start()
-    t.teardown(() => prover.stop())
-    t.same(await proven(), [])
-    control.outage(null)
-    await until('the owner has it', async () => (await proven()).length > 0)
-    t.same(await proven(), ['owner'])
-  },
-)
+t.test('numbers that are added or applied while the API is unavailable are proven later', async t => {
+  const { apply, put, proven, control, pool, keyring, api } = await twoTenants(t)
+  control.outage('unavailable')
+  t.match(await put('stranger'), { proven_at: null })
+  t.equal((await apply('owner')).kind, 'applied')
+  const logger = pino({ level: 'silent' })
+  const run = () => proveDue({ pool, keyring, api }, logger)
+  const prover = pollWorker({ name: 'channel.proving', everySeconds: 1, logger, run })
+  prover.start()
+  t.teardown(() => prover.stop())
+  t.same(await proven(), [])
+  control.outage(null)
+  await until('the owner has it', async () => (await proven()).length > 0)
+  t.same(await proven(), ['owner'])
+})
 
 t.test(
   'the first of two tenants whose tokens the API accepts keeps the number, until the API refuses its token',

@@ -84,7 +84,7 @@ t.test('normalises the spelling of categories, and a day depends on its time zon
   t.throws(() => findDay(at, 'Asia/Nowhere'), RangeError)
 })
 
-t.test('a tariff may price these categories', async t => {
+t.test('a tariff may price six categories, from marketing to service', async t => {
   const all = ['marketing', 'utility', 'authentication', 'authentication_international', 'marketing_lite', 'service']
   t.strictSame(pricedCategories, all)
 })

@@ -123,7 +123,7 @@ t.test('a text held for the old personâ€™s conversation moves to the new personâ
   t.match(arrived()[0], [phone, 'COD 91'])
 })
 
-t.test('a person who opted out gets nothing by an edit; an invalid phone cancels', async t => {
+t.test('an edit sends nothing to a person who opted out; an invalid phone cancels the message', async t => {
   const waybill = await prepare()
   await deliver(waybill, 'order.created')
   const phone = phoneOf(waybill, '0711')

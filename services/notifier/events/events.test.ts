@@ -309,7 +309,7 @@ t.test('a message that waits for long does not block its order’s other message
   t.equal(control.messages()[0]?.template?.name, 'order_delivered')
 })
 
-t.test('keeps ids for 30 days', async t => {
+t.test('keeps the ids of events for 30 days', async t => {
   const { deliver, rows, pool } = await prepare(t)
   await deliver([orderEvent('old'), orderEvent('new')])
   await rows(`update events set taken_at = now() - interval '29 days' where event_id = 'new'`)

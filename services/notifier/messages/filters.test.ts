@@ -44,7 +44,7 @@ t.test('a page that ends with the last match has no cursor', async t => {
   t.match((await get(`/api/messages?cursor=${page.next_cursor}`)).body, { data: [{ id: first }], next_cursor: null })
 })
 
-t.test('reads one of a tenant’s six lists by a filter without an index at a time', async t => {
+t.test('reads a tenant’s six lists by a filter without an index one at a time', async t => {
   const owner = await pool.connect()
   t.teardown(() => owner.release(true))
   await owner.query('begin; lock table messages')

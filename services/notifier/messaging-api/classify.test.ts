@@ -186,7 +186,7 @@ t.test('classifies codes that slow, that hold a number and that pause for a day'
   t.same(codesWith('pauseSeconds', 86_400), [131048, 131064])
 })
 
-t.test('codes that mean a pause pause at once', async t => {
+t.test('codes that pause a channel do so at once', async t => {
   for (const { code, class: errorClass, subcode = null } of errorTable) {
     const pausesAfter = errorClass === 'pause_channel' ? 1 : null
     t.equal(classify(failed({ code, subcode })).pausesAfter, pausesAfter, `${code}`)

@@ -161,7 +161,7 @@ t.test('reads a thousand updates', t => {
   t.end()
 })
 
-t.test('invalid JSON and endless nesting are undefined', t => {
+t.test('returns undefined for invalid JSON and endless nesting', t => {
   for (const text of ['', '{', 'null x', '['.repeat(1_000_000), '\xff'])
     t.equal(parseJson(Buffer.from(text, 'latin1')), undefined)
   const deep = `{"message_template_id":${'['.repeat(200_000)}${']'.repeat(200_000)}}`

@@ -46,7 +46,7 @@ t.test('an owner adds people, who log in with addresses of their own', async t =
   t.equal((await attempt('nimali@example.com', 'lanka-shoes-demo')).status, 422)
 })
 
-t.test('clerks and programs get 403 for what is of owners, with the way out', async t => {
+t.test('clerks and programs get 403 for operations of owners, and the error names the remedy', async t => {
   const ofOwners = [
     ['GET', '/person'],
     ['POST', '/person', nimali],
@@ -154,7 +154,7 @@ t.test(
   },
 )
 
-t.test('an e-mail address is unique in the company, also for its file and for requests at once', async t => {
+t.test('an e-mail address is unique in the company, even across its file and concurrent requests', async t => {
   const books = await logIn('books@example.com', 'ceylon-books-demo')
   for (const email of ['shop@example.com', 'BOOKS@example.com', 'nimali@example.com'])
     for (const token of [owner, books]) {

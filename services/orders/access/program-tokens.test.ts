@@ -56,7 +56,7 @@ t.test('a program may not manage tokens, and the refusal names the remedy', asyn
   t.equal(await statusOf(made), 200)
 })
 
-t.test('a session is no token of the list, and cannot be revoked there', async t => {
+t.test('a session is not listed as a token, and cannot be revoked as one', async t => {
   const [session] = await rows(`select token_id from tokens where from_login and revoked_at is null`)
   t.equal((await revoke(session.token_id)).status, 404)
 })

@@ -6,20 +6,20 @@ import { failedAttemptKeys, returnedKeys } from '../statuses/statuses.ts'
 /** Lists what may be done with a parcel whose delivery failed, and who may say so (docs/staff/failed-deliveries.md). */
 export const instructionActions = ['reattempt', 'reschedule', 'return', 'change_address'] as const
 export type InstructionAction = (typeof instructionActions)[number]
-/** Lowest first: the word of a higher party holds. */
+/** Lists the parties by rank, lowest first: the instruction of a higher party overrides others. */
 export const parties = ['company', 'merchant', 'customer', 'staff'] as const
 export type Party = (typeof parties)[number]
 
 const isFailed = (statusKey: string): boolean => failedAttemptKeys.includes(statusKey)
 
-/** A move that is written, of locked orders; `current` holds the status of each before it. */
+/** A written move of locked orders; `current` holds the status of each order before the move. */
 interface WrittenMove {
   readonly current: readonly { waybill_number: string; status_key: string }[]
   readonly statusKey: string
   readonly reasonCode: string | null
 }
 
-/** Begins an attempt where orders come to a status of a failed delivery, and ends it where they leave those. */
+/** Opens an attempt when an order gets a status of a failed delivery, and closes it when the order leaves these. */
 export const followMove = async (tx: Tx, tenant: string, { current, statusKey, reasonCode }: WrittenMove) => {
   const waybillsThat = (were: boolean) =>
     current.filter(order => isFailed(order.status_key) === were).map(order => order.waybill_number)
@@ -57,8 +57,8 @@ const nameReasonSql = `
   update attempts set reason_code = $3 where tenant_id = $1 and waybill_number = any($2::text[]) and is_open`
 
 /**
- * Follows a move that was taken back: a failure that did not happen is no attempt, and one that the order is in again is
- * open. The order is locked.
+ * Follows a move that was taken back: deletes the attempt of a failure that did not happen, and reopens the one that
+ * the order is in again. The order is locked.
  */
 export const followTakeBack = async (tx: Tx, tenant: string, waybill: string, from: string, to: string) => {
   if (isFailed(from) === isFailed(to)) return
@@ -79,7 +79,7 @@ export interface OpenAttempt {
   readonly is_late: boolean
 }
 
-/** Finds the failed delivery of an order, which is locked, that waits for what happens next. */
+/** Finds the open attempt of a locked order. */
 export const findOpenAttempt = async (tx: Tx, tenant: string, waybill: string): Promise<OpenAttempt | undefined> =>
   (await tx.rows(openAttemptSql, [tenant, waybill]))[0]
 
@@ -87,7 +87,7 @@ const openAttemptSql = `
   select attempt_no, action, given_as, ${isoTime('due_at')} as due_at, due_at < clock_timestamp() as is_late
   from attempts where tenant_id = $1 and waybill_number = $2 and is_open`
 
-/** Lists the parcels that are to be delivered again by a day, YYYY-MM-DD, those that wait longest first. */
+/** Lists the parcels to be delivered again by a day, YYYY-MM-DD; those that have waited longest come first. */
 export const findReattempts = async (tx: Tx, tenant: string, day: string, limit: number): Promise<string[]> =>
   (await tx.rows(reattemptsSql, [tenant, day, limit])).map(row => row.waybill_number)
 

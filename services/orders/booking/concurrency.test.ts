@@ -22,7 +22,7 @@ const listen = async (t: Test) => {
 
 const waybill = (number: number) => `DM${String(number).padStart(8, '0')}`
 
-/** 50 batches of 200 waybills out of 1,000: each two have the same ones, the other way round, and others overlap. */
+/** Builds 50 batches of 200 out of 1,000 waybills: each pair has the same ones in opposite order, others overlap. */
 const overlapping = Array.from({ length: 50 }, (_, round) => {
   const first = Math.floor(round / 2) * 77
   const waybills = Array.from({ length: 200 }, (_, index) => waybill(1000 + ((first + index * 3) % 1000)))

@@ -231,7 +231,7 @@ t.test('every list and the user require a merchant’s token', async t => {
       )
 })
 
-t.test('the description names every request', async t => {
+t.test('the OpenAPI document has every request', async t => {
   const { paths } = (await app.inject('/openapi.json')).json()
   const merchant = '/api/public/merchant'
   for (const path of ['/user/get-current', '/business', '/state', '/city'])

@@ -123,7 +123,7 @@ t.test('asks a merchant with many concurrent requests to retry some later', asyn
   const places = Array.from({ length: 1000 }, (_, n) => ({ text: `${n} Temple Road, Dehivala` }))
   const responses = await Promise.all(Array.from({ length: 20 }, () => resolve(places)))
   const refused = responses.filter(({ status }) => status === 503)
-  // One at work and ten that wait; the first may be done before the last is read.
+  // One runs and ten wait; the first may end before the last is read.
   t.ok(refused.length > 0 && refused.length <= 20 - 1 - 10, String(refused.length))
   t.equal(responses.filter(({ status }) => status === 200).length, 20 - refused.length)
   for (const { body, headers } of refused) t.match([body.code, headers['retry-after']], ['unavailable', '2'])

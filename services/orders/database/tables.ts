@@ -22,7 +22,7 @@ export type ChangeActor = (typeof changeActors)[number]
 export const requestStatuses = ['open', 'accepted', 'declined'] as const
 export type RequestStatus = (typeof requestStatuses)[number]
 
-/** The tables and columns of queries that Kysely builds; migrations/ has all. */
+/** Declares the tables and columns of queries that Kysely builds; migrations/ creates them all. */
 export interface Tables {
   zones: { tenant_id: string; rate_card: string; zone: string; is_elsewhere: boolean; zone_id: number }
   merchants: {

@@ -16,18 +16,18 @@ export interface Instruction {
   readonly waybill: string
   readonly giver: Mover
   readonly action: InstructionAction
-  /** YYYY-MM-DD, of `reschedule` always. */
+  /** YYYY-MM-DD; `reschedule` always has it. */
   readonly date: string | null
-  /** Only of `change_address`. */
+  /** Only `change_address` has it. */
   readonly address: string | null
   readonly note: string | null
   readonly by: Actor
 }
 
 /**
- * Stores an instruction and makes it the one that holds. The word of staff holds over that of the customer, and this over
- * the merchant's; a later word of the same party replaces the earlier one. Customers and merchants have time until the
- * deadline. Runs in the caller's transaction, and writes nothing when it is refused.
+ * Stores an instruction and makes it the current one. Staff override the customer, and the customer overrides the
+ * merchant; a later instruction of the same party replaces the earlier one. Customers and merchants may instruct until
+ * the deadline. Runs in the caller's transaction, and writes nothing when it is refused.
  */
 export const instruct = async (tx: Tx, instruction: Instruction): Promise<Acted<GivenInstruction>> => {
   const { tenant, waybill, giver, action, address } = instruction
@@ -87,7 +87,7 @@ interface Written extends Pick<Instruction, 'tenant' | 'waybill' | 'action' | 'd
   readonly giver?: Mover
 }
 
-/** The clock is read while the order is locked: the instructions of a parcel never go backwards. */
+/** Reads the clock while the order is locked, so that the times of a parcel's instructions never go backwards. */
 const writeInstruction = async (tx: Tx, { tenant, waybill, action, date, note, party, giver }: Written) => {
   const actor = giver ? findActor(giver) : 'staff'
   const values = [tenant, waybill, action, date, note, party, giver ? nameMover(giver) : null, actor]
@@ -111,17 +111,17 @@ const writeInstructionSql = `
     jsonb_strip_nulls(jsonb_build_object('action', $3::text, 'date', $4::text, 'given_as', $6::text))
   from orders, held, clock where orders.tenant_id = $1 and orders.waybill_number = $2 returning log.tenant_id`
 
-/** The most late failures that one transaction of housekeeping decides. */
+/** The maximum of late failures that one transaction of housekeeping decides. */
 const decidedAtOnce = 100
 
-/** Sorts by waybill, as moves lock them. */
+/** Sorts by waybill, the order in which moves lock. */
 const lateSql = `
   select * from (
     select waybill_number, instruction_default as action from attempts join tenants on tenants.tenant_id = attempts.tenant_id
     where attempts.tenant_id = $1 and is_open and action is null and due_at < now() order by attempt_id limit ${decidedAtOnce}
   ) late order by waybill_number`
 
-/** Gives the company's default to failed deliveries that nobody decided in time; returns how many. */
+/** Applies the company's default to failed deliveries that nobody decided in time; returns how many. */
 export const decideLate = async (tx: Tx, tenant: string): Promise<number> => {
   const late = await tx.rows<{ waybill_number: string; action: InstructionAction }>(lateSql, [tenant])
   await limitLockWait(tx)

@@ -72,7 +72,7 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
   t.match(await failures(), [{ attempt: 2, reason: null }])
 })
 
-t.test('refuses an unknown reason, and one of a status that fails nothing', async t => {
+t.test('refuses an unknown reason, and a reason for a status that is no failure', async t => {
   await make(['DM00000005'], { initial_status_key: 'key_2' })
   t.strictSame(
     (await move(['DM00000005'], 'key_9', { reason_code: 'not_home' })).body,
@@ -126,7 +126,7 @@ t.test('an instruction of staff overrides that of the customer, and this that of
   t.equal((await orderOf('DM00000020')).instructions.length, 3)
 })
 
-t.test('a press of tomorrow is a reattempt on the day after it, also when it arrives late', async t => {
+t.test('a press of "tomorrow" is a reattempt on the day after the press, even when it arrives late', async t => {
   await fail(['DM00000026', 'DM00000027', 'DM00000028'])
   const now = { action: 'tomorrow', happened_at: new Date().toISOString() }
   t.match(await act('press 5', 'DM00000026', now), { outcome: 'done' })
@@ -261,7 +261,7 @@ t.test('pages of failed deliveries hold each once, and a repeated request with i
   t.equal((await orderOf('DM00000070')).instructions.length, 1)
 })
 
-t.test('a recipient is known from three finished parcels on, without a name', async t => {
+t.test('shows the history of a recipient from three finished parcels on, without a name', async t => {
   const phone = '0779990001'
   const waybills = ['DM00000081', 'DM00000082', 'DM00000083']
   await make(waybills, { initial_status_key: 'key_2', customer_phone: phone })

@@ -22,7 +22,7 @@ export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions>
   addReasons(app, options, 'listFailureReasons')
 }
 
-/** Lets staff say it, and overrule others. */
+/** Lets staff say it for any parcel, and override others. */
 export const staffInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   addInstructions(app, options, 'instructAnyOrder')
   addFailures(app, options, 'listAllFailedDeliveries')
@@ -38,7 +38,7 @@ const addInstructions = (app: FastifyInstance, { pool, onChanged }: ChangeOption
     summary: 'Say what happens after a failed delivery',
     message: 'Instruction Stored Successfully',
     description:
-      'The word of staff holds over that of the customer, and this over the merchant’s; a later word of the same party replaces the earlier one.',
+      'Staff override the customer, and the customer overrides the merchant; a later instruction of the same party replaces the earlier one.',
     params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
     body: InstructionBody,
     data: GivenInstruction,
@@ -81,7 +81,7 @@ const cursors = listCursor(/^[1-9]\d{0,17}$/)
 const addFailures = (app: FastifyInstance, { pool }: ChangeOptions, operationId: string): void => {
   const schema = {
     operationId,
-    summary: 'Parcels whose delivery failed, oldest first',
+    summary: 'List parcels whose delivery failed, oldest first',
     querystring: FailuresQuery.schema,
     response: { 200: PageOf(FailedDelivery, 'FailedDeliveries', exampleFailure) },
   }

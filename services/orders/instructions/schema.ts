@@ -42,7 +42,7 @@ export const FailedDelivery = Type.Object(
     due_at: Type.String({ description: 'The customer and the merchant may give an instruction until then.' }),
     instruction: orNull(
       Type.Object({ action: Type.String(), date: nullable, note: nullable, given_as: oneOf(parties) }),
-      { description: 'The one that holds; null: nobody gave one.' },
+      { description: 'The current instruction; null: nobody gave one.' },
     ),
   },
   { title: 'FailedDelivery' },
@@ -61,5 +61,8 @@ export const exampleFailure: FailedDelivery = {
 }
 
 export const FailuresQuery = listQuery(cursorFields, {
-  instructed: oneOfFilter(['true', 'false'], 'true: with an instruction; false: those that still wait for one.'),
+  instructed: oneOfFilter(
+    ['true', 'false'],
+    'true: parcels with an instruction; false: parcels that still wait for one.',
+  ),
 })

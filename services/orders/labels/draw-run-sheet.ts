@@ -19,7 +19,7 @@ const columns = {
 type Column = keyof typeof columns
 const sheetWidth = mm(190)
 
-/** Draws the sheet of a courier: a line for each parcel, with a column for signatures. A4. */
+/** The run sheet of a courier on A4: a line for each parcel, with a column for signatures. */
 export interface RunSheetJob {
   readonly kind: 'run_sheet'
   readonly labels: readonly Label[]

@@ -37,7 +37,7 @@ export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWa
   await ended
 }
 
-/** Lists what is drawn of a job, each in a turn of its own. */
+/** Lists the steps that draw a job, each in a turn of its own. */
 const steps = (page: PDFKit.PDFDocument, job: PrintJob): (() => void)[] => {
   if (job.kind === 'invoice') {
     const drawOne = lineDrawer(page, job)
@@ -55,7 +55,7 @@ const labelDrawer =
     drawLabel(page, label)
   }
 
-/** Four labels on a page: a quarter of A4 is 105 by 148.5 mm. */
+/** Draws one of four labels on a page: a quarter of A4 is 105 by 148.5 mm. */
 const drawQuarter = (page: PDFKit.PDFDocument, index: number, drawOne: () => void): void => {
   if (index % 4 === 0) page.addPage({ size: 'A4', margin: 0 })
   const [column, row] = [index % 2, Math.floor((index % 4) / 2)]

@@ -135,7 +135,7 @@ const zplOf = async (...labels: Label[]): Promise<string> => {
   return zpl
 }
 
-t.test('text cannot leave its field of a label in ZPL, and letters of any script stand as they are', async t => {
+t.test('in ZPL a text cannot leave its field, and letters of any script are kept', async t => {
   const zpl = await zplOf({ ...label, customer_name: 'A^XZ~JA_5e\\&\n නිමාලි é', waybill_number: 'A>1^B' })
   t.match(zpl, '^FDA_5eXZ_7eJA_5f5e_5c&_0a නිමාලි é^FS')
   t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')

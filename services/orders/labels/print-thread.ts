@@ -13,7 +13,7 @@ parentPort?.on('message', async ({ job, port }: { job: PrintJob; port: MessagePo
   port.once('close', () => {
     isOpen = false
   })
-  // A copy: posting part of a buffer would send the whole buffer.
+  // Copies the chunk: posting part of a buffer would send the whole buffer.
   await draw(
     job,
     bytes => port.postMessage(Uint8Array.from(bytes)),

@@ -2,19 +2,19 @@ import { Readable } from 'node:stream'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { PrintJob } from './draw.ts'
 
-/** The jobs of a process, until their last byte is read. Each has up to 500 labels in memory. */
+/** The maximum of jobs in a process, each until its last byte is read. A job has up to 500 labels in memory. */
 const maxJobs = 10
-/** The jobs of one tenant, so that others find room. */
+/** The maximum of jobs of one tenant, which leaves room for others. */
 const maxJobsOfTenant = 4
 /** The time after which a PDF that is not read to its end is given up. */
 const maxMilliseconds = 120_000
-/** The thread keeps 60 to 100 MB. */
+/** An idle thread ends after this time, since it keeps 60 to 100 MB. */
 const idleMilliseconds = 60_000
 /** Without these limits the thread takes twice the memory and two thirds of the time. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 }
 
 /**
- * Draws in a thread of its own, which starts with the first job and ends without jobs. Tenants take
+ * Draws in a thread of its own, which starts with the first job and ends when idle. Tenants take
  * turns, label by label; each tenant's jobs are drawn one after another. A job stops when its reader is gone.
  */
 export class Printer {

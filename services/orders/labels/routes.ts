@@ -31,7 +31,7 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
   acceptJson(app)
   const printRunSheetSchema = {
     operationId: 'printRunSheet',
-    summary: 'A sheet for a tour, with a column for signatures',
+    summary: 'Print a run sheet, with a column for signatures',
     body: RunSheetRequest,
     response: { 200: { description: 'A PDF of A4.', content: pdf } },
   }
@@ -43,7 +43,7 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
   })
 }
 
-/** The waybills that a run sheet lists: those of the request, or of the parcels that are to be delivered again. */
+/** Finds the waybills that a run sheet lists: the requested ones, or the parcels to be delivered again. */
 const findListed = async (
   pool: pg.Pool,
   tenant: string,
@@ -58,7 +58,7 @@ const findListed = async (
   return found
 }
 
-/** `name` ends the names of the operations. */
+/** `name` is the end of each operationId. */
 const createLabelRoutes =
   (name: string): FastifyPluginAsyncTypebox<LabelsOptions> =>
   async (app, options) => {
@@ -67,7 +67,7 @@ const createLabelRoutes =
 
     const labelSchema = {
       operationId: `print${name}`,
-      summary: 'The label of an order',
+      summary: 'Print the label of an order',
       params: WaybillParams,
       querystring: LabelQuery,
       response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } } },
@@ -80,10 +80,12 @@ const createLabelRoutes =
 
     const labelsSchema = {
       operationId: `print${name}s`,
-      summary: 'The labels of up to 500 orders',
-      description: 'All of them, or none and every unknown waybill number.',
+      summary: 'Print the labels of up to 500 orders',
+      description: 'Prints all of them, or none and lists every unknown waybill number.',
       body: LabelRequest,
-      response: { 200: { description: 'The order is that of the waybill numbers.', content: { ...pdf, ...zpl } } },
+      response: {
+        200: { description: 'The labels, in the order of the waybill numbers.', content: { ...pdf, ...zpl } },
+      },
     }
     app.post('/order/labels', { bodyLimit: maxLabelBytes, schema: labelsSchema }, async (request, reply) => {
       const found = await findAllLabels(options, request, request.body.waybill_numbers)

@@ -5,7 +5,7 @@ import { layouts } from './label.ts'
 
 export const maxLabels = 500
 export const maxLabelBytes = bytesOfWaybills(maxLabels)
-const WaybillNumbers = waybillNumbers(maxLabels, 'In the order of printing.')
+const WaybillNumbers = waybillNumbers(maxLabels, 'The waybill numbers, in the order of printing.')
 
 const LayoutName = oneOf(layouts, {
   default: '100x150',
@@ -31,7 +31,7 @@ export const RunSheetRequest = Type.Object(
     waybill_numbers: Type.Optional(WaybillNumbers),
     reattempts_by: Type.Optional({
       ...Day,
-      description: 'Selects, in place of the numbers, parcels that are to be delivered again by that day, 500 at most.',
+      description: 'Selects, instead of the numbers, the parcels to be delivered again by that day, at most 500.',
     }),
     title: Type.Optional(
       Type.String({

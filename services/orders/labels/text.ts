@@ -40,8 +40,8 @@ const breakLines = (page: Page, text: string, width: number, style: TextStyle): 
 }
 
 /**
- * Returns the word, or the letters of one that is too wide for a line: given the whole, pdfkit would keep each measured
- * beginning as long as the document.
+ * Returns the word, or its letters if it is too wide for a line: given the whole word, pdfkit would keep every prefix
+ * that it measures until the document ends.
  */
 const breakWord = (page: Page, word: string, width: number, style: TextStyle): string[] =>
   word.length < maxWholeWord && measureWidth(page, word.trimEnd(), style) <= width

@@ -45,7 +45,9 @@ const writeLabel = (label: Label): string => {
   ].join('\n')
 }
 
-/** Wide enough to scan, narrow enough for the label: a character takes 11 modules, and 35 stand around them. */
+/**
+ * Returns a width of the modules that scans well and fits the label: a character takes 11 modules, and 35 surround all.
+ */
 const moduleDots = (waybill: string): number => Math.max(1, Math.min(4, Math.floor(736 / (11 * waybill.length + 35))))
 
 const labelsPerSlice = 20

@@ -123,7 +123,7 @@ t.test("a merchant's whole list has no order of another, nor of another tenant",
   await rows(`delete from orders where waybill_number = 'DM00000009'`)
 })
 
-/** Every connection is free again. */
+/** Returns true once every connection is free. */
 const isIdle = () => pool.idleCount === pool.totalCount && pool.waitingCount === 0
 
 t.test('a list without a reader is read ahead to a bound, without orders that arrive meanwhile', async t => {

@@ -133,7 +133,7 @@ t.test('Retry-After is honoured by the whole endpoint', async t => {
 
 t.test('slow endpoints do not delay others', async t => {
   const { sender, addReceiver, book, createToken, apply } = await webhooksFixture(t)
-  // More endpoints than there are places, none of which responds: each request lasts 10 seconds.
+  // Uses more endpoints than places, none of which responds: each request lasts 10 seconds.
   const slow: WebhookReceiver[] = []
   for (const id of ['sa', 'sb', 'sc', 'sd']) {
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
@@ -156,7 +156,7 @@ t.test('slow endpoints do not delay others', async t => {
     longest = Math.max(longest, performance.now() - started)
   }
   t.comment(`${slow.length} slow endpoints, the longest delivery to a quick one took ${Math.round(longest)} ms`)
-  // A poll finds places that slow ones left. The rest is for a busy machine.
+  // A poll finds the places that slow endpoints freed. The rest of the time is for a busy machine.
   t.ok(longest < 8_000, `${longest} ms`)
   await waitUntil('all slow ones get theirs', () => slow.every(({ requests }) => requests.length > 0))
   t.ok(slow.every(({ most }) => most <= 16))

@@ -71,7 +71,7 @@ t.test('2xx is delivered; every other status and no response is a failure', asyn
     t.match(settled(healthy, outcome(code)), { verdicts: [{ state: 'pending', delay: 5 }], failures: 1, pause: 0 })
 })
 
-t.test('a success ends a row of failures, and what waits is sent when the endpoint was down', async t => {
+t.test('a success ends a run of failures, and waiting events are sent if the endpoint was down', async t => {
   t.match(settled({ ...healthy, failures: 3 }, outcome(200)), { failures: 0, isRecovered: false })
   t.match(settled({ ...healthy, failures: 9, isOverdue: true }, outcome(500), outcome(200)), {
     ...{ failures: 0, isRecovered: true, pause: 0, disabledReason: null },

@@ -163,7 +163,7 @@ t.test('after a rotation both secrets sign for 24 hours', async t => {
     t.notOk(sealed.includes(old.slice(6, 20)))
 })
 
-t.test('a ping says what came of it, also of a disabled webhook', async t => {
+t.test('a ping reports its outcome, even for a disabled webhook', async t => {
   const { addReceiver, call } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   await call('PATCH', `/${id}`, { state: 'disabled' })
@@ -180,7 +180,7 @@ t.test('a ping says what came of it, also of a disabled webhook', async t => {
   t.match((await call('POST', `/${id}/ping`)).body.data, { code: null, error: 'connection refused' })
 })
 
-t.test('a period is replayed with the same ids, before what is new', async t => {
+t.test('a period is replayed with the same ids, before new events', async t => {
   const { sender, addReceiver, book, cancel, call } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   sender.start()

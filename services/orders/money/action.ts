@@ -21,7 +21,7 @@ export interface Call<Body> {
   readonly by: Actor
   /** The parameter of the path; empty without one. */
   readonly id: string
-  /** Has its texts trimmed, and each entry of a list once. */
+  /** Its texts are trimmed, and its lists have each entry once. */
   readonly body: Body
 }
 
@@ -43,7 +43,7 @@ export const refuse = (path: string, sentence: string): Refused => ({ kind: 'ref
 export const refuseAny = (errors: FieldErrors): Refused | undefined =>
   Object.keys(errors).length > 0 ? { kind: 'refused', errors } : undefined
 
-/** Lists the errors of a body's waybills: `check` says what is wrong with one, if anything is. */
+/** Lists the errors of a body's waybills: `check` returns the error of one, if it has any. */
 export const checkEach = (
   waybills: readonly string[] = [],
   check: (waybill: string) => string | false | undefined,
@@ -144,7 +144,7 @@ const nameGiven = (errors: FieldErrors, body: object): FieldErrors => {
   return Object.fromEntries(Object.entries(errors).map(([path, sentences]) => [name(path), sentences]))
 }
 
-/** Refuses amounts that are not in hundredths, and days such as the 30th of February; schemas let both pass. */
+/** Refuses amounts with more than two decimals and days such as the 30th of February; schemas let both pass. */
 export const refuseValues = (fields: TProperties, values: object): void => {
   const errors = Object.entries(values).flatMap(([path, value]) => {
     if (typeof value === 'number' && !isInHundredths(value))

@@ -15,10 +15,10 @@ const Balance = Type.Object(
   {
     currency: Type.String(),
     with_riders: sum('Cash that riders hold, of parcels that no invoice has.', 12000),
-    at_office: sum('What lies at the office or with card and QR providers, of those parcels.', 30000),
-    banked: sum('What is in the bank, of those parcels.', 0),
+    at_office: sum('Money of those parcels at the office or with card and QR providers.', 30000),
+    banked: sum('Money of those parcels in the bank.', 0),
     waiting: sum('Totals of invoices that are not paid yet.', 15451.8),
-    held: sum('What is held for parcels in dispute.', 425.4),
+    held: sum('Money held for parcels in dispute.', 425.4),
     held_for: Type.Array(
       Type.Object({
         waybill_number: Type.String(),
@@ -29,14 +29,17 @@ const Balance = Type.Object(
       { description: 'The newest 1,000.' },
     ),
     payable_now: sum(
-      'What an invoice made now would pay, and drafts, which staff still check; below zero the next ones bring it forward.',
+      'The total of an invoice made now, and of drafts, which staff still check; below zero the next ones bring it forward.',
       21800.5,
     ),
     next_payment: Type.Union(
-      [Type.Object({ on: Day, amount: sum('What an invoice would pay on that day.', 24100) }), Type.Null()],
+      [Type.Object({ on: Day, amount: sum('The total of an invoice made on that day.', 24100) }), Type.Null()],
       { description: 'The next day on which more becomes payable; null: none is known.' },
     ),
-    balance: sum('All that the courier company owes the merchant; below zero the merchant owes it.', 47377.7),
+    balance: sum(
+      'The sum that the courier company owes the merchant; below zero the merchant owes the company.',
+      47377.7,
+    ),
   },
   { title: 'Balance' },
 )
@@ -53,14 +56,14 @@ const addBalance = (app: FastifyInstance, pool: pg.Pool, path: string, about: Fa
   })
 }
 
-/** Serves what a merchant is owed, and where it lies. */
+/** Serves merchants their balance: the money that they are owed, and where it lies. */
 export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
   addBalance(app, pool, '/balance', {
     operationId: 'getBalance',
     summary: 'Read what you are owed, and where it lies',
   })
 
-/** Serves the same for staff. */
+/** Serves staff the balance of any merchant. */
 export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
   addBalance(app, pool, '/merchant/:merchant_id/balance', {
     operationId: 'getMerchantBalance',
@@ -76,7 +79,7 @@ const held = `disputed as (
 const isHanded = `'handed_over' = any(later.kinds)`
 const isReversed = `'delivery_reversed' = any(later.kinds)`
 
-/** Reads lines that no invoice has, open disputes and unpaid invoices: never what is done with. */
+/** Reads lines that no invoice has, open disputes and unpaid invoices, and skips all that is settled. */
 const balanceSql = `
   with terms as (${termsSql} and merchants.merchant_id = $2
   ), day as (

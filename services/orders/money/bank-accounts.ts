@@ -8,7 +8,7 @@ import { lockName, readClock } from './parcels.ts'
 
 // Keeps the accounts to which merchants are paid (docs/money.md#the-pay-run), sealed; shows their last four digits.
 
-/** A new account is paid this long after the change, so that whoever was deceived can object. */
+/** A new account is paid only this long after the change, so that a deceived merchant can object. */
 const waitHours = 48
 
 const name = (example: string) =>
@@ -56,7 +56,7 @@ export const usableAtSql = `changed_at + interval '${waitHours} hours'`
 const columns = `version, last_four, changed_by, ${isoTime('changed_at')} as changed_at, confirmed_by,
   ${isoTime('confirmed_at')} as confirmed_at, ${isoTime(`(${usableAtSql})`)} as usable_at`
 
-/** The newest account of each merchant of the tenant $1: earlier ones are paid no more. */
+/** The newest account of each merchant of the tenant $1: earlier ones are no longer paid. */
 export const newestAccountsSql = `
   select distinct on (merchant_id) * from bank_accounts where tenant_id = $1 order by merchant_id, version desc`
 
@@ -124,7 +124,7 @@ export const AccountConfirmation = bodyOf('AccountConfirmation', {
   }),
 })
 
-/** Confirms the newest account, by somebody other than who changed it. `last_four` says which one was checked. */
+/** Confirms the newest account; the person who changed it may not. `last_four` names the account that was checked. */
 export const confirmAccount = async (
   tx: Tx,
   { tenant, id: merchantId, by, body: { last_four } }: Call<Static<typeof AccountConfirmation>>,

@@ -29,20 +29,20 @@ const Cash = Type.Object(
         above_ceiling: Type.Boolean({ examples: [false] }),
       }),
     ),
-    office: Type.Object(lying, { description: 'The cash with debts that were paid, less what was missing.' }),
+    office: Type.Object(lying, { description: 'The cash and repaid debts, less missing sums.' }),
     clearing: Type.Object(lying, { description: 'Paid by card, QR or transfer, and not yet in the bank.' }),
   },
   { title: 'Cash' },
 )
 type Cash = Static<typeof Cash>
-const HandoverQuery = listQuery({}, { state: oneOf(handoverStates, 'Without it all.') })
+const HandoverQuery = listQuery({}, { state: oneOf(handoverStates, 'Default: all.') })
 
 /** Takes cash of riders and brings it to the bank, for staff. */
 export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
   const reading = {
     operationId: 'getCash',
-    summary: 'List who holds how much cash since when',
+    summary: 'List who holds how much cash, and since when',
     response: { 200: Type.Object({ data: Cash }) },
   }
   app.get('/cash', { schema: reading }, async ({ staff: { tenant } }) => {
@@ -52,7 +52,7 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   })
   const listing = {
     operationId: 'listHandovers',
-    summary: 'The newest 100 handovers, newest first',
+    summary: 'List the newest 100 handovers, newest first',
     querystring: HandoverQuery.schema,
     response: { 200: Type.Object({ data: Type.Array(Handover) }) },
   }
@@ -78,7 +78,7 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     operationId: 'settleHandover',
     action: 'cash.settled',
     summary: 'Decide about a handover whose sums differ',
-    description: 'Somebody other than who took it decides: the person owes the difference, or it is written off.',
+    description: 'A second person decides: the collector owes the difference, or it is written off.',
     message: 'Handover Settled Successfully',
     body: Settlement,
     data: Handover,
@@ -88,7 +88,7 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     path: '/cash/deposit',
     operationId: 'depositCash',
     action: 'cash.deposited',
-    summary: 'Book what was brought to the bank',
+    summary: 'Book a deposit at the bank',
     description: 'The same bank_reference and amount again is the same deposit.',
     message: 'Cash Deposited Successfully',
     body: NewDeposit,
@@ -105,8 +105,8 @@ const lyingSql = (amount = 'coalesce(sum(cod), 0)'): string =>
   `count(waybill_number)::int as parcels, (${amount})::float8 as amount, ${isoTime('min(at)')} as since`
 
 /**
- * Reads lines whose money is not in the bank, balances of the last folded day and the transfers since: never what is
- * done with.
+ * Reads lines whose money is not in the bank, balances of the last folded day and the transfers since, and skips all
+ * that is settled.
  */
 const cashSql = `
   with recursive lying as (

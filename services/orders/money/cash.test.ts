@@ -179,7 +179,7 @@ t.test('cash', async t => {
     t.equal((await post('handover/x/settle', body)).status, 422)
   })
 
-  t.test('the check finds a handover that expected something else than its parcels', async t => {
+  t.test('the check finds a handover whose expected sum differs from that of its parcels', async t => {
     const ofTharindu = `where handover_id = (select min(handover_id) from cash_handovers
       where collected_by = 'Tharindu')`
     const [{ handover_id }] = await rows(

@@ -44,7 +44,7 @@ const heldSql = `
     and not ${hasLaterSql('handed_over', 'delivery_reversed')}
   order by waybill_number`
 
-/** Sums what a person owes: differences of handovers settled as owed, less the debts that later ones took in. */
+/** Sums what a person owes: differences of handovers settled as owed, less the debts that later handovers included. */
 const debtSql = `coalesce(sum(case state when 'owed' then expected - counted else 0 end
     - case when journal_id is null then 0 else debt end), 0)::float8`
 
@@ -56,7 +56,7 @@ export const NewHandover = bodyOf('NewHandover', {
   note: Type.Optional(Reason),
 })
 
-/** Takes the cash of a person. One whose sums differ clears nothing and stays open. */
+/** Takes the cash of a person. A handover whose sums differ clears nothing and stays open. */
 export const handOver = async (
   tx: Tx,
   { tenant, by, body }: Call<Static<typeof NewHandover>>,

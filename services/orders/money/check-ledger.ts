@@ -15,7 +15,7 @@ export interface LedgerCheck {
   readonly unequal: readonly string[]
   /** Waybills booked as delivered, returned or handed over more than once. */
   readonly doubled: readonly string[]
-  /** Waybills with a COD that were delivered since the first line, and have none. */
+  /** Waybills with a COD that were delivered since the first line, and have no line. */
   readonly unbooked: readonly string[]
   /** Invoices whose total or number of parcels is not that of their lines, or with lines of another merchant. */
   readonly wrong_invoices: readonly string[]
@@ -30,7 +30,7 @@ export interface LedgerCheck {
 
 type Finding = Exclude<keyof LedgerCheck, 'lines' | 'transfers'>
 
-/** Lists what a check found: the rule that is broken, and by what. */
+/** Lists the findings of a check: each broken rule with what breaks it. */
 export const listFindings = ({ lines, transfers, ...found }: LedgerCheck): [Finding, string][] =>
   Object.entries(found).flatMap(([rule, objects]) => objects.map((one): [Finding, string] => [rule as Finding, one]))
 

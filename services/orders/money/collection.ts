@@ -7,7 +7,7 @@ import { isInHundredths } from './ledger.ts'
 /** Lists the ways to pay. Only cash stays with the person who collected it. */
 const methods = ['cash', 'card', 'qr', 'transfer'] as const
 
-/** A response names at most so many waybills that the move does not have. */
+/** A response names at most this many waybills that the move does not have. */
 const maxForeign = 100
 
 export const Collected = Type.Record(

@@ -29,8 +29,8 @@ export const sendCsv = (reply: FastifyReply, file: string, rows: Rows, row: TObj
     .send(toCsv(rows, row))
 
 /**
- * Writes rows as CSV (RFC 4180) with a head of the names of `row`. A text that a spreadsheet would run as a formula
- * gets an apostrophe before it.
+ * Writes rows as CSV (RFC 4180) with the names of the fields of `row` as its header. An apostrophe precedes a text that
+ * a spreadsheet would run as a formula.
  */
 const toCsv = (rows: Rows, row: TObject): string => {
   const names = Object.keys(row.properties)

@@ -5,7 +5,7 @@ import { Amount, BankReference, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockName, lockParcels, readClock } from './parcels.ts'
 
-// Books what goes from the office, or from card and QR providers, to the bank (docs/money.md#cash).
+// Books the money that goes from the office, or from card and QR providers, to the bank (docs/money.md#cash).
 
 export const Deposit = Type.Object(
   { deposit_id: Type.String(), amount: Type.Number(), parcels: Type.Integer(), bank_reference: Type.String() },
@@ -18,7 +18,7 @@ export const NewDeposit = bodyOf('NewDeposit', {
   waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
 })
 
-/** Lines, `line`, whose money waits to go to the bank: cash at the office, or what was paid in other ways. */
+/** Holds for a line, `line`, whose money waits to go to the bank: cash at the office, or a payment without cash. */
 export const isUnbankedSql = `line.kind = 'delivered' and line.cod > 0 and line.banked_by is null
     and ((method = 'cash' and ${hasLaterSql('handed_over')})
       or (method <> 'cash' and not ${hasLaterSql('delivery_reversed')}))`
@@ -30,7 +30,7 @@ const unbankedSql = `
   order by waybill_number`
 
 /**
- * The rest of the office's balance beside parcels: debts that were paid, less what was missing and what was deposited.
+ * Sums the office's balance apart from parcels: debts that were paid, less missing sums and deposits.
  */
 const otherAtOfficeSql = `(
     select coalesce(sum(debt - (expected - counted)), 0) from cash_handovers where tenant_id = $1

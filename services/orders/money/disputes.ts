@@ -7,11 +7,11 @@ import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
 import { paidSql } from './payable.ts'
 
-// Parcels of an invoice that a merchant disputes: what they add to its total is held until staff settle it.
+// Lets a merchant dispute parcels of an invoice: their part of its total is held until staff settle the dispute.
 
 export const Dispute = bodyOf('Dispute', { waybill_numbers: Waybills, reason: Reason })
 
-/** Holds what parcels of a submitted invoice add to its total; the rest goes on. */
+/** Holds the part that parcels add to the total of a submitted invoice; the rest of the invoice proceeds. */
 export const disputeParcels = async (
   tx: Tx,
   { tenant, merchantId, id: number, body }: Call<Static<typeof Dispute>>,
@@ -112,7 +112,7 @@ const releaseSql = `
 
 export const Compensation = bodyOf('Compensation', { waybill_number: Waybill, amount: Amount, reason: Reason })
 
-/** Owes a merchant an amount for a lost parcel, once. */
+/** Books an amount that the company owes a merchant for a lost parcel, once. */
 export const compensate = async (
   tx: Tx,
   { tenant, by, body: { waybill_number: waybill, amount, reason } }: Call<Static<typeof Compensation>>,

@@ -17,7 +17,7 @@ const maxNumbers = 500
 /** A waybill has at most 50 characters, and a comma after it. */
 const maxLength = maxNumbers * 51
 
-/** The place of a parcel's money. */
+/** Lists where the money of a parcel can be. */
 const places = ['none', 'with_rider', 'at_office', 'clearing', 'banked', 'invoiced', 'held', 'paid'] as const
 
 const FinanceStatus = Type.Object(
@@ -36,14 +36,16 @@ const ParcelMoney = Type.Object(
     waybill_number: Type.String(),
     ...amountFields,
     method: nullable('cash, card, qr or transfer; null: nothing was paid.'),
-    owed: Type.Number({ description: 'The courier company owes you this for the parcel; below zero you owe it.' }),
+    owed: Type.Number({
+      description: 'The sum that the courier company owes you for the parcel; below zero you owe the company.',
+    }),
     booked_on: nullable('The day of the delivery or return; null: nothing is booked yet.'),
     state: Type.Union(
       places.map(place => Type.Literal(place)),
       { description: 'The place of the money of the delivery.' },
     ),
     ...FinanceStatus.properties,
-    paid_on: nullable('When the invoice was paid.'),
+    paid_on: nullable('The day on which the invoice was paid.'),
   },
   { title: 'ParcelMoney' },
 )
@@ -149,8 +151,8 @@ interface FinanceFields extends FinanceStatus {
 type ReadMoney = (query: pg.QueryConfig) => Promise<ParcelMoney[]>
 
 /**
- * Adds what became of the money of each order. Reads that of `withMoney`, in one statement, if there are any: the
- * others have no line and are pending.
+ * Adds to each order the state of its money. Reads the money of `withMoney` in one statement, if there are any: the
+ * other orders have no line and are pending.
  */
 export const addFinance = async <Order extends { readonly waybill_number: string }>(
   read: ReadMoney,
@@ -177,14 +179,14 @@ export const listWithMoney = (rows: readonly { waybill_number: string; has_money
 
 const noFinance: FinanceFields = { ...pending, finance_state: 'none' }
 
-/** Says whether an order of the merchant was invoiced and paid, in the words that existing programs read. */
+/** Says whether an order of the merchant was invoiced and paid, in the words that existing programs expect. */
 export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findOrder: FindOrder }> = async (
   app,
   options,
 ) => {
   const about = {
-    summary: 'Read if an order was invoiced',
-    description: 'A JSON body may name the waybill, also of a GET.',
+    summary: 'Read the finance status of an order',
+    description: 'A JSON body may name the waybill, even in a GET.',
   }
   const view = Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] })
   const route = { path: '/order/waybill-finance-status', operationId: 'getFinanceStatus', about, view }
@@ -241,9 +243,9 @@ export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
     path: '/compensation',
     operationId: 'compensateParcel',
     action: 'parcel.compensated',
-    summary: 'Owe a merchant an amount for a lost parcel',
+    summary: 'Compensate a merchant for a lost parcel',
     message: 'Parcel Compensated Successfully',
-    description: 'Works once for a parcel. The next invoice of the merchant takes it.',
+    description: 'Works once for each parcel. The next invoice of the merchant includes the amount.',
     body: Compensation,
     data: Type.Object({ waybill_number: Type.String(), amount: Amount }, { title: 'Compensated' }),
     act: compensate,

@@ -3,7 +3,7 @@ import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import type { Tx } from '../database/tables.ts'
 import { lockName } from './parcels.ts'
 
-// Closed days of the ledger: summed, so that statements stay fast, and sealed (docs/money.md#statements).
+// Sums the closed days of the ledger, so that statements stay fast, and seals them (docs/money.md#statements).
 
 /** The sums of days' transfers for each pair of accounts, from both sides. */
 export const daySumsSql = (condition: string): string => `

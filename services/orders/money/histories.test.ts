@@ -36,7 +36,7 @@ interface Parcel {
   /** The newest move was taken back. */
   isTaken: boolean
   place: 'none' | 'rider' | 'office' | 'bank'
-  /** The amount that the live line leaves for the shop, and further lines: each until an invoice has it. */
+  /** The amounts that the live line and further lines leave for the shop, each until an invoice has it. */
   owed: number
   more: number
   invoice: string | null
@@ -232,7 +232,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const check = await checkLedger(pool, 'demo')
   t.strictSame(listFindings(check), [])
 
-  // Several people at once: what each got is not known, but nothing is lost, doubled or a 5xx.
+  // Several people act at once: their results vary, but nothing is lost or doubled, and no response is a 5xx.
   const storm = await Promise.all(
     Array.from({ length: 60 }, (_, n) => {
       const { waybill } = parcels[below(parcels.length)] as Parcel

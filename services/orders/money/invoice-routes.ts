@@ -47,7 +47,7 @@ export interface InvoiceOptions {
 }
 
 const InvoiceQuery = listQuery(cursorFields, {
-  state: oneOf(invoiceStates, 'Without it all.'),
+  state: oneOf(invoiceStates, 'Default: all.'),
   merchant_id: id('The id of the merchant.'),
 })
 const cursors = listCursor(/^[0-9a-f-]{36}$/)
@@ -57,7 +57,7 @@ const InvoiceWithLines = Type.Composite([Invoice, Type.Object({ lines: Type.Arra
 })
 const pdf = { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) }
 
-/** The list of invoices, and one with its lines: of a merchant its own, from submitted on. */
+/** Adds the reads of invoices: a list, and one with its lines. A merchant sees its own, once they are submitted. */
 const addReads = (app: FastifyInstance, { pool, printer }: InvoiceOptions, listId: string, oneId: string): void => {
   const listing = {
     operationId: listId,
@@ -75,7 +75,7 @@ const addReads = (app: FastifyInstance, { pool, printer }: InvoiceOptions, listI
   })
   const reading = {
     operationId: oneId,
-    summary: 'An invoice with its lines',
+    summary: 'Read an invoice with its lines',
     params: InvoiceParams,
     querystring: Type.Object({ format: formatField('json', 'csv', 'pdf') }),
     response: {

@@ -139,26 +139,33 @@ t.test('invoices', async t => {
     t.match(await makeFor(shop), { kind: 'made', total: 100 })
   })
 
-  t.test('a company demands a second person; nobody objects in time', async t => {
-    await set('four_eyes = true, accept_after_days = 2')
-    await deliver(['DM92000021'])
-    await handOver(1000)
-    const { invoice_no: no } = await makeFor(shop)
-    await step(no, 'submit')
-    t.match((await step(no, 'approve')).body.errors, {
-      invoice_no: ['Chamari submitted it: a second person must approve it.'],
-    })
-    t.match((await step(no, 'approve', {}, second)).body.data, { state: 'approved', decided_by: 'Ruwan' })
-    await deliver(['DM92000022'])
-    await handOver(1000)
-    const { invoice_no: silent } = await makeFor(shop)
-    await step(silent, 'submit')
-    await asOwner(`update invoices set submitted_at = submitted_at - interval '2 days' where invoice_no = '${silent}'`)
-    t.match((await staffGet(`/invoice/${silent}`)).body.data, { state: 'approved', decided_by: null })
-    t.equal((await step(silent, 'reject', { reason: 'late' })).status, 422)
-    t.match((await step(silent, 'deposit', { bank_reference: 'B3', paid_on: today })).body.data, { state: 'deposited' })
-    await set('four_eyes = false')
-  })
+  t.test(
+    'a company may demand a second person, and an invoice to which nobody objects in time is approved',
+    async t => {
+      await set('four_eyes = true, accept_after_days = 2')
+      await deliver(['DM92000021'])
+      await handOver(1000)
+      const { invoice_no: no } = await makeFor(shop)
+      await step(no, 'submit')
+      t.match((await step(no, 'approve')).body.errors, {
+        invoice_no: ['Chamari submitted it: a second person must approve it.'],
+      })
+      t.match((await step(no, 'approve', {}, second)).body.data, { state: 'approved', decided_by: 'Ruwan' })
+      await deliver(['DM92000022'])
+      await handOver(1000)
+      const { invoice_no: silent } = await makeFor(shop)
+      await step(silent, 'submit')
+      await asOwner(
+        `update invoices set submitted_at = submitted_at - interval '2 days' where invoice_no = '${silent}'`,
+      )
+      t.match((await staffGet(`/invoice/${silent}`)).body.data, { state: 'approved', decided_by: null })
+      t.equal((await step(silent, 'reject', { reason: 'late' })).status, 422)
+      t.match((await step(silent, 'deposit', { bank_reference: 'B3', paid_on: today })).body.data, {
+        state: 'deposited',
+      })
+      await set('four_eyes = false')
+    },
+  )
 
   t.test('waits for the bank or for days if the company or the merchant says so', async t => {
     await makeOfBooks(['DM92000031'], { ...confirmed, cod: 1000 })

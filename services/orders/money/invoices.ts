@@ -7,7 +7,7 @@ import { bookJournal } from './ledger.ts'
 import { type LockedParcel, lockParcels, readClock } from './parcels.ts'
 import { paidSql } from './payable.ts'
 
-// An invoice from draft to payment (docs/money.md#invoices).
+// Takes an invoice from draft to payment (docs/money.md#invoices).
 
 export const invoiceStates = ['draft', 'submitted', 'approved', 'rejected', 'deposited', 'cancelled'] as const
 
@@ -75,7 +75,7 @@ const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, 
     and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
   limit 1`
 
-/** Masks make printable ASCII. Postgres refuses some other text. */
+/** Masks produce printable ASCII; Postgres refuses some other texts. */
 const isNumber = /^[\x21-\x7e]{1,100}$/
 
 /** Finds an invoice by one of its numbers; of a merchant only its own, from submitted on. */
@@ -181,7 +181,7 @@ const depositSql = `
     bank_reference = $7, paid_on = $8
   where tenant_id = $1 and invoice_id = $2`
 
-/** Locks the parcels that add to the total of an invoice: a disputed one does not, nor one that came back. */
+/** Locks the parcels that add to the total of an invoice: neither disputed nor returned ones do. */
 const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<LockedParcel[]> => {
   const { rows } = await tx.client.query<{ waybill_number: string }>(paidParcelsSql, [tenant, invoiceId])
   return lockParcels(

@@ -1,6 +1,6 @@
 import type { Tx } from '../database/tables.ts'
 
-/** The merchant's account (docs/money.md#accounts), as text of SQL. */
+/** Names the merchant's account (docs/money.md#accounts) in SQL. */
 const merchantSql = `'merchant:' || line.merchant_id`
 
 /** The pairs of accounts that a delivery or return books: debit, credit, amount. */
@@ -90,8 +90,8 @@ const bookJournalSql = `
   })}) transfer returning tenant_id`
 
 /**
- * Writes the transfers of a journal from its lines and documents, which the transaction wrote before. `waybills` are
- * those of the lines.
+ * Writes the transfers of a journal from its lines and documents, which the transaction has already written. `waybills`
+ * lists the waybills of the lines.
  */
 export const bookJournal = (tx: Tx, tenant: string, journalId: string, waybills: readonly string[]) =>
   tx.client.query({ name: 'book_journal', text: bookJournalSql, values: [tenant, journalId, waybills] })

@@ -61,7 +61,7 @@ t.test('lines after a delivery', async t => {
     t.match(changes.at(-2), { type: 'order.status_changed', status: { key: 'key_2' } })
   })
 
-  t.test('a failed attempt taken back counts no more, nor does the return to one', async t => {
+  t.test('a failed attempt that is taken back no longer counts, nor does the return to one', async t => {
     await make(['DM93000011'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     const failed = async () =>
       (await rows(`select count(*)::int from order_events where status_key = 'key_15' and is_counted`))[0].count
@@ -72,7 +72,7 @@ t.test('lines after a delivery', async t => {
     t.equal((await takeBack('DM93000011')).status, 422)
   })
 
-  t.test('money that went further stays: the refusal names the way out', async t => {
+  t.test('money that has moved on cannot be taken back, and the refusal names the remedy', async t => {
     await deliver('DM93000021')
     const { data } = (await handOver(1000, 900)).body
     const refused = async (sentence: RegExp) =>
@@ -125,7 +125,7 @@ t.test('lines after a delivery', async t => {
     },
   )
 
-  t.test('all of an invoice cannot be disputed', async t => {
+  t.test('a merchant cannot dispute all of an invoice', async t => {
     await deliver('DM93000041')
     t.equal((await handOver(1000)).status, 200)
     const { invoice_no: no } = await invoice()

@@ -47,7 +47,7 @@ const merchantsSql = `
 const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { until } }: Wanted): Promise<Made> => {
   await lockTakeBacks(tx, tenant, merchant_id, 'shared')
   const clock = await readClock(tx, tenant)
-  // Frees the lines again where nothing is to be paid.
+  // Frees the lines again if there is nothing to pay.
   await tx.client.query('savepoint invoice')
   const { rows } = await tx.client.query(takeSql, [tenant, merchant_id, clock.journalId, until])
   const { total, charges_due, ...sums } = rows[0]

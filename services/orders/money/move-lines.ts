@@ -1,7 +1,7 @@
 import type { Booking } from '../statuses/statuses.ts'
 import { transfersOfMovesSql } from './ledger.ts'
 
-// The part of a move's statement that books money: COD, charges, fees, tax (docs/money.md). It reads the `with` queries
+// Builds the part of a move's statement that books money: COD, charges, fees, tax (docs/money.md). It reads the queries
 // `clock` (now, journal_id) and `moved` (merchant_id, waybill_number, cod, weight, delivery_charge). $1 is the tenant,
 // $2 the waybills, $4 the mover's name. It reads each table once, not once for each parcel: a full join is never a
 // nested loop, and `offset 0` has terms kept by merchant.
@@ -34,7 +34,7 @@ const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kin
 const returning =
   'journal_id, booked_on, merchant_id, cash_account, cod, delivery, cod_fee, return_fee, tax, withholding'
 
-/** $10 to $13 are those of `collectionParameters`, $14 is who collected. */
+/** $10 to $13 come from `collectionParameters`, $14 is the collector. */
 const deliveryLinesSql = `
     insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',

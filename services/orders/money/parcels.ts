@@ -22,7 +22,7 @@ const lockSql = `
   where tenant_id = $1 and waybill_number = any($2::text[]) order by waybill_number for no key update`
 
 /**
- * Locks what a text names, such as the cash of a person, until the transaction ends. On Citus the lock lies on the
+ * Locks a thing by its name, such as the cash of a person, until the transaction ends. On Citus the lock lies on the
  * tenant's node.
  */
 export const lockName = async (tx: Tx, tenant: string, name: string): Promise<void> => {
@@ -34,8 +34,8 @@ const lockNameSql = `
   select pg_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 28)) from tenants where tenant_id = $1`
 
 /**
- * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and the other way
- * round. Invoices share the lock. It must be a statement of its own: the next one sees what the other wrote.
+ * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and vice versa.
+ * Invoices share the lock. It must be a statement of its own, so that the next one sees what the other side wrote.
  */
 export const lockTakeBacks = async (
   tx: Tx,

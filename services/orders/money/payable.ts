@@ -1,6 +1,6 @@
 import { chargesSql, netSql } from './ledger.ts'
 
-/** When the COD of a parcel may be paid out: at delivery, once the rider handed it over, or once it is in the bank. */
+/** Lists when a COD may be paid out: at delivery, once the rider handed it over, or once it is in the bank. */
 export const payableWhen = ['delivered', 'handed_over', 'banked'] as const
 
 /** The terms of each merchant of the tenant $1: its own, or those of the tenant. */
@@ -11,7 +11,7 @@ export const termsSql = `
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
 
 /**
- * Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. Citus wants no
+ * Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. Citus allows no
  * `case` here. The parameters say whether it was handed over or reversed.
  */
 export const releasedSql = (
@@ -25,8 +25,8 @@ export const releasedSql = (
 /** The first day on which an invoice may take a line, `line`. */
 export const payableOnSql = `(line.booked_on + case when kind = 'delivered' then payable_after_days else 0 end)`
 
-/** Lines, `line`, that no invoice has; those of handovers are of no invoice. */
+/** Holds for a line, `line`, that no invoice has yet; lines of handovers never get on one. */
 export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed_over'`
 
-/** Selects what an invoice pays for a line, `line`: a merchant with `charges_apart` pays what it costs by itself. */
+/** Selects what an invoice pays for a line, `line`: a merchant with `charges_apart` pays charges itself. */
 export const paidSql = `(${netSql} + case when charges_apart then ${chargesSql} else 0 end)`

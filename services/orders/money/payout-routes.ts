@@ -39,7 +39,7 @@ const Payout = Type.Object(
     amount: Type.Number({ examples: [15451.8] }),
     currency: Type.String(),
     ...AccountDetails.properties,
-    reference: Type.String({ description: 'Stands on the merchant’s bank statement.', examples: ['MI-0001'] }),
+    reference: Type.String({ description: 'Appears on the merchant’s bank statement.', examples: ['MI-0001'] }),
   },
   { title: 'Payout' },
 )
@@ -78,7 +78,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     {
       schema: {
         operationId: 'getBankAccount',
-        summary: 'The newest bank account of a merchant',
+        summary: 'Read the newest bank account of a merchant',
         params: MerchantParams,
         response: {
           200: Type.Object({ data: Type.Union([BankAccount, Type.Null()], { description: 'null: none was given.' }) }),
@@ -115,9 +115,9 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
   const schema = {
     operationId: 'getPayRun',
     summary: 'List the approved invoices that a bank is to pay',
-    description: 'Shows the numbers of accounts: each reading is audited.',
+    description: 'Shows the numbers of accounts: each read is audited.',
     querystring: PayRunQuery,
-    response: { 200: jsonOrCsv('The pay run; as CSV what a bank takes.', PayRun, Payout) },
+    response: { 200: jsonOrCsv('The pay run; as CSV, the list for a bank.', PayRun, Payout) },
   }
   app.get('/payout', { schema }, async ({ staff: { tenant, actor }, query }, reply) => {
     refuseValues(PayRunQuery.properties, query)
@@ -136,7 +136,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     action: 'invoice.deposited',
     message: 'Invoices Deposited Successfully',
     summary: 'Book that a bank paid invoices',
-    description: 'All of them, or none and every error. The same request again changes nothing.',
+    description: 'Books all of them, or none and lists every error. The same request again changes nothing.',
     body: PaidRun,
     data: Type.Array(Invoice),
     onDone: onChanged,
@@ -163,8 +163,8 @@ const markPaid = async (tx: Tx, call: Call<Static<typeof PaidRun>>): Promise<Act
 }
 
 /**
- * Locks the invoices, then the parcels of all of them, each in one order: neither another pay run nor a move can
- * deadlock with it.
+ * Locks the invoices, then all of their parcels, both in sorted order: neither another pay run nor a move can deadlock
+ * with it.
  */
 const lockRun = async (tx: Tx, tenant: string, numbers: readonly string[]): Promise<void> => {
   const { rows } = await tx.client.query(

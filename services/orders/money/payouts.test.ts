@@ -70,7 +70,7 @@ t.test('the pay run', async t => {
     t.notOk(JSON.stringify((await staffGet(`/merchant/${shop}/bank-account`)).body).includes('1234567'))
   })
 
-  t.test('the run of a day has what was approved until its end, by somebody or by silence', async t => {
+  t.test('the run of a day has the invoices approved until its end, by a person or by silence', async t => {
     const runOf = async (date: string) => {
       const { payouts, left_out } = (await staffGet(`/payout?date=${date}`)).body.data
       return [...payouts, ...left_out].map(({ invoice_no }: { invoice_no: string }) => invoice_no).toSorted()

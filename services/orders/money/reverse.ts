@@ -13,8 +13,8 @@ interface Reversal {
 }
 
 /**
- * Reverses what a move booked for a parcel whose order is locked. Returns the errors of one whose money went further;
- * nothing is written then.
+ * Reverses what a move booked for a parcel whose order is locked. Returns the errors of a parcel whose money
+ * has moved on, and writes nothing then.
  */
 export const reverseBooking = async (
   tx: Tx,

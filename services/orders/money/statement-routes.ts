@@ -43,7 +43,7 @@ const StatementQuery = Type.Object({
 export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const schema = {
     operationId: 'getStatement',
-    summary: 'The statement of an account, by day',
+    summary: 'Read the statement of an account, by day',
     description:
       'One entry for each day and other account. Balances are debits less credits: below zero the company owes it.',
     querystring: StatementQuery,

@@ -35,8 +35,8 @@ const filters = {
   key: whole<Row>(row => row.key, 'The key.'),
   name: part<Row>(row => row.name, 'Part of the name, in any letter case.'),
   color: whole<Row>(row => row.color, 'The color.'),
-  is_merchant_status: flag<Row>(row => row.is_merchant_status, 'Whether it is for merchants.'),
-  is_finance_status: flag<Row>(row => row.is_finance_status, 'Whether it is of invoices.'),
+  is_merchant_status: flag<Row>(row => row.is_merchant_status, 'Selects statuses by is_merchant_status.'),
+  is_finance_status: flag<Row>(row => row.is_finance_status, 'Selects statuses by is_finance_status.'),
 }
 const Query = listQuery(pageFields, filters)
 

@@ -27,7 +27,7 @@ export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17
 export const bookings = ['delivery', 'partial_delivery', 'return', 'nothing'] as const
 export type Booking = (typeof bookings)[number]
 
-/** The statuses with these keys book this where the company's file says nothing. */
+/** Lists what a move to these statuses books unless the company's file says otherwise. */
 const usualBookings: Readonly<Record<string, Booking>> = {
   key_7: 'delivery',
   key_13: 'delivery',

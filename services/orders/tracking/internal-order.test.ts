@@ -103,7 +103,7 @@ t.test('a wrong SERVICE_TOKEN gets 401, also for unknown orders', async t => {
       })
 })
 
-t.test('the description names the request and its credential', async t => {
+t.test('the OpenAPI document has the request and its credential', async t => {
   const { paths, components } = (await app.inject('/openapi.json')).json()
   t.strictSame(paths['/internal/orders/{tenant}/{waybill}'].get.security, [{ service: [] }])
   t.match(components.securitySchemes.service, { type: 'http', scheme: 'bearer' })
