@@ -120,7 +120,7 @@ export const findReasons = async (tx: Tx, tenant: string): Promise<readonly Fail
   return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons
 }
 
-/** Returns the errors of a move to `statusKey` with this reason; a move need not have one. */
+/** Returns the errors of a move to `statusKey` with this reason, which is optional. */
 export const checkReason = async (
   tx: Tx,
   tenant: string,

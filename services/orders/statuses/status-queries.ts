@@ -42,8 +42,8 @@ export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string
   return used.map(row => row.key)
 }
 
-// SQL of the events of a tenant, $1, between two times. The text has the keys: with parameters a generic plan could
-// not use the partial index of these events.
+// Builds SQL about the events of a tenant, $1, between two times. The keys are literals: with parameters a generic plan
+// could not use the partial index of these events.
 const literals = (keys: readonly string[]): string => keys.map(key => `'${key}'`).join(', ')
 
 export const fromDeliveries = (first: string, last: string): string => `
