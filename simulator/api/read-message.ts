@@ -57,7 +57,7 @@ const toRefusal = ({ path, type, value, schema }: ValueError): GraphError => {
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)
 
-/** Returns the recipient in digits (docs/contributors/messaging-api.md#recipient); without a plus they are international. */
+/** Returns the recipient in digits (docs/contributors/messaging-api.md#recipient); all are international. */
 export const readRecipient = (to: string): string => {
   const digits = to.replace(/[+\-() ]/g, '')
   if (!/^[1-9][0-9]{5,14}$/.test(digits))

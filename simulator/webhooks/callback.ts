@@ -6,7 +6,7 @@ import type { Clock } from '../basics/clock.ts'
 import { createRing } from '../basics/ring.ts'
 import { envelope, type Update } from './payloads.ts'
 
-/** The maximum of concurrent posts for one number; the real API posts concurrently (docs/contributors/messaging-api.md#delivery). */
+/** Posts for one number at once; the real API posts concurrently (docs/contributors/messaging-api.md#delivery). */
 const mostAtOnce = 4
 const mostInPost = 100
 const timeoutMs = 10_000
