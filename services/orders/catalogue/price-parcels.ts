@@ -48,7 +48,7 @@ export const findPrices = (
   errors: ErrorList,
   paths = batchPaths,
 ) => {
-  const search = createSearch(cities)
+  let search: ReturnType<typeof createSearch> | undefined
   const suggestions: NonNullable<ErrorBody['suggestions']> = {}
   const findCity = (reference: CityReference | undefined, index?: number): City | undefined => {
     if (!reference) return undefined
@@ -57,6 +57,7 @@ export const findPrices = (
     const path = index === undefined ? `${paths.origin}origin` : `${paths.destination(index)}destination`
     for (const field of found.fields) {
       errors.add(`${path}_${field}`, selectedInvalid(`${path}_${field}`))
+      search ??= createSearch(cities)
       const nearest = search(reference, field === 'state_name')
       if (nearest.length > 0) suggestions[`${path}_${field}`] = nearest
     }
