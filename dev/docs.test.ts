@@ -1,4 +1,4 @@
-// Checks that the files, folders and sections that documentation and comments name exist.
+// Checks that the files, folders and sections that documentation and comments name exist, and the rules of prose.
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import t from 'tap'
@@ -60,6 +60,44 @@ const findBroken = (texts: Texts, files: readonly string[]): string[] => {
 const files = globSync('**', { cwd: root, exclude: path => /(^|\/)(node_modules|\.git|\.data)$/.test(path) }).filter(
   path => statSync(join(root, path)).isFile(),
 )
+
+/** A landed migration is never edited; a text of a language is one literal. */
+const isFree = (file: string): boolean => /\/migrations\/|\/languages\/|^examples\/.*\.d\.ts$/.test(file)
+const oneLiteral = /^\s*(?:return |const \w+ = |(?:\w+\.)*\w+: |[?:+] )?(['"`/]).*\1(?: \+)?[,)]*$/
+const fragment = /(?:^[\s/*|-]*|[.!?|] )((?:Of|Those|That of|Whether|What) .*)/gm
+
+const graphemes = new Intl.Segmenter()
+const isLong = (line: string): boolean => line.length > 120 && [...graphemes.segment(line)].length > 120
+
+/** Lists the sentences that open as fragments do, and the lines of more than 120 columns. */
+const findProse = (file: string, text: string): string[] => {
+  const isPage = file.endsWith('.md')
+  const comments = isPage ? withoutBlocks(text) : commentsOf(file, text)
+  const lines = isPage ? comments.replace(/^\|.*|\]\([^)]*\)/gm, '') : text
+  const long = lines.split('\n').filter(line => isLong(line) && (isPage || !oneLiteral.test(line)))
+  return [...[...comments.matchAll(fragment)].map(([, sentence = '']) => sentence), ...long].map(
+    found => `${file}: ${found.trim()}`,
+  )
+}
+
+t.test('sentences open with a verb or a noun, and lines have at most 120 columns', async t => {
+  const read = files.filter(file => /\.(md|ts|js|mjs|sql)$/.test(file) && !isFree(file))
+  t.ok(read.includes('portal/kit/form.js'))
+  t.same(
+    read.flatMap(file => findProse(file, readFileSync(join(root, file), 'utf8'))),
+    [],
+  )
+})
+
+t.test('finds a fragment and a long line', async t => {
+  const long = `${'x'.repeat(121)}`
+  t.same(findProse('a.ts', `// It is so. Of two.\n${long}\n  '${long}',\n`), ['a.ts: Of two.', `a.ts: ${long}`])
+  t.same(findProse('a.sql', '-- Whether it is.\n'), ['a.sql: Whether it is.'])
+  t.same(findProse('a.md', `- What it is:\n|${long}|\n[a](${long}) \n${long}\n`), [
+    'a.md: What it is:',
+    `a.md: ${long}`,
+  ])
+})
 
 t.test('every path, link and section that documentation and comments name exists', async t => {
   const read = files.filter(file => /\.(md|ts|mjs|sql)$/.test(file) && file !== 'dev/docs.test.ts')
