@@ -48,7 +48,9 @@ interface Kind {
   bodies?: number
 }
 
-/** Empties the tables, then measures. Throws unless each of `tables` then has a row for every order of the measurement. */
+/**
+ * Empties the tables, then measures. Throws unless each of `tables` then has a row for every order of the measurement.
+ */
 const emptyTablesFirst =
   (superuser: Side['superuser'], batch: number, tables: string[], run: Measure): Measure =>
   async seconds => {
@@ -70,7 +72,8 @@ const emptyTables = async (superuser: Side['superuser']): Promise<unknown> =>
 /** Finds the tables beside orders that a booking of this version, or of an earlier one, writes. */
 const findTables = async (superuser: Side['superuser']): Promise<string[]> => {
   const { rows } = await superuser.query(
-    `select relname as name from pg_class where relkind = 'r' and relname in ('order_events', 'outbox', 'new_changes', 'log')`,
+    `select relname as name from pg_class where relkind = 'r'
+      and relname in ('order_events', 'outbox', 'new_changes', 'log')`,
   )
   return rows.map(({ name }) => name)
 }

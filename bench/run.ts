@@ -27,10 +27,11 @@ const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a n
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
-Each baseline is measured in turn with ours; "ratio to" it is ours by it. p50 and p99 are of our responses. The columns in us are
-CPU per order, request, message or update: of the service, of Postgres, of the client; --json has those of the baselines too. Each
-run has processes and databases of its own in TMPDIR, gone afterwards; settings of the service may stand in the environment, such
-as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to another. A short run: --rounds 1 --seconds 1 --batch 1000.`
+Each baseline is measured in turn with ours; "ratio to" it is ours by it. p50 and p99 are of our responses. The columns
+in us are CPU per order, request, message or update: of the service, of Postgres, of the client; --json has those of the
+baselines too. Each run has processes and databases of its own in TMPDIR, gone afterwards; settings of the service may
+stand in the environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to another. A short run:
+--rounds 1 --seconds 1 --batch 1000.`
 
 const readArguments = () => {
   const text = { type: 'string' } as const

@@ -14,7 +14,9 @@ interface ServiceOptions {
   profileFolder?: string | undefined
 }
 
-/** Starts a service as a process of its own. Returns its address once it is ready. Settings in the environment apply. */
+/**
+ * Starts a service as a process of its own. Returns its address once it is ready. Settings in the environment apply.
+ */
 export const startService = async (options: ServiceOptions, cleanUps: AsyncDisposableStack): Promise<string> => {
   const { file, portSetting, profileFolder } = options
   const port = await findFreePort()

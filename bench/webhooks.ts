@@ -15,7 +15,9 @@ export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerReque
   const messagesFor = (seconds: number): number =>
     Math.max(messagesPerSecond * seconds, updatesPerRequest * connections)
   return {
-    name: `webhooks of ${updatesPerRequest === 1 ? 'one update' : `${updatesPerRequest} updates`}, connections ${connections}`,
+    name: `webhooks of ${
+      updatesPerRequest === 1 ? 'one update' : `${updatesPerRequest} updates`
+    }, connections ${connections}`,
     service: 'notifier',
     unit: 'updates',
     unitsPerRequest: updatesPerRequest,
@@ -35,7 +37,9 @@ export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerReque
         const messages = messagesFor(seconds)
         await renewMessages(superuser, messages)
         const values = Array.from({ length: Math.floor(messages / updatesPerRequest) }, (_, call) => [
-          `{${Array.from({ length: updatesPerRequest }, (_, index) => formatId(call * updatesPerRequest + index + 1)).join(',')}}`,
+          `{${Array.from({ length: updatesPerRequest }, (_, index) =>
+            formatId(call * updatesPerRequest + index + 1),
+          ).join(',')}}`,
         ])
         const task = { databaseUrl, tenant: 'large', connections, seconds, work: { text: statement, values } }
         return measureCost(() => floor(task), { superuser })

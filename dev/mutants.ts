@@ -1,5 +1,6 @@
-// npm run mutants [-- FILE ...]: changes each file of dev/mutants.json in one place at a time, and runs its tests, which
-// need no database. A change that they do not notice needs a test, or a line under "equivalent" that says why none can.
+// npm run mutants [-- FILE ...]: changes each file of dev/mutants.json in one place at a time, and runs its tests,
+// which need no database. A change that they do not notice needs a test, or a line under "equivalent" that says why
+// none can.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -54,7 +54,10 @@ export const startOwnPostgres = async (t: Teardown, name: string, settings: Reco
     addressAs: (role: string): string => `postgres://${role}:${embeddedPassword}@127.0.0.1:${options.port}/${name}`,
     kill: async () => (await starting).kill(),
     start,
-    /** Takes a physical backup. Returns a function that ends Postgres as a power cut would, and starts it with that backup. */
+    /**
+     * Takes a physical backup. Returns a function that ends Postgres as a power cut would, and starts it with that
+     * backup.
+     */
     backUp: async (): Promise<() => Promise<void>> => {
       const copy = await mkdtemp(join(folder, 'copy-'))
       const cluster = await copyCluster((await starting).url, copy)

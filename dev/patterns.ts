@@ -50,8 +50,8 @@ const findSpots = (code: string): Spot[] => {
 const isProgram = (file: string): boolean => /\/(main|admin)\.ts$/.test(file)
 
 /**
- * Returns one sentence for each problem with a pattern of `folders` in `root`, tests excepted. Literals are checked as written,
- * computed ones and those of schemas by the values they have when their files are imported.
+ * Returns one sentence for each problem with a pattern of `folders` in `root`, tests excepted. Literals are checked as
+ * written, computed ones and those of schemas by the values they have when their files are imported.
  */
 export const findSlowPatterns = async (root: string, folders: readonly string[]): Promise<string[]> => {
   const found = folders.flatMap(folder => globSync(`${folder}/**/*.ts`, { cwd: root }))

@@ -146,7 +146,8 @@ const moveOut = async (programs: string, folder: string, closed: string) => {
     await rename(`${copy}.new`, copy)
   }
   process.stderr.write(
-    `The user postgres, which runs Postgres for root, cannot enter ${closed}: the data of ${folder} is in ${elsewhere(folder)}.
+    `The user postgres, which runs Postgres for root, cannot enter ${closed}:
+the data of ${folder} is in ${elsewhere(folder)}.
 To have it in the folder itself, let others enter (chmod o+x ${closed}), or start as an ordinary user.\n`,
   )
   return { programs: copy, folder: elsewhere(folder) }

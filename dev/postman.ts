@@ -55,8 +55,8 @@ const findEntries = (service: string, { paths }: OpenApi): Entry[] =>
   )
 
 /**
- * Builds a collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. It runs from top to
- * bottom. The notifier's begins with the login and a parcel, at orders.
+ * Builds a collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. It runs from
+ * top to bottom. The notifier's begins with the login and a parcel, at orders.
  */
 export const toCollection = (service: string, documents: Readonly<Record<string, OpenApi>>): object => {
   const { orders, [service]: document = orders } = documents

@@ -50,7 +50,8 @@ const giveMonth = (): Promise<unknown> =>
     'orders',
     `create temporary table aged as select waybill_number, created_at - interval '1 day' * (29 - n * 30 / 590)
       - interval '1 minute' * (n * 7 % 300) as at, n from (
-        select waybill_number, created_at, row_number() over (order by waybill_number) as n from orders) numbered where n < 570;
+        select waybill_number, created_at, row_number() over (order by waybill_number) as n from orders) numbered
+          where n < 570;
     update orders o set created_at = at, status_key = case when n % 11 = 0 then 'key_15' else 'key_13' end
       from aged where aged.waybill_number = o.waybill_number;
     insert into order_events (tenant_id, waybill_number, status_key, staff_name, happened_at)

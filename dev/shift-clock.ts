@@ -14,7 +14,9 @@ export const falsifyDate = (hours: () => number): DateConstructor => {
   return Real
 }
 
-/** Sets the clock of this process wrong by so many hours until the test ends. Returns the right time, in milliseconds. */
+/**
+ * Sets the clock of this process wrong by so many hours until the test ends. Returns the right time, in milliseconds.
+ */
 export const shiftClock = (t: Test, hours: number | (() => number)): (() => number) => {
   const Real = falsifyDate(typeof hours === 'number' ? () => hours : hours)
   t.teardown(() => {

@@ -37,8 +37,8 @@ export interface TcpProxy {
 }
 
 /**
- * Starts a proxy that connects each client to the next target that accepts it. Reads a target at each connection, so that
- * it may change.
+ * Starts a proxy that connects each client to the next target that accepts it. Reads a target at each connection, so
+ * that it may change.
  */
 export const startProxy = async (...targets: readonly { port: number; host: string }[]): Promise<TcpProxy> => {
   const sockets = new Set<Socket>()

@@ -51,7 +51,9 @@ export interface Teardown {
   teardown: (cleanUp: () => unknown) => unknown
 }
 
-/** Creates a fresh, migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts. */
+/**
+ * Creates a fresh, migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts.
+ */
 export const cloneDatabase = async (t: Teardown, service: Service): Promise<TestDatabase> => {
   if (service === 'orders' && process.argv.includes(onCitus)) {
     if (!citus) throw new Error('TEST_CITUS_URL names no Citus')

@@ -63,7 +63,8 @@ const hasDemonstrationPassword = (url: string, nodeEnvironment: string | undefin
 const isLoopback = (hostname: string): boolean => /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname)
 
 /**
- * Implements the option `problems` of a schema of settings: a sentence for each demonstration secret where none is allowed.
+ * Implements the option `problems` of a schema of settings: a sentence for each demonstration secret where none is
+ * allowed.
  */
 export const demonstrationProblems = (settings: Settings): [string, string][] => {
   const reason = reasonToRefuse(settings)

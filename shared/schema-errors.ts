@@ -14,8 +14,8 @@ class TooLong {
 }
 
 /**
- * Lists the errors of `value` as TypeBox reports them, except that no pattern runs on a text longer than its maxLength and
- * no item of a list longer than its maxItems is checked: TypeBox itself continues after such an error.
+ * Lists the errors of `value` as TypeBox reports them, except that no pattern runs on a text longer than its maxLength
+ * and no item of a list longer than its maxItems is checked: TypeBox itself continues after such an error.
  */
 export function* schemaErrors(schema: TSchema, value: unknown): Generator<ValueError> {
   for (const error of Value.Errors(schema, withoutLong(schema, value)))

@@ -35,11 +35,13 @@ if (browser) {
     })
   for (const waybill of [first, second]) await sendAbout(waybill)
   await notifier.rows(
-    `update messages set status = 'failed', error_code = 131026, error_meaning = 'It cannot be delivered.' where waybill_number = $1`,
+    `update messages set status = 'failed', error_code = 131026, error_meaning = 'It cannot be delivered.'
+      where waybill_number = $1`,
     [second],
   )
   await notifier.rows(
-    `insert into message_events (tenant_id, message_id, status) select tenant_id, message_id, status from messages where status = 'failed'`,
+    `insert into message_events (tenant_id, message_id, status) select tenant_id, message_id, status from messages
+      where status = 'failed'`,
   )
   const statusOf = async (waybill: string) =>
     (await notifier.rows('select status from messages where waybill_number = $1', [waybill]))[0].status

@@ -110,8 +110,9 @@ const workbook = (sheetXml: string | Buffer, more: Record<string, string> = {}):
 
 t.test('reads what other programs write: prefixed names, texts in cells, cells and rows without a place', async t => {
   const xml = `<x:worksheet><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>A &amp; B&#x41;_x000A_C</x:t>
-    <x:rPh><x:t>spoken</x:t></x:rPh></x:is></x:c><x:c><x:v>9.4770000101E10</x:v></x:c></x:row><x:row r="9"><x:c r="AB9" t="str">
-    <x:v>far</x:v></x:c></x:row><x:row r="10"><x:c r="A10" s="1"/></x:row></x:sheetData></x:worksheet>`
+    <x:rPh><x:t>spoken</x:t></x:rPh></x:is></x:c><x:c><x:v>9.4770000101E10</x:v></x:c></x:row>
+    <x:row r="9"><x:c r="AB9" t="str"><x:v>far</x:v></x:c></x:row>
+    <x:row r="10"><x:c r="A10" s="1"/></x:row></x:sheetData></x:worksheet>`
   const rows = await readWorkbook(workbook(xml), 10)
   t.strictSame(rows, [
     ['A & BA\nC', '94770000101'],

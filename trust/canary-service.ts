@@ -65,7 +65,8 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
     const running = action().finally(() => {
       isOver = true
     })
-    const ending = `select pg_terminate_backend(pid) from pg_locks where relation = '${table}'::regclass and not granted`
+    const ending = `select pg_terminate_backend(pid) from pg_locks where relation = '${table}'::regclass
+      and not granted`
     for (let tries = 0; tries < 500 && !isOver; tries++) {
       await superuser.query(ending)
       await delay(20)

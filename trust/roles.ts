@@ -60,7 +60,8 @@ const errorQueries: Readonly<Record<string, string>> = {
   'the role of the service owns something': `select classid::regclass, objid from pg_shdepend
      where refobjid = $1::text::regrole and deptype = 'o'`,
   'a table has no policy or does not force it': `select relname from pg_class c
-     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname not like 'kysely%' and $1::text <> ''
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname not like 'kysely%'
+       and $1::text <> ''
        and not (relrowsecurity and relforcerowsecurity and exists (select from pg_policy where polrelid = c.oid))`,
   'the role of the service may do more than read and write': `select relname, privilege from pg_class,
        unnest(array['TRUNCATE', 'REFERENCES', 'TRIGGER']) privilege

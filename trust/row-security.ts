@@ -44,7 +44,8 @@ const values: Readonly<Record<string, string>> = {
 const fill = async (superuser: pg.Client, tables: readonly string[]): Promise<void> => {
   await superuser.query('set session_replication_role = replica')
   const { rows: checks } = await superuser.query(
-    `select conrelid::regclass as table, conname from pg_constraint where contype = 'c' and conrelid::regclass::text = any($1)`,
+    `select conrelid::regclass as table, conname from pg_constraint where contype = 'c'
+      and conrelid::regclass::text = any($1)`,
     [tables],
   )
   for (const check of checks) await superuser.query(`alter table ${check.table} drop constraint ${check.conname}`)

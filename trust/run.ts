@@ -13,7 +13,9 @@ import { loadPromise, promiseNames } from './promises.ts'
 
 const help = async () => `npm run trust -- [NAME ...] [OPTION ...]     Tests the promises; without a name all of these:
 
-${(await Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(await loadPromise(name)).promise}`))).join('\n')}
+${(await Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(await loadPromise(name)).promise}`))).join(
+  '\n',
+)}
 
   --short     in short, some seconds each
   --seed N    other random inputs than those of every run
@@ -21,7 +23,8 @@ ${(await Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(awai
   --record    writes the figures of a full run into docs/promises.md
   --json      prints JSON
 
-Everything runs on an embedded Postgres of its own, gone afterwards. docs/promises.md has the limits. Status 1: a promise was not kept.`
+Everything runs on an embedded Postgres of its own, gone afterwards. docs/promises.md has the limits.
+Status 1: a promise was not kept.`
 
 const readArguments = () => {
   const text = { type: 'string' } as const

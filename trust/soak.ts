@@ -24,7 +24,8 @@ const transient: Record<Service, readonly string[]> = {
 const sample = async (courier: Courier, name: Service): Promise<Sample> => {
   const [row] = await courier.rows(
     name,
-    `select (select count(*) from pg_stat_activity where datname = current_database() and application_name = $1) as connections,
+    `select (select count(*) from pg_stat_activity where datname = current_database() and application_name = $1)
+      as connections,
        (select sum(pg_total_relation_size(oid)) from pg_class where relkind = 'r' and relname = any($2)) as bytes`,
     [name, transient[name]],
   )

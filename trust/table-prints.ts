@@ -3,7 +3,8 @@ type Rows = (text: string, values?: unknown[]) => Promise<Record<string, unknown
 /** Finds the tables of a service in the catalogue, including new ones, except those that list the migrations. */
 export const findTables = async (rows: Rows): Promise<string[]> =>
   (
-    await rows(`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
+    await rows(`select relname from pg_class where relnamespace = 'public'::regnamespace
+      and relkind in ('r', 'p', 'v', 'm')
       and relname not like 'kysely%' order by relname`)
   ).map(row => String(row.relname))
 
@@ -29,7 +30,8 @@ export const fingerprintRows = async (rows: Rows, tenant: string): Promise<strin
   const others: Readonly<Record<string, string>> = { ...(await excludeOwn(rows)), conversations }
   const prints = tables.map(
     table =>
-      `select '${table}' as name, count(*) as rows, md5(string_agg(t::text, '|' order by t::text)) as print from ${table} t where tenant_id = $1 ${others[table] ?? ''}`,
+      `select '${table}' as name, count(*) as rows, md5(string_agg(t::text, '|' order by t::text)) as print
+        from ${table} t where tenant_id = $1 ${others[table] ?? ''}`,
   )
   return JSON.stringify(await rows(`${prints.join(' union all ')} order by name`, [tenant]))
 }

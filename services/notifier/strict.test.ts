@@ -114,7 +114,8 @@ t.test('a sync of templates without a channel to sync names the problem', async 
   }
   t.match(await errors(), /has no waba_id/)
   t.match(await errors({ channel: '1' }), /The selected channel is invalid/)
-  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, waba_id, verify_token_hash, rate)
+  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, waba_id, verify_token_hash,
+    rate)
     values ('demo', '301', 'Third', 'paid', false, '1', '', 80)`)
   await rows('update channels set is_default = false')
   t.match(await errors(), /No channel is the default/)

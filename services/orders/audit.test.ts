@@ -94,6 +94,7 @@ t.test('the service can only add to the audit and read it', async t => {
     'drop table audit',
   ])
     await t.rejects(attempt('demo', statement), { code: '42501' }, statement)
-  const foreign = `insert into audit (tenant_id, actor_kind, actor, action) values ('rival', 'staff', 'x', 'token.created')`
+  const foreign = `insert into audit (tenant_id, actor_kind, actor, action)
+    values ('rival', 'staff', 'x', 'token.created')`
   await t.rejects(attempt('demo', foreign), { code: '42501' })
 })

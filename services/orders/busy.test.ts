@@ -9,7 +9,8 @@ const changingTenant = async (t: Parameters<typeof build>[0], version: string) =
     `select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
       where table_name = 'tenants' and column_name <> 'version'`,
   )
-  await built.rows(`alter table tenants rename to stable_tenants; create view tenants as select ${columns}, ${version} as version from stable_tenants;
+  await built.rows(`alter table tenants rename to stable_tenants; create view tenants as select ${columns},
+    ${version} as version from stable_tenants;
     grant select on tenants to public`)
   const restore = () => built.rows('drop view tenants; alter table stable_tenants rename to tenants')
   return { ...built, restore }

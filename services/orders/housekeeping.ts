@@ -10,7 +10,10 @@ import { foldDay } from './money/fold.ts'
 import { deleteOldGaps } from './rate-gaps/queries.ts'
 import { skipUnwanted } from './relay/queries.ts'
 
-/** Folds and seals closed days of the ledger, deletes expired rows, and events of tenants without messaging; numbers changes that no client reads. */
+/**
+ * Folds and seals closed days of the ledger, deletes expired rows, and events of tenants without messaging; numbers
+ * changes that no client reads.
+ */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,

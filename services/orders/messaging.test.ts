@@ -35,7 +35,8 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
 
   const wait = `select holder::text, unknown_since, held_until - now() as wait from outbox_leases`
   t.match(await rows(wait), [{ holder: /^0{8}-/, unknown_since: Date }])
-  await rows(`update outbox_leases set unknown_since = now() - interval '1 day', warned_at = now() - interval '61 minutes',
+  await rows(`update outbox_leases set unknown_since = now() - interval '1 day',
+    warned_at = now() - interval '61 minutes',
     held_until = now()`)
   await waitUntil('a warning after an hour', () => lines.length === 2)
   await waitUntil('a long wait', async () => (await rows(wait))[0].wait.minutes >= 2)

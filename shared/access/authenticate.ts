@@ -21,9 +21,9 @@ export const readTenant = (request: FastifyRequest): string => {
 }
 
 /**
- * The tenant that a request names, and the caller its token authenticates there; undefined for a token that is not valid
- * for the tenant. Throws 400 without X-tenant (docs/merchants/contract.md#authentication); 429 for a wrong token when the address sent
- * too many.
+ * The tenant that a request names, and the caller its token authenticates there; undefined for a token that is not
+ * valid for the tenant. Throws 400 without X-tenant (docs/merchants/contract.md#authentication); 429 for a wrong token
+ * when the address sent too many.
  */
 export const findTokenHolder = async <Caller>(
   request: FastifyRequest,
@@ -39,7 +39,9 @@ export const findTokenHolder = async <Caller>(
 
 export const unauthenticated = (): HttpError => httpError('unauthenticated', 'Unauthenticated.')
 
-/** Adds these to every later log line of the request. The logger is the request's own: another child would cost more. */
+/**
+ * Adds these to every later log line of the request. The logger is the request's own: another child would cost more.
+ */
 export const bindCaller = (request: FastifyRequest, caller: Record<string, string>): void =>
   (request.log as Logger).setBindings(caller)
 

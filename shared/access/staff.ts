@@ -60,7 +60,9 @@ const forbidden = {
 export const mayCall = ({ roles }: Staff, operationId: string): boolean =>
   !!rolesFor(operationId)?.some(role => roles.includes(role))
 
-/** An onRequest hook: admits only who has one of the roles that shared/contract/staff-roles.ts lists for the operation. */
+/**
+ * An onRequest hook: admits only who has one of the roles that shared/contract/staff-roles.ts lists for the operation.
+ */
 const requireRole = async ({ staff, routeOptions }: FastifyRequest): Promise<void> => {
   const { operationId = '' } = routeOptions.schema ?? {}
   if (!mayCall(staff, operationId))
@@ -68,8 +70,8 @@ const requireRole = async ({ staff, routeOptions }: FastifyRequest): Promise<voi
 }
 
 /**
- * Makes the routes of `app` staff's: they require a staff token and a role, count against the limit of the person, and refuse
- * unknown query fields. Registering one that has no roles throws.
+ * Makes the routes of `app` staff's: they require a staff token and a role, count against the limit of the person, and
+ * refuse unknown query fields. Registering one that has no roles throws.
  */
 export const admitStaff = (
   app: FastifyInstance,

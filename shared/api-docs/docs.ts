@@ -51,7 +51,10 @@ const listUsualErrors = (schema: FastifySchema, method: string | string[], path:
   return [...statuses, 401, 405, 429, 503]
 }
 
-/** Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try it. */
+/**
+ * Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try
+ * it.
+ */
 export const docs = async (
   app: FastifyInstance,
   api: ApiDescription,

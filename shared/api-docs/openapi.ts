@@ -51,8 +51,8 @@ export interface OpenApi {
 }
 
 /**
- * Completes the document that the routes' schemas give: a schema with a title becomes a component of that name, keywords of
- * our own are left out, and every operation names its tenant header and its security.
+ * Completes the document that the routes' schemas give: a schema with a title becomes a component of that name,
+ * keywords of our own are left out, and every operation names its tenant header and its security.
  */
 export const completeDocument = (generated: object): OpenApi => {
   const document: OpenApi = JSON.parse(JSON.stringify(generated))

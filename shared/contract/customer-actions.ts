@@ -2,7 +2,9 @@ import { type Static, Type } from '@sinclair/typebox'
 import { component, oneOf, orNull } from '../schemas.ts'
 import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
 
-/** The actions that take effect at once, as far as a merchant could. Any other action is a request that staff decide. */
+/**
+ * The actions that take effect at once, as far as a merchant could. Any other action is a request that staff decide.
+ */
 export const immediateActions = ['confirm_order', 'cancel_order', 'change_address'] as const
 
 const maxActionsPerRequest = 100

@@ -83,7 +83,10 @@ const ofNotifier: Roles = {
   syncTemplates: administrate,
 }
 
-/** The roles that may request each operation of staff, by operationId. A service does not start with an operation missing here. */
+/**
+ * The roles that may request each operation of staff, by operationId. A service does not start with an operation
+ * missing here.
+ */
 const roles: Roles = { ...ofOrders, ...ofNotifier }
 
 /** The operations of staff of orders, and of both services. */

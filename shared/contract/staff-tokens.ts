@@ -5,7 +5,9 @@ import { staffRoles } from './staff-roles.ts'
 
 export const maxTokensPerRequest = 100
 
-/** The body of `POST /internal/staff-tokens`: hashes of tokens, to look up their holders. A token itself is never sent. */
+/**
+ * The body of `POST /internal/staff-tokens`: hashes of tokens, to look up their holders. A token itself is never sent.
+ */
 export const StaffTokens = Type.Object(
   {
     tokens: Type.Array(

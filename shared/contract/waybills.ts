@@ -2,8 +2,8 @@
 const maxTypedLength = 100
 
 /**
- * Lists the forms in which a typed waybill number may be stored, the likeliest first: without spaces, and with capitals.
- * No format has spaces, but one may have lower-case letters, so the typed spelling comes before
+ * Lists the forms in which a typed waybill number may be stored, the likeliest first: without spaces, and with
+ * capitals. No format has spaces, but one may have lower-case letters, so the typed spelling comes before
  * capitals.
  */
 export const spellWaybill = (typed: string): string[] => {

@@ -11,8 +11,8 @@ export interface AddressLimits {
 }
 
 /**
- * The network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address. Connections that were reset
- * before they were accepted have no address, and count as one caller.
+ * The network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address. Connections that
+ * were reset before they were accepted have no address, and count as one caller.
  */
 export const findNetwork = (address = ''): string => {
   if (!address.includes(':')) return address
@@ -30,8 +30,8 @@ export const readAddress = (request: FastifyRequest): string => findNetwork(requ
 const shortest = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
 
 /**
- * Not counted by address: health and metrics are requested by our own machines; /internal/ costs one comparison; webhooks
- * come in bursts from few addresses, all must be accepted, and they have limits of their own.
+ * Not counted by address: health and metrics are requested by our own machines; /internal/ costs one comparison;
+ * webhooks come in bursts from few addresses, all must be accepted, and they have limits of their own.
  */
 const uncounted = ['/health/', '/metrics', '/internal/', '/webhooks/']
 
@@ -78,7 +78,8 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits) => {
     // A role that may not do something is no guess: the token was right.
     const isRefused = reply.statusCode === 401 || (reply.statusCode === 403 && !request.staff)
     if (isRefused) refusals.count(readAddress(request))
-    // Wrong tokens have a limit of their own: they leave that of all requests to the right ones behind the same address.
+    // Wrong tokens have a limit of their own: they leave that of all requests to the right ones behind the same
+    // address.
     if ((isRefused || request.isGuess) && !isUncounted(request)) requests.giveBack(readAddress(request))
     done(null, payload)
   })

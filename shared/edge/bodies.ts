@@ -39,8 +39,8 @@ const announcedLength = ({ headers }: FastifyRequest): number => Number(headers[
 const isBodyless = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
 /**
- * Bounds the bytes that all bodies hold until their responses are sent. A body counts with the bytes received, not with those
- * it announces, unless it is small: a client that sends slowly takes no room from others.
+ * Bounds the bytes that all bodies hold until their responses are sent. A body counts with the bytes received, not with
+ * those it announces, unless it is small: a client that sends slowly takes no room from others.
  */
 export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, registry: Registry): void => {
   const ofAddresses = new Map<string, number>()

@@ -16,10 +16,10 @@ export const handleConnections = (app: FastifyInstance): void => {
 const lastRequestMilliseconds = 1_000
 
 /**
- * While closing, ends each connection with its next response instead of its keep-alive. Node and Fastify would close idle
- * connections at once, and with them a request that a client is just writing: `closeIdleConnections`, which both call, is
- * replaced and runs a second later. No timeout of Node ends a connection once the server is closing, so one that sends
- * nothing, or half a request, is closed after six seconds.
+ * While closing, ends each connection with its next response instead of its keep-alive. Node and Fastify would close
+ * idle connections at once, and with them a request that a client is just writing: `closeIdleConnections`, which both
+ * call, is replaced and runs a second later. No timeout of Node ends a connection once the server is closing, so one
+ * that sends nothing, or half a request, is closed after six seconds.
  */
 export const drainConnectionsOnClose = (app: FastifyInstance): void => {
   let isClosing = false
@@ -81,8 +81,8 @@ const endSlowly = (socket: Socket): void => {
 }
 
 /**
- * Closes a connection only when the client has written the body that was refused: closed over unread bytes it is reset, and a
- * client that writes everything before it reads never sees the response.
+ * Closes a connection only when the client has written the body that was refused: closed over unread bytes it is reset,
+ * and a client that writes everything before it reads never sees the response.
  */
 export const discardRefusedBody = (request: IncomingMessage): void => {
   const { socket } = request

@@ -14,9 +14,9 @@ const isOpen = /^\/api\/(public|merchant)\//
 const none = 'none'
 
 /**
- * Lets scripts of the `configured` origins (`*`, `none`, or a list with commas) request /api/; by default those of all origins, and
- * what merchants request alone. Scripts of `portal` origins may request /api/staff/ in addition. Requests carry bearer tokens and
- * no cookies: credentials are never allowed.
+ * Lets scripts of the `configured` origins (`*`, `none`, or a list with commas) request /api/; by default those of all
+ * origins, and what merchants request alone. Scripts of `portal` origins may request /api/staff/ in addition. Requests
+ * carry bearer tokens and no cookies: credentials are never allowed.
  */
 export const allowOrigins = async (app: FastifyInstance, configured?: string, portal?: string): Promise<void> => {
   const listed = configured === none ? false : configured?.split(',')

@@ -23,7 +23,10 @@ export const parseJson = (bytes: Buffer): ParsedJson => {
   }
 }
 
-/** Says where a text stops being JSON, if JSON.parse does. Its own message quotes the text: no caller and no log may see that. */
+/**
+ * Says where a text stops being JSON, if JSON.parse does. Its own message quotes the text: no caller and no log may see
+ * that.
+ */
 export const jsonProblem = (error: unknown): string => {
   const [place] = /at position \d+ \(line \d+ column \d+\)$|end of JSON input$/.exec(String(error)) ?? []
   return place === undefined ? '' : `: ${place.replace('end of JSON input', 'it ends too early')}`

@@ -42,7 +42,10 @@ export const startTracer = async (
 ): Promise<Tracer | undefined> =>
   endpoint === undefined ? undefined : (await import('../otlp.ts')).createTracer(service, endpoint, logger)
 
-/** Runs a service until SIGINT or SIGTERM. Exits with status 1 when it cannot start, as when Postgres is away for a minute. */
+/**
+ * Runs a service until SIGINT or SIGTERM. Exits with status 1 when it cannot start, as when Postgres is away for a
+ * minute.
+ */
 export const runService = async (service: Service): Promise<void> => {
   const { app, pool, logger, workers } = service
   closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {

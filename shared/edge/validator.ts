@@ -68,8 +68,8 @@ const plain = (field: string): string =>
     .toLowerCase()
 
 /**
- * Finds the fields of a query that its schema does not have: in lists every other filter, since a filter that is ignored makes a
- * wrong list, and other spellings of the fields; the rest only if `areRefused`.
+ * Finds the fields of a query that its schema does not have: in lists every other filter, since a filter that is
+ * ignored makes a wrong list, and other spellings of the fields; the rest only if `areRefused`.
  */
 const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: object) => FieldErrors) => {
   const ours = new Set(Object.keys(schema.properties ?? {}))

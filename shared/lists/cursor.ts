@@ -48,15 +48,17 @@ export const PageOf = <Row extends TSchema>(
   )
 
 /**
- * The cursors of a list. A cursor is the position of a row, its parts without spaces, in base64url: what follows that row is the
- * next page. `parts` says what each part must match.
+ * The cursors of a list. A cursor is the position of a row, its parts without spaces, in base64url: what follows that
+ * row is the next page. `parts` says what each part must match.
  */
 export const listCursor = (...parts: readonly Pick<RegExp, 'test'>[]) => {
   const write = (position: readonly string[]): string => Buffer.from(position.join(' ')).toString('base64url')
   return {
     write,
 
-    /** The rows that a query requests: `limit` of those after a position, empty at the start. Throws for another cursor. */
+    /**
+     * The rows that a query requests: `limit` of those after a position, empty at the start. Throws for another cursor.
+     */
     read: ({ cursor = '', limit = '50' }: Static<TObject<typeof cursorFields>>) => {
       const after = cursor === '' ? [] : Buffer.from(cursor, 'base64url').toString('latin1').split(' ')
       const isOurs = after.length === parts.length && parts.every((part, index) => part.test(after[index] ?? ''))

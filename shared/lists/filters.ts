@@ -29,8 +29,9 @@ export type Wanted<F extends Filters> = {
 }
 
 /**
- * The query of a list: `paging` and the filters, each as `name` and as `filter[name]`. The schema documents all of them, and the
- * validator refuses any other `filter[…]`. `read` throws a validation failure for what no schema can express.
+ * The query of a list: `paging` and the filters, each as `name` and as `filter[name]`. The schema documents all of
+ * them, and the validator refuses any other `filter[…]`. `read` throws a validation failure for what no schema can
+ * express.
  */
 export const listQuery = <Paging extends TProperties, F extends Filters>(paging: Paging, filters: F) => {
   const fields = Object.entries(filters).flatMap(([name, { schema, aliases = [] }]) =>

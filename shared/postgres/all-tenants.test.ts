@@ -49,7 +49,8 @@ t.test('only these files open a transaction or set what it may see', async t => 
 })
 
 const select = 'select tenant_id from channels order by tenant_id'
-const insert = `insert into recipients (tenant_id, phone_number_id, recipient, next_send_at) values ('demo', '100', '1', now())`
+const insert = `insert into recipients (tenant_id, phone_number_id, recipient, next_send_at)
+  values ('demo', '100', '1', now())`
 const read = async (tx: Tx) => (await tx.client.query(select)).rows.map(row => row.tenant_id)
 
 const buildTwo = async (t: Test) => {

@@ -3,8 +3,8 @@ import type pg from 'pg'
 import { type AnyTransaction, inTenant, query } from './database.ts'
 
 /**
- * The actor. `name`: the user of the machine, the name of staff, the id of a merchant (and its person), or how a customer or the
- * messaging platform reports it.
+ * The actor. `name`: the user of the machine, the name of staff, the id of a merchant (and its person), or how a
+ * customer or the messaging platform reports it.
  */
 export interface Actor {
   readonly kind: 'operator' | 'staff' | 'merchant' | 'customer' | 'platform'
@@ -46,7 +46,8 @@ export type Action =
   | `bank_account.${'changed' | 'confirmed'}`
   | `payout.${'read'}`
   | `cash.${'handed_over' | 'settled' | 'deposited'}`
-  | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited' | 'charges_paid' | 'disputed' | 'dispute_settled'}`
+  | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited'}`
+  | `invoice.${'charges_paid' | 'disputed' | 'dispute_settled'}`
   | `archive.${'written'}`
 
 /** The table `audit` of both services. */

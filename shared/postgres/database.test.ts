@@ -98,7 +98,8 @@ t.test('a statement that is planned once is never planned for its values', async
   }
   const plans = await inTenant(pool, 'demo', (tx: Tx) =>
     tx.client.query(
-      `select name, custom_plans::integer from pg_prepared_statements where name in ('once', 'as_it_likes') order by name`,
+      `select name, custom_plans::integer from pg_prepared_statements where name in ('once', 'as_it_likes')
+        order by name`,
     ),
   )
   t.strictSame(plans.rows, [

@@ -15,7 +15,10 @@ interface PoolOptions {
   onIdleError?: (error: Error) => void
 }
 
-/** Postgres responds to a `begin` at once, whatever follows it: after this long without a response the connection is silent. */
+/**
+ * Postgres responds to a `begin` at once, whatever follows it: after this long without a response the connection is
+ * silent.
+ */
 const silentMilliseconds = 2_000
 
 /**
@@ -25,8 +28,8 @@ const silentMilliseconds = 2_000
 const idleMilliseconds = 5_000
 
 /**
- * Creates a pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is silent,
- * it closes those that are idle: they may be as silent. Returns int8 and numeric as text.
+ * Creates a pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is
+ * silent, it closes those that are idle: they may be as silent. Returns int8 and numeric as text.
  */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
   const { statementSeconds = 4, onIdleError = () => {} } = options
@@ -197,8 +200,8 @@ const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Pro
   })
 
 /**
- * Runs `action` in a read-only transaction of `tenant` in which all statements see the same rows. Postgres ends it when it
- * is idle for longer than `maxIdleSeconds`.
+ * Runs `action` in a read-only transaction of `tenant` in which all statements see the same rows. Postgres ends it when
+ * it is idle for longer than `maxIdleSeconds`.
  */
 export const inSnapshot = <Tables, Result>(
   pool: pg.Pool,

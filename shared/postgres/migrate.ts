@@ -71,7 +71,9 @@ interface Migration {
   readonly text: string
   /** The release whose files it replaces; undefined: it replaces none. */
   readonly release: string | undefined
-  /** The names that a database lists once it is applied: of the files that it replaces, which that release looks for. */
+  /**
+   * The names that a database lists once it is applied: of the files that it replaces, which that release looks for.
+   */
   readonly records: readonly string[]
 }
 
@@ -133,8 +135,8 @@ const findNext = (migrations: readonly Migration[], applied: readonly string[]):
 }
 
 /**
- * Splits a file into statements, each up to a semicolon at the end of a line outside `$$`. Sent one by one: Citus passes
- * them on to its nodes, which take one at a time.
+ * Splits a file into statements, each up to a semicolon at the end of a line outside `$$`. Sent one by one: Citus
+ * passes them on to its nodes, which take one at a time.
  */
 const readStatements = (text: string): string[] =>
   text

@@ -54,8 +54,8 @@ class Pipelined extends Query {
 }
 
 /**
- * Prepares the statements that begin a transaction, and settings that last until its end, with one response. Each setting
- * is a statement of its own: Citus passes no other on to its nodes.
+ * Prepares the statements that begin a transaction, and settings that last until its end, with one response. Each
+ * setting is a statement of its own: Citus passes no other on to its nodes.
  */
 export class Opening extends Pipelined {
   readonly #statements: readonly string[]
@@ -85,8 +85,8 @@ type Settings = Readonly<Record<string, string>>
 const statementsBefore = 2
 
 /**
- * Runs a query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`, with one
- * Sync. `onStarted` is called when it has begun, which is at once.
+ * Runs a query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`, with
+ * one Sync. `onStarted` is called when it has begun, which is at once.
  */
 export class TenantQuery extends Pipelined {
   readonly #tenant: string

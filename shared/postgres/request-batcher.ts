@@ -4,7 +4,9 @@ interface Batching<Item, Result> {
    * Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails.
    */
   readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>
-  /** Returns how many of the waiting items go into the next batch, oldest first; so many batches of the key are running. */
+  /**
+   * Returns how many of the waiting items go into the next batch, oldest first; so many batches of the key are running.
+   */
   readonly take: (waiting: readonly Item[], running: number) => number
   /** Returns how many batches of a key may run at once while these items wait. */
   readonly lanes: (waiting: readonly Item[]) => number

@@ -40,8 +40,8 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
   const callers = new LRUCache<string, Caller>({ max: 10_000 })
   const lookUp = batchReads((tenant, hashes) => readTenant(pool, tenant, hashes, read))
   /**
-   * Looks up tokens for addresses that sent too many wrong ones: all of the process take turns on one connection, so that
-   * forged tokens keep neither Postgres busy nor valid ones waiting.
+   * Looks up tokens for addresses that sent too many wrong ones: all of the process take turns on one connection, so
+   * that forged tokens keep neither Postgres busy nor valid ones waiting.
    */
   const lookUpInFlood = batchRequests<TokenHash, Caller | undefined>({
     run: (_key, tokens) => findInTenants(pool, tokens, read),
@@ -75,7 +75,9 @@ interface TokenHash {
   readonly hash: string
 }
 
-/** Finds the callers of tokens of any tenants, in the order of the tokens: one statement for each tenant that exists. */
+/**
+ * Finds the callers of tokens of any tenants, in the order of the tokens: one statement for each tenant that exists.
+ */
 export const findInTenants = async <Caller>(
   pool: pg.Pool,
   tokens: readonly TokenHash[],

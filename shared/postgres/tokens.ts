@@ -6,8 +6,8 @@ import { type AnyTransaction, query } from './database.ts'
 const secretBytes = 32
 
 /**
- * Creates a token: 256 random bits and their CRC-32, in base64url, behind a prefix that leak scanners recognise. Only its
- * hash is stored.
+ * Creates a token: 256 random bits and their CRC-32, in base64url, behind a prefix that leak scanners recognise. Only
+ * its hash is stored.
  */
 export const newToken = () => {
   const id = `tok_${randomBytes(9).toString('base64url')}`

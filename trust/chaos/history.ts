@@ -78,7 +78,9 @@ export const makeExcerpt = (
   const [first, last] = [about[0]?.sentAt ?? 0, Math.max(0, ...about.map(({ respondedAt }) => respondedAt))]
   const calls = about.map(call => ({
     at: call.sentAt,
-    text: `${call.who}: ${call.what} ${call.name}${call.key ? ' with its key' : ''} -> ${call.status || 'no response'} ${call.code ?? ''} after ${Math.round(call.respondedAt - call.sentAt)} ms: ${call.ending}`,
+    text: `${call.who}: ${call.what} ${call.name}${call.key ? ' with its key' : ''} -> ${
+      call.status || 'no response'
+    } ${call.code ?? ''} after ${Math.round(call.respondedAt - call.sentAt)} ms: ${call.ending}`,
   }))
   const isNear = (at: number): boolean => at > first - 10_000 && at < last + 10_000
   const near = others.filter(({ at, text }) => isAbout(text) || (text.startsWith('**') && isNear(at)))

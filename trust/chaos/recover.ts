@@ -10,7 +10,8 @@ type Counts = Record<string, number>
 const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
   (select count(*)::int from log where not is_relayed) as "${inOutbox}",
-  (select count(*)::int from log where merchant_id is not null and position is null) as "changes without a place in their feed",
+  (select count(*)::int from log where merchant_id is not null and position is null) as "changes without a place
+    in their feed",
   (select count(*)::int from webhook_endpoints e join feeds f using (tenant_id, merchant_id)
     where e.position < f.last_position) as "endpoints behind their feed",
   (select count(*)::int from webhook_deliveries where state = 'pending') as "events for an endpoint"`
@@ -53,7 +54,8 @@ const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
 /** Moves the due times of both queues to now, except for sends that began less than so many seconds ago. */
 const passTime = async ({ courier: { rows } }: Bed, sendSeconds: number): Promise<void> => {
   // The notifier gives up a send after 32 s. A later message of its waybill would overtake one that is on its way.
-  const unanswered = `update messages set due_at = now() where status = 'sending' and status_at < now() - make_interval(secs => $1)`
+  const unanswered = `update messages set due_at = now() where status = 'sending'
+    and status_at < now() - make_interval(secs => $1)`
   await rows('notifier', unanswered, [sendSeconds])
   // A message waits 15 minutes for an unknown one of its waybill, a failed attempt up to five hours, a press two
   // minutes. A claimed action is due within ten seconds, and stays as it is.

@@ -140,7 +140,8 @@ t.test('a damaged secret stops only its own channel, and its messages wait unhar
     await storeSecret(tx, keyring, { tenant: 'rival', phoneNumberId: '200', kind: 'access_token' }, 'rival-token')
     await sql`update secrets set sealed = ${randomBytes(60)}`.execute(tx)
   })
-  await rows(`insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
+  await rows(`insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at,
+    expires_at)
     values ('rival', 'm1', '200', '94770000101', '{"name": "hello", "language": {"code": "en_US"}, "components": []}',
       'queued', now(), now() + interval '1 day')`)
   await accept(messageTo('0770000101'))

@@ -23,7 +23,9 @@ export const updateChannel = async (tx: Tx, tenant: string, phoneNumberId: strin
   return (await updating.executeTakeFirst()).numUpdatedRows > 0n
 }
 
-/** Stops a number's sending; its messages stay queued. An existing pause keeps its reason. Returns the paused number. */
+/**
+ * Stops a number's sending; its messages stay queued. An existing pause keeps its reason. Returns the paused number.
+ */
 export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code: number | null, reason: string) =>
   query(tx)`
     update channels set state = 'paused', paused_code = ${code}, paused_reason = ${reason}

@@ -88,7 +88,8 @@ const hash = (verifyToken: string): Buffer => createHash('sha256').update(verify
 /** Demotes the other channels: a tenant has one default channel at most. */
 const demoteOthers = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Change[]> => {
   const rows = await query<{ phone_number_id: string }>(tx)`
-    update channels set is_default = false where tenant_id = ${tenant} and phone_number_id <> ${phoneNumberId} and is_default
+    update channels set is_default = false where tenant_id = ${tenant} and phone_number_id <> ${phoneNumberId}
+      and is_default
     returning phone_number_id`
   return rows.map(({ phone_number_id }) => toChange(phone_number_id, 'changed'))
 }

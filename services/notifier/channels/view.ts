@@ -45,12 +45,14 @@ export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: strin
   if (phoneNumberId !== undefined && !isPhoneNumberId(phoneNumberId)) return []
   return query<Channel>(tx)`
     select phone_number_id, name, plan, is_default as "default", state, paused_reason,
-      ${last4('access_token', 'current')} as access_token_last4, ${last4('access_token', 'next')} as next_access_token_last4,
+      ${last4('access_token', 'current')} as access_token_last4,
+        ${last4('access_token', 'next')} as next_access_token_last4,
       ${last4('app_secret', 'current')} as app_secret_last4, ${last4('app_secret', 'next')} as next_app_secret_last4,
       proven_at, registered_at, checked_at, waba_id, rate as messages_per_second,
       length(verify_token_hash) > 0 and ${last4('app_secret', 'current')} is not null as webhooks
     from channels c
-    where tenant_id = ${tenant} and (${phoneNumberId ?? null}::text is null or phone_number_id = ${phoneNumberId ?? null})
+    where tenant_id = ${tenant} and
+      (${phoneNumberId ?? null}::text is null or phone_number_id = ${phoneNumberId ?? null})
     order by phone_number_id`
 }
 

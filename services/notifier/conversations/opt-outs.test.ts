@@ -155,7 +155,8 @@ t.test('words, sentences and buttons opt out, and the audit does not name the pe
 
 t.test('staff record an opt-out and an opt-in for all numbers, with the reason', async t => {
   const { place, state, send, entries } = await meet()
-  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
+  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at,
+    rate)
     values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
   const recorded = await call('POST', `${place}/opt-out`, { reason: 'By letter.' })
   t.match(recorded.body.data, { open: false, last_inbound_at: null, opted_out: true, marketing_opted_out: true })

@@ -24,7 +24,8 @@ const customer: Actor = { kind: 'customer', name: 'message' }
 
 const state = sql`last_inbound_at as "lastInboundAt",
   case when opted_in_at is null or opted_out_at >= opted_in_at then opted_out_at end as "optedOutAt",
-  case when marketing_in_at is null or marketing_out_at >= marketing_in_at then marketing_out_at end as "marketingOutAt"`
+  case when marketing_in_at is null or marketing_out_at >= marketing_in_at then marketing_out_at end
+    as "marketingOutAt"`
 
 /**
  * Opens conversations and stores opt-outs, each by the message's own time: neither order nor repetition matters.
@@ -41,7 +42,8 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       marketing_out_at, marketing_in_at)
     select tenant_id, phone_number_id, recipient, max(at) filter (where is_own),
       max(at) filter (where wish = 'stop all'), max(at) filter (where wish = 'start all'),
-      max(at) filter (where wish = 'stop marketing'), max(at) filter (where wish = 'start marketing' or wish = 'start all' and is_own)
+      max(at) filter (where wish = 'stop marketing'), max(at)
+        filter (where wish = 'start marketing' or wish = 'start all' and is_own)
     from (
       select tenant as tenant_id, "phoneNumberId" as phone_number_id, recipient, coalesce(at, now()) as at, wish,
         "isOwn" as is_own

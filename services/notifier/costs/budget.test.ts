@@ -41,7 +41,8 @@ const setBudget = (monthly: string | undefined, warn_at_percent = 80) =>
 const budget = async () => (await call('GET', '/api/costs')).body.budget
 const spend = (count: number) =>
   rows(
-    `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, country, is_free, template)
+    `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, country, is_free,
+      template)
      select 'demo', gen_random_uuid(), '', now(), 'utility', 'LK', false, 'x' from generate_series(1, $1)`,
     [count],
   )
@@ -119,13 +120,15 @@ t.test('messages that wait for the budget take nothing from other messages', asy
     `insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
      select tenant_id, 'msg_' || lpad(n::text, 25, '0'), phone_number_id, recipient, template, 'queued',
        now() - interval '1 minute', now() + interval '1 day'
-     from messages, generate_series(1, 2000) n where template ->> 'name' = 'order_delivered' and waybill_number is null`,
+     from messages, generate_series(1, 2000) n where template ->> 'name' = 'order_delivered'
+       and waybill_number is null`,
   )
   const utility = await send('order_cancelled')
   await until('it is sent', () => isAccepted(utility), 30)
   const [{ waiting }] = await rows(
     `select count(*)::int as waiting from messages m join message_events e using (tenant_id, message_id)
-     where m.status = 'queued' and due_at > now() + interval '9 minutes' and e.detail = 'waits: the month''s budget is used up'`,
+     where m.status = 'queued' and due_at > now() + interval '9 minutes'
+       and e.detail = 'waits: the month''s budget is used up'`,
   )
   t.equal(waiting, 2000)
   await rows(`update messages set status = 'cancelled' where status = 'queued'`)
@@ -186,7 +189,8 @@ t.test('a rule that opts in stops when its template changes category, until it i
     const payload = JSON.stringify({ tenant: 'demo', events: made })
     t.equal((await app.inject({ method: 'POST', url: '/internal/events', headers, payload })).statusCode, 200)
     return rows(
-      `select status = 'failed' as failed, error_meaning, merchant from messages where waybill_number = $1 order by message_id`,
+      `select status = 'failed' as failed, error_meaning, merchant from messages where waybill_number = $1
+        order by message_id`,
       [waybill_number],
     )
   }
@@ -207,7 +211,8 @@ t.test('a rule that opts in stops when its template changes category, until it i
 t.test('makes an announced change once when its time comes, without another webhook', async t => {
   await rows(
     `update templates set category = 'UTILITY', category_from = 'UTILITY', category_to = 'MARKETING',
-       category_at = now() + interval '1 hour', category_reported_at = now() - interval '1 day' where name = 'order_cancelled'`,
+       category_at = now() + interval '1 hour', category_reported_at = now() - interval '1 day'
+         where name = 'order_cancelled'`,
   )
   const apply = () => inTenant(pool, 'demo', (tx: Tx) => applyAnnounced(tx, 'demo'))
   const category = async () => (await call('GET', '/api/templates?name=order_cancelled')).body.data[0].category

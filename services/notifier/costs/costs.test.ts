@@ -164,7 +164,8 @@ t.test('the report sums by day, template, merchant and category, and names missi
   ])
   const insert = (at: string, category: string, country: string, merchant: string | null, more: object = {}) =>
     rows(
-      `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, country, is_free, template, merchant)
+      `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, country, is_free,
+        template, merchant)
        values ($1, gen_random_uuid(), '', $2, $3, $4, $5, $6, $7)`,
       [
         'demo',
@@ -276,7 +277,8 @@ t.test(
           t.equal(chosen, candidates.toSorted((a, b) => (a.from < b.from ? -1 : 1)).at(-1))
           const found = await inTenant(pool, 'demo', async (tx: Tx) => {
             await applyTariffs(tx, 'demo', all)
-            const row = sql`(select 'demo' as tenant_id, ${category} as category, nullif(${country}, '') as country, false as is_free) p`
+            const row = sql`(select 'demo' as tenant_id, ${category} as category, nullif(${country}, '') as country,
+              false as is_free) p`
             const { rows } = await sql<{
               price: string
             }>`select tariff.price from ${row} ${tariffJoin('p', sql`${on}::date`)}`.execute(tx)
@@ -348,8 +350,10 @@ t.test('checks tariffs in the file', async t => {
 
 t.test('keeps prices for 25 months', async t => {
   await prepare()
-  await rows(`insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, template)
-    select 'demo', months::text, '', now() - make_interval(months => months), 'utility', false, 'x' from unnest(array[0, 24, 26, 60]) as months`)
+  await rows(`insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free,
+    template)
+    select 'demo', months::text, '', now() - make_interval(months => months), 'utility', false, 'x'
+      from unnest(array[0, 24, 26, 60]) as months`)
   await createNotifierHousekeeping(pool, pino({ level: 'silent' })).clean()
   t.strictSame(await rows('select message_id from message_prices order by 1'), [
     { message_id: '0' },
@@ -359,8 +363,10 @@ t.test('keeps prices for 25 months', async t => {
 
 t.test('a report without a limit stays small', async t => {
   await prepare()
-  await rows(`insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, template, merchant)
-    select 'demo', n::text, '', '2026-02-10', 'c' || n % 200, false, 'x', 'merchant ' || n from generate_series(1, 1500) n`)
+  await rows(`insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free,
+    template, merchant)
+    select 'demo', n::text, '', '2026-02-10', 'c' || n % 200, false, 'x', 'merchant ' || n
+      from generate_series(1, 1500) n`)
   const read = (group: CostGroup) =>
     inTenant(pool, 'demo', (tx: Tx) =>
       reportCosts(tx, 'demo', { from: '2026-02-01', to: '2026-02-28', timeZone: 'UTC' }, group),

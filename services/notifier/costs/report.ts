@@ -96,5 +96,6 @@ const selectDays = ({ from, to }: Period) => sql`
 const selectTariffPeriods = (tenant: string, { from, to }: Period) => sql`
   select first, lead(first, 1, ${to}::date + 1) over (order by first) as next from (
     select ${from}::date as first
-    union select valid_from from tariffs where tenant_id = ${tenant} and valid_from > ${from}::date and valid_from <= ${to}::date
+    union select valid_from from tariffs where tenant_id = ${tenant} and valid_from > ${from}::date
+      and valid_from <= ${to}::date
   ) changes`

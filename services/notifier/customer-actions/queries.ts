@@ -28,7 +28,8 @@ export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<
     from (
       select distinct on (tenant, id) *
       from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, id text, "messageId" text,
-        "phoneNumberId" text, recipient text, waybill text, action text, "inboundId" text, at timestamptz, place integer)
+        "phoneNumberId" text, recipient text, waybill text, action text, "inboundId" text, at timestamptz,
+          place integer)
       order by tenant, id, at, place
     ) given
     where not exists (select from customer_actions a where a.tenant_id = given.tenant and a.action_id = given.id)
@@ -87,14 +88,16 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
   const given = identifyRecipients(written).map(each => ({ ...each, isLong: each.text.length > maxLength }))
   const rows = await query<Address>(tx)`
     with given as (
-      select distinct on (given.tenant, given."phoneNumberId", given."inboundId") given.*, press.waybill_number as waybill,
+      select distinct on (given.tenant, given."phoneNumberId", given."inboundId") given.*,
+        press.waybill_number as waybill,
         press.message_id as pressed
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text,
         "phoneNumberId" text, recipient text, "inboundId" text, "questionId" text, "isLong" boolean, at timestamptz)
       cross join lateral (
         select p.* from customer_actions p
         where p.tenant_id = given.tenant and p.phone_number_id = given."phoneNumberId" and p.recipient = given.recipient
-          and p.action = 'change_address' and p.action_id not like '% address' and coalesce(p.outcome, 'asked') = 'asked'
+          and p.action = 'change_address' and p.action_id not like '% address'
+            and coalesce(p.outcome, 'asked') = 'asked'
           and given.at between p.happened_at
             and coalesce(p.asked_at, p.happened_at) + make_interval(mins => ${addressMinutes}::integer)
         order by p.happened_at desc, p.position desc
@@ -105,9 +108,11 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
         where a.tenant_id = given.tenant and a.phone_number_id = given."phoneNumberId" and a.recipient = given.recipient
           and a.action = 'change_address' and a.inbound_id = given."inboundId")
     ), stored as (
-      insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id,
+      insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number,
+        action, inbound_id,
         outcome, detail, happened_at)
-      select tenant, "questionId" || ' 0 address', case when "isLong" then pressed else "questionId" end, "phoneNumberId",
+      select tenant, "questionId" || ' 0 address', case when "isLong" then pressed
+        else "questionId" end, "phoneNumberId",
         recipient, waybill, 'change_address', "inboundId", case when not "isLong" then 'unconfirmed' end,
         case when "isLong" then ${addressTooLong} end, at
       from given order by at
@@ -124,16 +129,20 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
 export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
   const rows = await query(tx)`
-    update customer_actions a set outcome = null, due_at = now(), created_at = now(), happened_at = given.at, address = i.text,
-      detail = case when given.at > a.created_at + make_interval(mins => ${addressMinutes}::integer) then ${confirmedLate} end
+    update customer_actions a set outcome = null, due_at = now(), created_at = now(), happened_at = given.at,
+      address = i.text,
+      detail = case when given.at > a.created_at + make_interval(mins => ${addressMinutes}::integer) then
+        ${confirmedLate} end
     from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, id text, at timestamptz),
       inbound_messages i
     where a.tenant_id = given.tenant and a.action_id = given.id || ' address' and a.outcome = 'unconfirmed'
       and i.tenant_id = a.tenant_id and i.phone_number_id = a.phone_number_id and i.inbound_id = a.inbound_id
       and not exists (
         select from customer_actions later
-        where later.tenant_id = a.tenant_id and later.phone_number_id = a.phone_number_id and later.recipient = a.recipient
-          and later.action = 'change_address' and later.action_id like '% address' and later.waybill_number = a.waybill_number
+        where later.tenant_id = a.tenant_id and later.phone_number_id = a.phone_number_id
+          and later.recipient = a.recipient
+          and later.action = 'change_address' and later.action_id like '% address'
+            and later.waybill_number = a.waybill_number
           and later.position > a.position and later.outcome is distinct from 'unconfirmed')
     returning 1`
   return rows.length

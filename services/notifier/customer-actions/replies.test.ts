@@ -93,7 +93,8 @@ const insertActions = (rows: (text: string, values: unknown[]) => Promise<unknow
   rows(
     `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action,
        inbound_id, happened_at)
-     select 'demo', 'm ' || waybill, 'm', $2, '94770000101', waybill, 'call_me', 'i', now() from unnest($1::text[]) waybill`,
+     select 'demo', 'm ' || waybill, 'm', $2, '94770000101', waybill, 'call_me', 'i', now()
+       from unnest($1::text[]) waybill`,
     [waybills, number],
   )
 
@@ -212,7 +213,8 @@ t.test('while orders is away actions wait, in order, and are delivered afterward
   t.equal(orders.acted.at(-1)?.action, 'cancel_order')
   t.equal(new Set(orders.acted.map(({ id }) => id)).size, 2)
   await rows(
-    `update customer_actions set outcome = null, address = 'x', created_at = now() - interval '73 hours', due_at = now()`,
+    `update customer_actions set outcome = null, address = 'x', created_at = now() - interval '73 hours',
+      due_at = now()`,
   )
   orders.state.isBroken = true
   t.same(
@@ -238,7 +240,8 @@ t.test('sends a text only while the conversation is open', async t => {
 t.test('processes share the actions: each is delivered once, those of a waybill in order', async t => {
   const { orders, actions, pool, rows, settled } = await prepare(t)
   await actions.stop()
-  await rows(`insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action,
+  await rows(`insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient,
+    waybill_number, action,
       inbound_id, happened_at)
     select 'demo', 'm ' || n, 'm', '1', '1', case when n <= 40 then 'DM' || n else 'DM2' end, 'call_me', 'i', now()
     from generate_series(1, 50) n`)

@@ -181,7 +181,8 @@ t.test('stores the reason with the event if there is no recipient or no sender',
   const { deliver, queued, rows } = await prepare(t)
   await deliver([orderEvent('a', { customer_phone: 'call the office' }), orderEvent('b')])
   await rows('update channels set is_default = false')
-  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
+  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at,
+    rate)
     values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
   await deliver([orderEvent('c')])
   t.equal((await queued()).length, 1)

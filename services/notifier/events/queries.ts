@@ -39,7 +39,8 @@ export const insertEvents = async (tx: Tx, tenant: string, events: readonly Cour
     insert into events (tenant_id, event_id, type, waybill_number, status_key, happened_at)
     select ${tenant}::text, event_id collate "C" as event_id, type, waybill_number, status_key, happened_at
     from unnest(${events.map(({ id }) => id)}::text[], ${events.map(({ type }) => type)}::text[],
-      ${subjects.map(({ waybill_number = '' }) => waybill_number)}::text[], ${subjects.map(({ status_key = '' }) => status_key)}::text[],
+      ${subjects.map(({ waybill_number = '' }) => waybill_number)}::text[],
+        ${subjects.map(({ status_key = '' }) => status_key)}::text[],
       ${events.map(({ happened_at }) => new Date(happened_at))}::timestamptz[])
       as given (event_id, type, waybill_number, status_key, happened_at)
     order by event_id

@@ -21,7 +21,8 @@ export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[])
   await sql`
     insert into inbound_messages
       (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at)
-    select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at, case when "isHandled" then now() end
+    select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at, case
+      when "isHandled" then now() end
     from jsonb_to_recordset(${JSON.stringify(identifyRecipients(messages))}::jsonb) as given (tenant text,
       "phoneNumberId" text, "messageId" text, recipient text, type text, text text, "mediaId" text, at timestamptz,
       "isHandled" boolean)

@@ -71,7 +71,8 @@ t.test('without a channel the default one sends, else the only one, else none', 
   const chosen = async () => validationErrors(fixture, messageTo('0770000101'))
   await fixture.rows('update channels set is_default = false')
   t.equal(await chosen(), 'accepted', 'the only one')
-  await fixture.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
+  await fixture.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash,
+    proven_at, rate)
     values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
   t.match(await chosen(), { channel: [/no default/] })
   await fixture.rows(`update channels set is_default = true where phone_number_id = '200'`)
@@ -171,7 +172,8 @@ t.test(
   'bulks that name the same people of two numbers in opposite orders do not wait for each other for ever',
   async t => {
     const fixture = await createFixture(t, quiet)
-    await fixture.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
+    await fixture.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash,
+      proven_at, rate)
     values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
     const to = (channel: string) => Array.from({ length: 50 }, (_, n) => messageTo(`07700001${n + 10}`, { channel }))
     const there = [...to('200'), ...to(phoneNumberId)]

@@ -27,7 +27,8 @@ t.test('moves old finished messages to files with their timelines', async t => {
     const [made] = await accept(messageTo('0770000101', { waybill_number: 'DM00000001' }))
     await change('update message_events set message_id = $1 where message_id = $2', [id, made])
     await change(
-      `update messages set message_id = $1, status = $2, status_at = now() - make_interval(days => $3) where message_id = $4`,
+      `update messages set message_id = $1, status = $2, status_at = now() - make_interval(days => $3)
+        where message_id = $4`,
       [id, status, days, made],
     )
   }

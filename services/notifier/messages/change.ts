@@ -24,8 +24,10 @@ export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor, co
   return move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],
     // Refuses an unknown message while its webhook may still arrive, and one that lacks the page of its parcel.
-    when: sql`(status = 'failed' or due_at = 'infinity') and ${template}::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
-    to: sql`status = 'queued', template = ${template}, status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
+    when: sql`(status = 'failed' or due_at = 'infinity')
+      and ${template}::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
+    to: sql`status = 'queued', template = ${template}, status_at = now(), due_at = now(),
+      expires_at = now() + interval '24 hours',
       attempts = 0, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
       former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,
     detail: 'sent again by staff',

@@ -78,7 +78,8 @@ const countsSql = `
     ${countOwn(`status = 'unknown' and message_id >= $2`)} as unknown,
     ${countOwn(`status = 'failed' and message_id >= $2`)} as failed,
     (select count(distinct (phone_number_id, recipient))::integer from (
-      select phone_number_id, recipient from inbound_messages where tenant_id = $1 and read_at is null limit ${maxCounted}
+      select phone_number_id, recipient from inbound_messages where tenant_id = $1
+        and read_at is null limit ${maxCounted}
     ) unread) as unread_conversations,
     (select count(*)::integer from channels where tenant_id = $1 and state = 'paused') as paused_channels
   from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`

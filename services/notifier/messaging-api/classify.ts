@@ -89,7 +89,9 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
     // The token or the message may cause a denial: only a series shows which. Until then nothing fails for good.
     class: passes || isDenied ? 'retry' : 'permanent',
     code,
-    meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${status ? ` (HTTP ${status})` : ''}.`,
+    meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${
+      status ? ` (HTTP ${status})` : ''
+    }.`,
     advice: isDenied ? 'Run the check of the channel.' : passes ? passing : lookUp,
     delaySeconds: retryAfterSeconds,
     holdsNumber: status === 429,

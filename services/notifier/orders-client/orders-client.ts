@@ -49,7 +49,9 @@ export const ordersUnavailable = () =>
     retryAfterSeconds: 2,
   })
 
-/** `refused`: a repetition would fail too; `failed`: one action may be the cause; `unknown`: orders lacks the tenant. */
+/**
+ * `refused`: a repetition would fail too; `failed`: one action may be the cause; `unknown`: orders lacks the tenant.
+ */
 export type ActedOn =
   | { kind: 'done'; results: CustomerActionResults['data'] }
   | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }

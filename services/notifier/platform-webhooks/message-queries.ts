@@ -39,9 +39,9 @@ export const lockMessages = async (tx: Tx, sightings: readonly Sighting[], peopl
 const fewReferences = 100
 
 /**
- * Plans the statements below once for transactions with few references, else by their values: a plan kept from an almost
- * empty table reads all of a grown one until Postgres analyzes it, and that for held messages depends on how many there
- * are. Travels with the next statement.
+ * Plans the statements below once for transactions with few references, else by their values: a plan kept from an
+ * almost empty table reads all of a grown one until Postgres analyzes it, and that for held messages depends on how
+ * many there are. Travels with the next statement.
  */
 export const choosePlanning = ({ client }: Tx, references: number, people: number): void => {
   const mode = people === 0 && references <= fewReferences ? 'force_generic_plan' : 'force_custom_plan'

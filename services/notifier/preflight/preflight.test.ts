@@ -61,7 +61,8 @@ const prepare = async (t: Test, sendBetween: [string, string] = [clock(-2), cloc
   const built = await build(t, undefined, client, { wabaId: 'waba' })
   const { pool, rows, call } = built
   await syncTemplates(pool, 'demo', 'waba', async () => ({ kind: 'received', value: catalogue, servedVersion: null }))
-  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, waba_id, is_default, verify_token_hash, proven_at, rate, state, paused_reason)
+  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, waba_id, is_default, verify_token_hash,
+    proven_at, rate, state, paused_reason)
     values ('demo', '200', 'Free', 'free', 'waba', false, '', now(), 1000, 'active', null),
       ('demo', '300', 'Paused', 'paid', null, false, '', now(), 1000, 'paused', 'The token is refused.')`)
   const setHours = (sendBetween: [string, string]) =>
@@ -291,7 +292,8 @@ t.test('names why a message waits, and why it will fail', async t => {
   await rows(`update conversations set last_inbound_at = last_inbound_at - interval '3 hours'`)
   const queue = createQueue()
   queue.start()
-  const failed = `select 1 from messages where status = 'failed' and error_meaning = 'No conversation was open when it was due.'`
+  const failed = `select 1 from messages where status = 'failed'
+    and error_meaning = 'No conversation was open when it was due.'`
   await until('it failed', async () => (await rows(failed)).length === 1)
   await queue.stop()
 })
@@ -310,7 +312,8 @@ t.test('shows the cost of the delivery, and an exhausted budget', async t => {
   const held = saying('order_delivered', two, { channel: '200', hold_until_open: true })
   t.match(await look(held), { status: 'held', price: { amount: '0', is_free: true, reason: 'open_window' } })
   await rows(
-    `update templates set category_to = 'MARKETING', category_at = now() + interval '2 hours', category_reported_at = now()
+    `update templates set category_to = 'MARKETING', category_at = now() + interval '2 hours',
+      category_reported_at = now()
      where name = 'order_delivered'`,
   )
   t.match(await price('order_delivered', stranger), { category: 'utility' })
@@ -341,8 +344,10 @@ t.test('a message at the end of its hours leaves when they begin again', async t
 
 t.test('stores nothing, and needs orders as a send does', async t => {
   const { call, look, rows, state } = await prepare(t)
-  const count = `select (select count(*) from messages) + (select count(*) from conversations) + (select count(*) from recipients)
-    + (select count(*) from audit) + (select count(*) from message_events) + (select count(*) from idempotency_keys) as rows`
+  const count = `select (select count(*) from messages) + (select count(*) from conversations) + (select count(*)
+    from recipients)
+    + (select count(*) from audit) + (select count(*) from message_events) + (select count(*) from idempotency_keys)
+      as rows`
   const before = await rows(count)
   t.match(await look(saying('order_delivered', two, { to: '0770000999' })), { status: 'queued', errors: {} })
   t.strictSame(await rows(count), before)

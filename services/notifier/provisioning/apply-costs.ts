@@ -22,7 +22,8 @@ const replaceTariffs = async (tx: Tx, tenant: string, tariffs: readonly Tariff[]
   await sql`delete from tariffs where tenant_id = ${tenant}`.execute(tx)
   await sql`
     insert into tariffs (tenant_id, category, country, valid_from, price)
-    select ${tenant}::text, * from unnest(${tariffs.map(t => t.category)}::text[], ${tariffs.map(t => t.country)}::text[],
+    select ${tenant}::text, * from unnest(${tariffs.map(t => t.category)}::text[],
+      ${tariffs.map(t => t.country)}::text[],
       ${tariffs.map(t => t.from)}::date[], ${tariffs.map(t => t.price)}::numeric[])`.execute(tx)
 }
 

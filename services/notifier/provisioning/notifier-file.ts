@@ -76,7 +76,9 @@ const EventName = Type.String({
   must: 'be order.created, order.status_changed, invoice.deposited, a status key such as key_13, or an outcome such as confirm_order.done',
 })
 
-/** A rule turns an event into a message; the texts may name fields of the order or the invoice, as {{customer_name}}. */
+/**
+ * A rule turns an event into a message; the texts may name fields of the order or the invoice, as {{customer_name}}.
+ */
 const Rule = closed({
   on: EventName,
   template: Type.Optional(TemplateName),

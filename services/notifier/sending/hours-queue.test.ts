@@ -60,7 +60,8 @@ const deliver = async (t: Test, waybill: string, ...statuses: string[]) => {
 const messagesOf = (waybill: string) =>
   rows(
     `select message_id as id, status, due_at, send_at, attempts, rule_event as event,
-       (select string_agg(detail, '; ' order by event_id) from message_events e where e.message_id = m.message_id) as detail
+       (select string_agg(detail, '; ' order by event_id) from message_events e where e.message_id = m.message_id)
+         as detail
      from messages m where waybill_number = $1 order by message_id`,
     [waybill],
   )

@@ -42,7 +42,11 @@ const areChecksValid = `clock_timestamp() - now() < interval '10 seconds'`
  * later one.
  */
 const mark = (ready: string): string => `
-  ${ready === 'given' ? 'with given as (select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id))' : ''}
+  ${
+    ready === 'given'
+      ? 'with given as (select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id))'
+      : ''
+  }
   update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $3),
     fence = m.fence + 1 + floor(random() * 1e9)::bigint
   from ${ready} ready
@@ -57,15 +61,18 @@ const mark = (ready: string): string => `
 const markApartSql = `
   with given as (
     select distinct on (tenant_id, phone_number_id, recipient) given.*
-    from unnest($1::text[], $2::text[], $4::text[], $5::text[]) as given (tenant_id, message_id, phone_number_id, recipient)
+    from unnest($1::text[], $2::text[], $4::text[], $5::text[]) as given (tenant_id, message_id, phone_number_id,
+      recipient)
     where ${areChecksValid}
     order by tenant_id, phone_number_id, recipient, message_id
   ), occupied as (
     insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)
-    select tenant_id, phone_number_id, recipient, now() + make_interval(secs => $3) + make_interval(secs => $6) from given
+    select tenant_id, phone_number_id, recipient, now() + make_interval(secs => $3) + make_interval(secs => $6)
+      from given
     order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
     on conflict (tenant_id, phone_number_id, recipient) do update set next_send_at = excluded.next_send_at
     where r.next_send_at <= now()
     returning tenant_id, phone_number_id, recipient
-  ), free as (select given.tenant_id, given.message_id from given join occupied using (tenant_id, phone_number_id, recipient))
+  ), free as (select given.tenant_id, given.message_id from given
+    join occupied using (tenant_id, phone_number_id, recipient))
   ${mark('free')}`

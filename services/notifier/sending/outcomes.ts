@@ -37,7 +37,8 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], r
             $8::boolean[], $9::float8[], $10::text[]) as outcome
             (tenant_id, message_id, fence, status, provider_message_id, code, meaning, is_attempt, due_seconds, detail)
         ), locked as (
-          select m.tenant_id, m.message_id, m.fence, m.status, m.waybill_number, m.phone_number_id, m.recipient, m.created_at
+          select m.tenant_id, m.message_id, m.fence, m.status, m.waybill_number, m.phone_number_id, m.recipient,
+            m.created_at
           from messages m join outcome o using (tenant_id, message_id)
           order by m.tenant_id, m.message_id
           for update of m
@@ -55,10 +56,12 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], r
             error_meaning = case when d.applies then coalesce(d.meaning, case when d.overtaken then $11 end)
               else m.error_meaning end,
             attempts = case when d.applies then m.attempts + d.is_attempt::integer else m.attempts end,
-            due_at = case when d.applies then coalesce(now() + make_interval(secs => d.due_seconds), m.due_at) else m.due_at end
+            due_at = case when d.applies then coalesce(now() + make_interval(secs => d.due_seconds), m.due_at)
+              else m.due_at end
           from decided d
           where m.tenant_id = d.tenant_id and m.message_id = d.message_id and m.fence = d.fence
-          returning m.tenant_id, m.message_id, d.was, m.status, case when d.overtaken then $11 else d.detail end as detail,
+          returning m.tenant_id, m.message_id, d.was, m.status, case when d.overtaken then $11
+            else d.detail end as detail,
             m.phone_number_id, m.recipient, old.due_at as overdue_at
         )${isApart ? `, ${free}` : ''}
         insert into message_events (tenant_id, message_id, status, detail)
@@ -78,7 +81,8 @@ const free = `
   occupied as (
     select r.tenant_id, r.phone_number_id, r.recipient, rests.seconds
     from updated u
-    join unnest($1::text[], $2::text[], $13::float8[]) as rests (tenant_id, message_id, seconds) using (tenant_id, message_id)
+    join unnest($1::text[], $2::text[], $13::float8[]) as rests (tenant_id, message_id, seconds) using
+      (tenant_id, message_id)
     join recipients r using (tenant_id, phone_number_id, recipient)
     where r.next_send_at = u.overdue_at + make_interval(secs => $12)
     order by r.tenant_id, r.phone_number_id, r.recipient
@@ -112,7 +116,8 @@ const laterThatLeftSql = `
   select from messages x
   where x.tenant_id = l.tenant_id and x.waybill_number = l.waybill_number and x.phone_number_id = l.phone_number_id
     and x.recipient = l.recipient and (x.created_at, x.message_id) > (l.created_at, l.message_id)
-    and (x.provider_message_id is not null or x.status in ('sending', 'accepted', 'sent', 'delivered', 'read', 'unknown'))`
+    and (x.provider_message_id is not null or x.status in ('sending', 'accepted', 'sent', 'delivered', 'read',
+      'unknown'))`
 
 /** Stores outcomes; one that Postgres refuses for its values is left out, and its message becomes `unknown`. */
 export const storeValidOutcomes = async (

@@ -134,7 +134,8 @@ t.test('numbers with an exhausted rate crowd out no other, however little room t
     await acceptMessages(pool, tenant, toBatch(messageTo('+94771000001')))
   }
   await accept(messageTo('0770000101'))
-  await rows(`update channels set rate = 1, budget = 0, budget_at = now() + interval '1 hour', served_at = now() - interval '1 s'
+  await rows(`update channels set rate = 1, budget = 0, budget_at = now() + interval '1 hour',
+    served_at = now() - interval '1 s'
     where tenant_id <> 'demo'`)
   await rows(`update channels set served_at = now() where tenant_id = 'demo'`)
   const claim = async () => (await claimMessages(pool, { ...claiming, room: 4 })).messages.length

@@ -32,9 +32,9 @@ const claimedMilliseconds = 500
 type Step = 'claim' | 'store' | 'sweep'
 
 /**
- * Sends what is due. A message is claimed (`sending` is committed, it waits for a place in the window), then writing (its
- * request is in flight), then finished (its outcome waits to be stored). One loop moves messages on, many with each
- * statement, and claims as many as will have a free place. Any number of processes may run one.
+ * Sends what is due. A message is claimed (`sending` is committed, it waits for a place in the window), then writing
+ * (its request is in flight), then finished (its outcome waits to be stored). One loop moves messages on, many with
+ * each statement, and claims as many as will have a free place. Any number of processes may run one.
  */
 export class Queue {
   readonly #options: QueueOptions

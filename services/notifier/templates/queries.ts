@@ -83,7 +83,8 @@ export const reportTemplates = async (tx: Tx, reports: readonly TemplateReport[]
       status_at = r.at,
       template_id = coalesce(r.template_id, t.template_id),
       held_at = case when r.status = 'APPROVED' and t.held_at < r.at + interval '1 second' then null else t.held_at end,
-      held_code = case when r.status = 'APPROVED' and t.held_at < r.at + interval '1 second' then null else t.held_code end
+      held_code = case when r.status = 'APPROVED'
+        and t.held_at < r.at + interval '1 second' then null else t.held_code end
     from locked join reported r using (tenant_id, waba_id, name, language)
     where (t.tenant_id, t.waba_id, t.name, t.language)
         = (locked.tenant_id, locked.waba_id, locked.name, locked.language)

@@ -60,7 +60,8 @@ const replaceCatalogue = async (
   const rows = await query<{ is_new: boolean; is_changed: boolean }>(tx)`
     insert into templates as t (tenant_id, waba_id, name, language, template_id, status, status_at, category,
       parameter_format, components)
-    select ${tenant}, ${wabaId}, name, language, "templateId", status, ${readAt}, category, "parameterFormat", components
+    select ${tenant}, ${wabaId}, name, language, "templateId", status, ${readAt}, category, "parameterFormat",
+      components
     from jsonb_to_recordset(${storable(templates)}::jsonb) as given (name text, language text,
       "templateId" text, status text, category text, "parameterFormat" text, components jsonb)
     order by name collate "C", language collate "C"

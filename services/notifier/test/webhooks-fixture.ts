@@ -86,7 +86,8 @@ export const createFixture = async (
     await rows(
       `insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, provider_message_id,
          send_at, due_at, expires_at)
-       select tenant, id, "phoneNumberId", recipient, '{"name": "hello", "language": {"code": "en_US"}, "components": []}', status,
+       select tenant, id, "phoneNumberId", recipient,
+         '{"name": "hello", "language": {"code": "en_US"}, "components": []}', status,
          "providerMessageId", "sendAt", now(), now() + interval '1 day'
        from jsonb_to_recordset($1::jsonb) as m (tenant text, id text, "phoneNumberId" text, recipient text, status text,
          "providerMessageId" text, "sendAt" timestamptz)`,
@@ -114,7 +115,8 @@ const seed = async (rows: (text: string, values?: unknown[]) => Promise<unknown>
     values ('demo', 'LK', '{STOP,නවත්වන්න}', '{START}', false), ('rival', 'US', '{STOP}', '{START}', false)`)
   for (const { tenant, phoneNumberId, wabaId, plan, isDefault } of numbers)
     await rows(
-      `insert into channels (tenant_id, phone_number_id, name, plan, is_default, waba_id, verify_token_hash, proven_at, rate)
+      `insert into channels (tenant_id, phone_number_id, name, plan, is_default, waba_id, verify_token_hash, proven_at,
+        rate)
        values ($1, $2, 'Number', $3, $4, $5, $6, now(), 80)`,
       [tenant, phoneNumberId, plan, isDefault, wabaId, createHash('sha256').update(`verify-${phoneNumberId}`).digest()],
     )

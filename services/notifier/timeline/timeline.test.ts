@@ -75,7 +75,8 @@ t.test('shows nothing of another tenant, even when both have the waybill', async
     await tx.client.query(`
       insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
         holds_until_open, due_at, expires_at)
-      values ('rival', 'msg_0', '999', '94770000101', '{"name": "secret"}', 'DM00000001', 'failed', false, now(), now())`)
+      values ('rival', 'msg_0', '999', '94770000101', '{"name": "secret"}', 'DM00000001', 'failed', false, now(),
+        now())`)
     await tx.client.query(
       `insert into message_events (tenant_id, message_id, status) values ('rival', 'msg_0', 'failed')`,
     )

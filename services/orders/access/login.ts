@@ -35,14 +35,14 @@ export interface Accounts<Row extends Account> {
 }
 
 /**
- * Logins that wait at each of the levels below, so that the programs of an office may log in at the same moment; further
- * ones are refused.
+ * Logins that wait at each of the levels below, so that the programs of an office may log in at the same moment;
+ * further ones are refused.
  */
 const maxWaiting = 128
 
 /**
- * Passwords checked at once. A hash takes 19 MiB and a thread; half of libuv's four threads stay free. One at a time per
- * network and per account keeps the throttle's counts exact and the queues fair.
+ * Passwords checked at once. A hash takes 19 MiB and a thread; half of libuv's four threads stay free. One at a time
+ * per network and per account keeps the throttle's counts exact and the queues fair.
  */
 const maxChecks = { network: 1, account: 1, tenant: 2, process: 2 }
 

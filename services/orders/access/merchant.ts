@@ -42,7 +42,9 @@ declare module 'fastify' {
   }
 }
 
-/** An onRequest hook: requires a merchant's token before the body is read (docs/merchants/contract.md#authentication). */
+/**
+ * An onRequest hook: requires a merchant's token before the body is read (docs/merchants/contract.md#authentication).
+ */
 const requireMerchant =
   (findCaller: TokenReader) =>
   async (request: FastifyRequest): Promise<void> => {

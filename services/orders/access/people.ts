@@ -15,7 +15,8 @@ export type PersonRow = Omit<Selectable<Tables['merchant_people']>, 'tenant_id' 
 /** Lists the people of a merchant, the oldest first, without its account. */
 export const listPeople = (tx: Tx, { tenant, merchantId }: Merchant): Promise<PersonRow[]> =>
   query<PersonRow>(tx)`
-    select ${columns} from merchant_people where tenant_id = ${tenant} and merchant_id = ${merchantId} order by person_id`
+    select ${columns} from merchant_people where tenant_id = ${tenant} and merchant_id = ${merchantId}
+      order by person_id`
 
 type NewPerson = Pick<PersonRow, 'email' | 'name' | 'role'> & { readonly passwordHash: string }
 

@@ -26,7 +26,10 @@ export interface Person {
 /** The account of a merchant, or a person of it; `name` is the merchant's. */
 export type MerchantLogin = MerchantRow & { readonly person: Person | null }
 
-/** Finds the account or the active person with an e-mail address: no two have the same. `isShared` keeps the row as it is. */
+/**
+ * Finds the account or the active person with an e-mail address: no two have the same. `isShared` keeps the row as it
+ * is.
+ */
 export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, isShared: boolean) => {
   const account = selectMerchant(tx, tenant, email)
   const [merchant, [found]] = await Promise.all([

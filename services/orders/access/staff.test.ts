@@ -162,7 +162,8 @@ t.test('the commands add, list, change and deactivate staff, and the audit names
   await add('Kamal', 'dispatcher')
   t.equal((await kamal()).body.staff.role, 'dispatcher', 'active again')
   const done = await rows(`select action, string_agg(object_id, ', ' order by audit_id) as objects from audit
-    where action like 'staff.%' group by action, happened_at having 'Kamal' = any(array_agg(object_id)) order by happened_at`)
+    where action like 'staff.%' group by action, happened_at having 'Kamal' = any(array_agg(object_id))
+      order by happened_at`)
   t.same(done, [
     { action: 'staff.added', objects: 'Kamal, dispatcher' },
     { action: 'staff.role_changed', objects: 'Kamal, viewer' },

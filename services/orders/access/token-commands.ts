@@ -35,7 +35,8 @@ export const listTokens = (pool: pg.Pool, tenant?: string) =>
     pool,
     tenant,
     (tx: Tx, id) => query<ListedToken>(tx)`
-      select token_id, tenant_id, email, staff_name, tokens.name, tokens.created_at, expires_at, revoked_at, last_used_at
+      select token_id, tenant_id, email, staff_name, tokens.name, tokens.created_at, expires_at, revoked_at,
+        last_used_at
       from tokens left join merchants using (tenant_id, merchant_id)
       where tenant_id = ${id} order by tokens.created_at`,
   )

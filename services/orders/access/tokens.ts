@@ -57,7 +57,9 @@ export const createTokenReader = (pool: pg.Pool) => rememberCallers<Caller>(pool
 export const findCallers = (tx: AnyTransaction, tenant: string, hashes: readonly Buffer[]) =>
   findLiveTokens<Caller>(tx, tenant, hashes, callerSql)
 
-/** Rows of staff from before a person could have several roles have `role` alone. Nobody who is deactivated is found. */
+/**
+ * Rows of staff from before a person could have several roles have `role` alone. Nobody who is deactivated is found.
+ */
 const callerSql = {
   columns: sql`
     tokens.merchant_id as "merchantId", tokens.staff_id as "staffId", from_login as "isFromLogin",

@@ -108,8 +108,8 @@ interface DatabaseError {
 }
 
 /**
- * Returns true if a waybill or a key exists, or for a deadlock. The table of a shard has a suffix; an error of another node of Citus
- * names no table, only the constraint.
+ * Returns true if a waybill or a key exists, or for a deadlock. The table of a shard has a suffix; an error of another
+ * node of Citus names no table, only the constraint.
  */
 const isCollision = ({ code, table, message }: DatabaseError): boolean =>
   code === '40P01' ||

@@ -97,9 +97,9 @@ const recent = (tenant: string, condition: string): string =>
   `select * from orders where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'`
 
 /**
- * Selects the waybills of `input` that may be similar to an earlier order: its phone or number is theirs. The plain look-up costs a
- * third of `findAlike`, which follows for these alone. `order by` keeps Postgres from an index by age, in a plan that was made
- * when the table was small.
+ * Selects the waybills of `input` that may be similar to an earlier order: its phone or number is theirs. The plain
+ * look-up costs a third of `findAlike`, which follows for these alone. `order by` keeps Postgres from an index by age,
+ * in a plan that was made when the table was small.
  */
 export const maybeAlikeSql = `(
     with wanted as materialized (

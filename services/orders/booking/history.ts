@@ -57,8 +57,9 @@ const readHabits = async (tx: Tx, tenant: string, merchantId: string): Promise<H
 }
 
 /**
- * Warns of phone numbers to which most parcels of this company came back, from three finished ones on, where the company
- * allows it (docs/staff/failed-deliveries.md#recipients). For dry runs: a look-up of each phone would slow bookings.
+ * Warns of phone numbers to which most parcels of this company came back, from three finished ones on, where the
+ * company allows it (docs/staff/failed-deliveries.md#recipients). For dry runs: a look-up of each phone would slow
+ * bookings.
  */
 export const warnReturns = async (
   pool: pg.Pool,
@@ -86,6 +87,8 @@ const findReturnsSql = `
   select place, delivered, returned from tenants cross join wanted cross join lateral (
     select count(*) filter (where status_key = any($3::text[]))::int as delivered,
       count(*) filter (where status_key = any($4::text[]))::int as returned
-    from (select status_key from orders where tenant_id = $1 and phone_key = wanted.phone_key order by created_at desc limit 200) parcels
+    from (select status_key from orders where tenant_id = $1 and phone_key = wanted.phone_key order by created_at desc
+      limit 200) parcels
   ) newest
-  where tenants.tenant_id = $1 and recipient_history and delivered + returned >= 3 and returned > delivered order by place`
+  where tenants.tenant_id = $1 and recipient_history and delivered + returned >= 3 and returned > delivered
+    order by place`

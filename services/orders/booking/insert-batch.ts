@@ -25,8 +25,9 @@ interface Inserted {
 }
 
 /**
- * Writes batches of one version and treatment of similar orders, with their first timeline events, an entry of the log for each, and their idempotency
- * keys, in one statement. Throws 23505 for an existing waybill, or a key that another request writes at the same time.
+ * Writes batches of one version and treatment of similar orders, with their first timeline events, an entry of the log
+ * for each, and their idempotency keys, in one statement. Throws 23505 for an existing waybill, or a key that another
+ * request writes at the same time.
  */
 export const insertBatches = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Inserted> => {
   const isKeyed = batches.some(({ key }) => key)
@@ -57,7 +58,8 @@ const areKeysFree = `
       (select bool_and(pg_try_advisory_xact_lock(lock)) from unnest(:key_locks::bigint[]) as lock)
       and not exists (
         select from unnest(:key_scopes::text[], :key_names::text[]) as keys (scope, name), lateral (
-          select from idempotency_keys where tenant_id = :tenant and scope = keys.scope and idempotency_key = keys.name limit 1
+          select from idempotency_keys where tenant_id = :tenant and scope = keys.scope and idempotency_key = keys.name
+            limit 1
         ) known
       )`
 
@@ -82,7 +84,8 @@ const statement = (areKeysFree: string, keyInsertion: string): string => `
     select :tenant, ${columnNames} from input where (select is_current and is_free from now) returning tenant_id
   ), first_events as (
     insert into order_events (tenant_id, waybill_number, status_key)
-    select :tenant, waybill_number, status_key from input where (select is_current and is_free from now) returning tenant_id
+    select :tenant, waybill_number, status_key from input where (select is_current and is_free from now)
+      returning tenant_id
   ), logged as (
     insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, traceparents, is_relayed)
     select :tenant, merchant_id, 'order.created', coalesce(waybills::text[], :waybill_number),
@@ -113,7 +116,10 @@ export const storeWarnings = (tx: Tx, tenant: string, { scope, key }: Idempotenc
     update idempotency_keys set warnings = ${storedWarnings(warnings) ?? null}
     where tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
 
-/** Names the person of a merchant in the first events of orders. An update of its own costs the batches of programs nothing. */
+/**
+ * Names the person of a merchant in the first events of orders. An update of its own costs the batches of programs
+ * nothing.
+ */
 export const nameBooker = (tx: Tx, tenant: string, name: string, waybills: readonly string[]) =>
   tx.rows({ name: 'name_booker', text: nameBookerSql, values: [tenant, waybills, name] })
 

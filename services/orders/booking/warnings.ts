@@ -52,7 +52,8 @@ const suspectPhones = (orders: readonly PricedOrder[], country: string, list: Er
 }
 
 /**
- * Adds one warning for each group of similar orders in a batch, at the second of them. Different order numbers make orders distinct.
+ * Adds one warning for each group of similar orders in a batch, at the second of them. Different order numbers make
+ * orders distinct.
  */
 const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
   if (orders.length < 2) return
@@ -95,7 +96,10 @@ export const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, 
   }
 }
 
-/** Warns of money to be collected in a city, or for a weight, that is new to the merchant: a digit or a row may have slipped. */
+/**
+ * Warns of money to be collected in a city, or for a weight, that is new to the merchant: a digit or a row may have
+ * slipped.
+ */
 const suspectUnusual = (
   orders: readonly PricedOrder[],
   { cityIds, maxWeightKg, ...habits }: Habits,

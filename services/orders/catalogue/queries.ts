@@ -2,7 +2,9 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { type StoredStatus, statusesSql } from '../statuses/status-queries.ts'
 
-/** Reads the version of a tenant's settings, cities, prices, businesses and statuses; undefined for an unknown tenant. */
+/**
+ * Reads the version of a tenant's settings, cities, prices, businesses and statuses; undefined for an unknown tenant.
+ */
 export const readVersion = async (pool: pg.Pool, tenant: string): Promise<string | undefined> => {
   const text = 'select version from tenants where tenant_id = $1'
   return (await pool.query({ name: 'read_version', text, values: [tenant] })).rows[0]?.version

@@ -51,8 +51,8 @@ export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: Sug
 }
 
 /**
- * Finds the context of a place in its other fields: the states that they name and the cities of its postal code. Each is
- * undefined where there is none.
+ * Finds the context of a place in its other fields: the states that they name and the cities of its postal code. Each
+ * is undefined where there is none.
  */
 const findClues = ({ text, stateName, postalCode }: WrittenPlace, index: PlaceIndex) => {
   const wordsOfState = splitWords(stateName ?? '')

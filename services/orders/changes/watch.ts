@@ -16,7 +16,8 @@ const newsSql = `
   from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as reader (tenant_id, merchant_id, after, number)
   join feeds f on f.tenant_id = reader.tenant_id and f.merchant_id = reader.merchant_id
   where f.last_position > reader.after
-    or exists (select from log n where n.tenant_id = f.tenant_id and n.merchant_id = f.merchant_id and n.position is null)`
+    or exists (select from log n where n.tenant_id = f.tenant_id and n.merchant_id = f.merchant_id
+      and n.position is null)`
 
 /** Returns the readers that have new changes. Runs in `inAllTenants`. */
 const findNews = async (tx: Tx, readers: readonly Waiter[]): Promise<Waiter[]> => {
@@ -54,7 +55,8 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     },
   })
   /**
-   * Resolves when the reader's merchant has changes, when `signal` aborts, when the watch closes, or after `milliseconds`.
+   * Resolves when the reader's merchant has changes, when `signal` aborts, when the watch closes, or after
+   * `milliseconds`.
    */
   const wait = (reader: FeedReader, milliseconds: number, signal: AbortSignal): Promise<void> => {
     if (isClosed || signal.aborted) return Promise.resolve()

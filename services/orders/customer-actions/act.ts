@@ -34,8 +34,8 @@ export type Result = CustomerActionResults['data'][number]
 type Acted = { readonly result: Result; readonly isRepeated: boolean }
 
 /**
- * Applies an action once for its id: outcome, order, timeline, log and audit are one transaction, and a repeated id changes
- * nothing. undefined: the catalogue kept changing, nothing was written.
+ * Applies an action once for its id: outcome, order, timeline, log and audit are one transaction, and a repeated id
+ * changes nothing. undefined: the catalogue kept changing, nothing was written.
  */
 export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Delivered): Promise<Acted | undefined> => {
   const { tenant, action, publicUrl } = delivered

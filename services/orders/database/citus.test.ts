@@ -17,7 +17,8 @@ t.test('the schema is one that Citus can shard by tenant', async t => {
   await none(
     'primary keys and unique constraints begin with the tenant, and so do foreign keys',
     `select conname from pg_constraint
-      where contype in ('p', 'u', 'f') and connamespace = 'public'::regnamespace and conrelid::regclass::text !~ '^kysely_'
+      where contype in ('p', 'u', 'f') and connamespace = 'public'::regnamespace
+        and conrelid::regclass::text !~ '^kysely_'
         and (select attname from pg_attribute where attrelid = conrelid and attnum = conkey[1]) <> 'tenant_id'`,
   )
   await none(

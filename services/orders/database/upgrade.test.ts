@@ -43,14 +43,19 @@ t.test(
     const { owner, url, upgrade } = await openEarlier(t, '0035')
     await owner.query(`select set_config('app.tenant', 'one', false)`)
     await owner.query(`insert into outbox (tenant_id, type, waybill_numbers, status_keys, note)
-    values ('one', 'order.created', '{A,B}', '{key_1,key_2}', null), ('one', 'call_me.accepted', '{A}', '{key_1}', 'at 5')`)
+    values ('one', 'order.created', '{A,B}', '{key_1,key_2}', null),
+      ('one', 'call_me.accepted', '{A}', '{key_1}', 'at 5')`)
     await owner.query(
       `insert into feeds (tenant_id, merchant_id, last_position, deleted_position) values ('one', 7, 5, 2)`,
     )
-    await owner.query(`insert into changes (tenant_id, merchant_id, position, type, waybill_numbers, status_keys, actor, happened_at)
-    values ('one', 7, 3, 'order.created', '{A,B}', '{key_1}', 'merchant', now()), ('one', 7, 5, 'order.status_changed', '{B}', '{key_2}', 'staff', now())`)
-    await owner.query(`insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields, actor)
-    values ('one', 7, 'order.edited', '{A}', '{key_1}', '{cod}', 'staff'), ('one', 7, 'order.status_changed', '{A,B}', '{key_3}', null, 'staff')`)
+    await owner.query(`insert into changes (tenant_id, merchant_id, position, type, waybill_numbers, status_keys, actor,
+      happened_at)
+    values ('one', 7, 3, 'order.created', '{A,B}', '{key_1}', 'merchant', now()),
+      ('one', 7, 5, 'order.status_changed', '{B}', '{key_2}', 'staff', now())`)
+    await owner.query(`insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields,
+      actor)
+    values ('one', 7, 'order.edited', '{A}', '{key_1}', '{cod}', 'staff'),
+      ('one', 7, 'order.status_changed', '{A,B}', '{key_3}', null, 'staff')`)
     const before = (await owner.query('select outbox_id, row_key from outbox order by outbox_id')).rows
     const [{ epoch }] = (await owner.query('select epoch from feeds')).rows
     await upgrade()
@@ -87,14 +92,17 @@ t.test(
 /** The statements of 0.2.0 with which its processes write, deliver and number. */
 const release = {
   move: `with moved as (
-      update orders set status_key = $3 where tenant_id = $1 and waybill_number = any($2::text[]) returning merchant_id, waybill_number
+      update orders set status_key = $3 where tenant_id = $1 and waybill_number = any($2::text[])
+        returning merchant_id, waybill_number
     ), changed as (
       insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at)
-      select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number), array[$3], 'staff', now()
+      select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number), array[$3],
+        'staff', now()
       from moved group by merchant_id returning tenant_id
     )
     insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
-    select $1, 'order.status_changed', $2::text[], array_fill($3::text, array[cardinality($2::text[])]), null, now(), null
+    select $1, 'order.status_changed', $2::text[], array_fill($3::text, array[cardinality($2::text[])]), null, now(),
+      null
     from tenants where tenants.tenant_id = $1 and messaging returning outbox.tenant_id`,
   read: `select outbox_id, row_key, type, waybill_numbers, status_keys, traceparents from outbox
     where tenant_id = $1 order by outbox_id limit 10`,
@@ -106,8 +114,10 @@ const release = {
     ), placed as (
       select *, sum(cardinality(waybill_numbers)) over (order by change_id)::bigint as through from committed
     ), numbered as (
-      insert into changes (tenant_id, merchant_id, position, type, waybill_numbers, status_keys, fields, actor, happened_at)
-      select placed.tenant_id, placed.merchant_id, last_position + through - cardinality(waybill_numbers) + 1, type, waybill_numbers,
+      insert into changes (tenant_id, merchant_id, position, type, waybill_numbers, status_keys, fields, actor,
+        happened_at)
+      select placed.tenant_id, placed.merchant_id, last_position + through - cardinality(waybill_numbers) + 1, type,
+        waybill_numbers,
         status_keys, fields, actor, happened_at
       from placed join feeds on feeds.tenant_id = $1 and feeds.merchant_id = $2 returning tenant_id
     )

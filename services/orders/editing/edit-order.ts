@@ -85,7 +85,8 @@ export const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Pick<Edit, 
 }
 
 const lockOrderSql = `
-  select ${orderColumnsSql} from orders where tenant_id = $1 and waybill_number = $2 and ($3::bigint is null or merchant_id = $3) for no key update`
+  select ${orderColumnsSql} from orders where tenant_id = $1 and waybill_number = $2
+    and ($3::bigint is null or merchant_id = $3) for no key update`
 
 /** RFC 9110: weak tags never match. */
 const matches = (ifMatch: string | undefined, etag: string): boolean =>
@@ -118,5 +119,6 @@ const writeEditSql = `
     select $1, $2, $3::text[], now, $5, $6, nullif($4, 'staff'), $7::jsonb from clock returning tenant_id
   )
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields, actor, happened_at, is_relayed)
-  select $1, merchant_id, 'order.edited', array[$2], array[status_key], $3::text[], $4, (select now from clock), not messaging
+  select $1, merchant_id, 'order.edited', array[$2], array[status_key], $3::text[], $4, (select now from clock),
+    not messaging
   from edited, tenants where tenants.tenant_id = $1 returning log.tenant_id`

@@ -99,15 +99,20 @@ const writeInstructionSql = `
     select clock_timestamp() as now
   ), held as (
     update attempts set action = $3, on_date = $4::date, note = $5, given_as = $6
-    where tenant_id = $1 and waybill_number = $2 and is_open returning tenant_id, waybill_number, attempt_no, merchant_id
+    where tenant_id = $1 and waybill_number = $2 and is_open returning tenant_id, waybill_number, attempt_no,
+      merchant_id
   ), given as (
-    insert into instructions (tenant_id, waybill_number, instruction_no, attempt_no, action, on_date, note, given_as, given_by, given_at)
+    insert into instructions (tenant_id, waybill_number, instruction_no, attempt_no, action, on_date, note, given_as,
+      given_by, given_at)
     select held.tenant_id, held.waybill_number, 1 + coalesce((
-        select max(earlier.instruction_no) from instructions earlier where earlier.tenant_id = $1 and earlier.waybill_number = $2
+        select max(earlier.instruction_no) from instructions earlier where earlier.tenant_id = $1
+          and earlier.waybill_number = $2
       ), 0), held.attempt_no, $3, $4::date, $5, $6, $7, clock.now from held, clock returning tenant_id
   )
-  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, is_relayed, details)
-  select orders.tenant_id, held.merchant_id, 'order.instructed', array[orders.waybill_number], array[orders.status_key], $8, $5, clock.now, true,
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, is_relayed,
+    details)
+  select orders.tenant_id, held.merchant_id, 'order.instructed', array[orders.waybill_number], array[orders.status_key],
+    $8, $5, clock.now, true,
     jsonb_strip_nulls(jsonb_build_object('action', $3::text, 'date', $4::text, 'given_as', $6::text))
   from orders, held, clock where orders.tenant_id = $1 and orders.waybill_number = $2 returning log.tenant_id`
 
@@ -117,8 +122,10 @@ const decidedAtOnce = 100
 /** Sorts by waybill, the order in which moves lock. */
 const lateSql = `
   select * from (
-    select waybill_number, instruction_default as action from attempts join tenants on tenants.tenant_id = attempts.tenant_id
-    where attempts.tenant_id = $1 and is_open and action is null and due_at < now() order by attempt_id limit ${decidedAtOnce}
+    select waybill_number, instruction_default as action from attempts join tenants
+      on tenants.tenant_id = attempts.tenant_id
+    where attempts.tenant_id = $1 and is_open and action is null and due_at < now() order by attempt_id
+      limit ${decidedAtOnce}
   ) late order by waybill_number`
 
 /** Applies the company's default to failed deliveries that nobody decided in time; returns how many. */

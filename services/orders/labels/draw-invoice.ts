@@ -28,7 +28,9 @@ const columns: readonly (readonly [right: number, head: string, value: (line: Li
 const word = (amount: number): string =>
   (Math.round(amount * 100) / 100 + 0).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
-/** Draws the head and sums of an A4 invoice. Returns the drawer of its lines, which takes as many pages as they need. */
+/**
+ * Draws the head and sums of an A4 invoice. Returns the drawer of its lines, which takes as many pages as they need.
+ */
 export const lineDrawer = (page: Page, job: InvoiceJob) => {
   const { lines } = job.invoice
   const pages = 1 + Math.ceil(Math.max(0, lines.length - firstPage.rows) / laterPage.rows)

@@ -156,12 +156,14 @@ t.test('large archives go in portions, each a file', async t => {
   await rows(`update audit set happened_at = now() - interval '500 days'`)
   const others = `insert into orders (tenant_id, waybill_number, merchant_id, business_id, status_key, customer_name,
       customer_address, customer_phone, origin_city_id, destination_city_id, cod, weight, delivery_charge, created_at)
-    select tenant_id, 'X' || number, merchant_id, business_id, status_key, customer_name, customer_address, customer_phone,
+    select tenant_id, 'X' || number, merchant_id, business_id, status_key, customer_name, customer_address,
+      customer_phone,
       origin_city_id, destination_city_id, cod, weight, delivery_charge, created_at - number % 7 * interval '1 hour'
     from orders, generate_series(1, 9000) as number`
   await rows(others)
   await rows(`insert into order_events (tenant_id, waybill_number, status_key, happened_at)
-    select tenant_id, waybill_number, status_key, created_at from orders, generate_series(1, 5) where waybill_number like 'X%'`)
+    select tenant_id, waybill_number, status_key, created_at from orders, generate_series(1, 5)
+      where waybill_number like 'X%'`)
   t.strictSame(await archive(false, [takeTimelines]), [
     { tenant: 'demo', table: 'order_events', rows: 45_001, files: 2 },
   ])

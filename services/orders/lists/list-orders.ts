@@ -52,8 +52,8 @@ export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, m
 }
 
 /**
- * Selects the matching orders. Orders filtered by number, phone or day of an outcome are few and materialized first: the
- * planner may otherwise scan all orders by age.
+ * Selects the matching orders. Orders filtered by number, phone or day of an outcome are few and materialized first:
+ * the planner may otherwise scan all orders by age.
  */
 const hits = (filter: OrderFilter, conditions: readonly string[], values: unknown[]): string => {
   const { waybill_number, order_no, phone, delivered_on, failed_on, search, phone_parts = [] } = filter
@@ -117,7 +117,9 @@ const writeConditions = (filter: OrderFilter, values: unknown[], after: Position
 }
 
 const fromSql = (bound: DateOrTime, values: unknown[]): string =>
-  `created_at >= ${'time' in bound ? `${add(values, bound.time)}::timestamptz` : midnightSql(add(values, bound.date), 0)}`
+  `created_at >= ${
+    'time' in bound ? `${add(values, bound.time)}::timestamptz` : midnightSql(add(values, bound.date), 0)
+  }`
 
 /** A range that ends with a date includes that day. */
 const untilSql = (bound: DateOrTime, values: unknown[]): string =>

@@ -301,7 +301,8 @@ const openLargeCounter = async (t: Test) => {
   const large = await ordersFixture(t)
   await large.make(['DM00000001'])
   await large.rows(`insert into orders (tenant_id, waybill_number, merchant_id, business_id, status_key, order_no,
-      customer_name, customer_address, customer_phone, origin_city_id, destination_city_id, cod, weight, delivery_charge,
+      customer_name, customer_address, customer_phone, origin_city_id, destination_city_id, cod, weight,
+        delivery_charge,
       created_at)
     select tenant_id, 'X' || number, merchant_id, business_id, status_key, number, customer_name, customer_address,
       '077' || 1000000 + number, origin_city_id, destination_city_id, cod, weight, delivery_charge,

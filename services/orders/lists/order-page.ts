@@ -85,8 +85,8 @@ const time = /^[12]\d{3}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/
 const cursors = listCursor({ test: text => time.test(text) && isDate(text.slice(0, 10)) }, /^[\x21-\x7e]{1,50}$/)
 
 /**
- * Reads a page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next
- * page.
+ * Reads a page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the
+ * next page.
  */
 export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
   /** Remembers lists that had `maxCounted` orders: orders are never deleted, and never change their merchant. */

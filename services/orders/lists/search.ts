@@ -1,10 +1,16 @@
 import { type CountryCode, getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js'
 import { readDigits } from '../tracking/mask.ts'
 
-/** The most orders that a request reads: names have no index, which would cost each booking more than searches are worth. */
+/**
+ * The most orders that a request reads: names have no index, which would cost each booking more than searches are
+ * worth.
+ */
 export const maxSearched = 20_000
 
-/** The parts, as `customer_phone` has them without blanks, that a typed part of a phone number may mean; empty for other text. */
+/**
+ * The parts, as `customer_phone` has them without blanks, that a typed part of a phone number may mean; empty for other
+ * text.
+ */
 export const listPhoneParts = (text: string, country: string): string[] => {
   const typed = readDigits(text)
   if (/[^\d +().-]/.test(text) || typed.length < 3) return []
@@ -16,7 +22,10 @@ export const listPhoneParts = (text: string, country: string): string[] => {
   return code && national.length >= 2 ? [digits, `0${national}`] : [digits]
 }
 
-/** Selects the orders with a text in name or waybill number, or with a part of a phone number, among the newest of `from`. */
+/**
+ * Selects the orders with a text in name or waybill number, or with a part of a phone number, among the newest of
+ * `from`.
+ */
 export const searchSql = (from: string, text: string, phoneParts: string): string => `
   select * from (${from} order by created_at desc, waybill_number desc limit ${maxSearched}) newest
   where strpos(lower(customer_name collate "pg_c_utf8"), lower(${text}::text collate "pg_c_utf8")) > 0

@@ -32,8 +32,8 @@ const busy = 'Too many whole lists are read at once. Repeat the request.'
 type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined]
 
 /**
- * Opens the list of all orders that match a filter, newest first, as of one moment: `{"data": [...]}`, which its receiver reads or
- * destroys. Throws for one that is too long, and while too many are read.
+ * Opens the list of all orders that match a filter, newest first, as of one moment: `{"data": [...]}`, which its
+ * receiver reads or destroys. Throws for one that is too long, and while too many are read.
  */
 export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<Readable>
 

@@ -8,7 +8,8 @@ const deleteExpiredSql = `
   with old as (
     delete from log where tenant_id = $1 and entry_id = any(array(
       select entry_id from (select * from log where tenant_id = $1 order by entry_id limit 10000) oldest
-      where happened_at < now() - make_interval(days => ${keptDays}) and is_relayed and (merchant_id is null or position is not null)
+      where happened_at < now() - make_interval(days => ${keptDays}) and is_relayed
+        and (merchant_id is null or position is not null)
     )) returning merchant_id, position + cardinality(waybill_numbers) - 1 as last
   ), reached as (
     update feeds set deleted_position = greatest(deleted_position, last)

@@ -20,7 +20,8 @@ const numberedAtOnce = 1_000
 const numberChangesSql = `
   with committed as (
     select entry_id, cardinality(waybill_numbers) as size from log
-    where tenant_id = $1 and merchant_id = $2 and position is null order by entry_id limit ${numberedAtOnce} for no key update
+    where tenant_id = $1 and merchant_id = $2 and position is null order by entry_id limit ${numberedAtOnce}
+      for no key update
   ), placed as (
     select entry_id, size, sum(size) over (order by entry_id)::bigint as through from committed
   ), numbered as (
@@ -55,7 +56,8 @@ const lockFeedSql = 'select from feeds where tenant_id = $1 and merchant_id = $2
 
 /** Finds the feed's state when no change waits for its position. */
 const currentFeedSql = `
-  select epoch, last_position::float8 as "lastPosition", deleted_position::float8 as "deletedPosition", false as "isBehind"
+  select epoch, last_position::float8 as "lastPosition", deleted_position::float8 as "deletedPosition",
+    false as "isBehind"
   from feeds where tenant_id = $1 and merchant_id = $2
     and not exists (select from log where tenant_id = $1 and merchant_id = $2 and position is null)`
 

@@ -22,7 +22,8 @@ const waitingSql = `
     replay_to is not null
     or exists (select from webhook_deliveries d where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id
       and d.state = 'pending' and d.next_attempt_at <= now())
-    or exists (select from log n where n.tenant_id = e.tenant_id and n.merchant_id = e.merchant_id and n.position is null)
+    or exists (select from log n where n.tenant_id = e.tenant_id and n.merchant_id = e.merchant_id
+      and n.position is null)
     or exists (select from feeds f where f.tenant_id = e.tenant_id and f.merchant_id = e.merchant_id
       and f.last_position > e.position))`
 
@@ -58,9 +59,11 @@ const holdSql = `
 const endpointSql = `
   select e.merchant_id as "merchantId", url, events, position::float8 as position,
     replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, ${secretColumns},
-    exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id and is_active) as "isMerchantActive",
+    exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id
+      and is_active) as "isMerchantActive",
     (select count(*) from (
-      select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending' limit ${maxPending}
+      select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending'
+        limit ${maxPending}
     ) counted) = ${maxPending} as "isFull"
   from webhook_endpoints e where tenant_id = $1 and endpoint_id = $2`
 
@@ -164,7 +167,8 @@ export interface DueDelivery {
 const dueSql = `
   select position::float8 as position, message_id as "messageId", waybill_number as waybill, body, attempts
   from webhook_deliveries
-  where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now() order by position limit $3`
+  where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now() order by position
+    limit $3`
 
 /** Due events, the oldest first: of a waybill one. */
 export const findDue = (tx: Tx, { tenant, endpointId }: EndpointKey, limit: number): Promise<DueDelivery[]> =>

@@ -24,7 +24,8 @@ const deletePending: DeleteExpired = async (tx, tenant) => {
     [tenant],
   )
   if (!oldest) return 0
-  const oldSql = `delete from webhook_deliveries where ${isOldPending} and endpoint_id = $2 returning waybill_number as waybill`
+  const oldSql = `delete from webhook_deliveries where ${isOldPending} and endpoint_id = $2
+    returning waybill_number as waybill`
   const deleted = await tx.rows(oldSql, [tenant, oldest.id])
   await activate(tx, { tenant, endpointId: oldest.id }, deleted)
   return deleted.length

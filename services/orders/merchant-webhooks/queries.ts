@@ -35,7 +35,8 @@ export const addEndpoint = async (tx: Tx, own: OwnEndpoint, endpoint: NewEndpoin
   // Its lock on the feed makes another request wait.
   const feed = await numberChanges(tx, own.tenant, own.merchantId)
   const rows = await tx.rows(
-    `insert into webhook_endpoints as e (tenant_id, merchant_id, endpoint_id, url, events, position, key_id, sealed_secret)
+    `insert into webhook_endpoints as e (tenant_id, merchant_id, endpoint_id, url, events, position, key_id,
+      sealed_secret)
     select $1, $2, $3, $4, $5, $6, $7, $8
     where (select count(*) from webhook_endpoints where ${isOfOwner}) < ${maxEndpoints}
     returning ${columns}`,
@@ -79,7 +80,8 @@ const findEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<Endpoint | undefi
 /** The row stays until housekeeping has deleted its deliveries; what is secret goes now. */
 export const deleteEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<true | undefined> => {
   const { rowCount } = await tx.client.query(
-    `update webhook_endpoints set state = 'deleted', url = '', sealed_secret = '', previous_key_id = null, previous_secret = null,
+    `update webhook_endpoints set state = 'deleted', url = '', sealed_secret = '', previous_key_id = null,
+      previous_secret = null,
       holder = null, held_until = null
     where ${isOwn}`,
     toValues(own),
@@ -113,7 +115,8 @@ export const replay = async (
   own: OwnEndpoint,
   { from, to }: { from: string; to: string },
 ): Promise<number | 'running' | undefined> => {
-  const stateSql = `select position, replay_to is not null as "isRunning" from webhook_endpoints where ${isOwn} for update`
+  const stateSql = `select position, replay_to is not null as "isRunning" from webhook_endpoints where ${isOwn}
+    for update`
   const [endpoint] = await tx.rows(stateSql, toValues(own))
   if (!endpoint || endpoint.isRunning) return endpoint && 'running'
   const [{ after, last }] = (await tx.rows(
@@ -144,10 +147,13 @@ export const listDeliveries = async (
 ): Promise<(Static<typeof WebhookDelivery> & { position: string })[] | undefined> => {
   if (!(await findEndpoint(tx, own))) return undefined
   return tx.rows(
-    `select position, message_id as id, type, nullif(waybill_number, '') as waybill_number, state, attempts, code, milliseconds as ms, error, response_body,
-      ${isoTime('last_attempt_at')} as last_attempt_at, ${isoTime('next_attempt_at')} as next_attempt_at, body::json as body
+    `select position, message_id as id, type, nullif(waybill_number, '') as waybill_number, state, attempts, code,
+      milliseconds as ms, error, response_body,
+      ${isoTime('last_attempt_at')} as last_attempt_at, ${isoTime('next_attempt_at')} as next_attempt_at,
+        body::json as body
     from webhook_deliveries d where tenant_id = $1 and endpoint_id = $2
-      and ($3::text is null or state = $3) and ($4::bigint is null or d.position < $4) order by d.position desc limit $5`,
+      and ($3::text is null or state = $3) and ($4::bigint is null or d.position < $4) order by d.position desc
+        limit $5`,
     [own.tenant, own.id, state, before, limit],
   )
 }

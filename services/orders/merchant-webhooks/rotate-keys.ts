@@ -14,7 +14,8 @@ interface Unopened {
 }
 
 /**
- * Seals the secrets of every endpoint and every bank account with the newest key, each tenant in a transaction: broken off, it may run again.
+ * Seals the secrets of every endpoint and every bank account with the newest key, each tenant in a transaction: broken
+ * off, it may run again.
  */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
   const unopened: Unopened[] = []
@@ -50,7 +51,8 @@ const accountsSql = `
 
 const secretsSql = `
   select endpoint_id, key_id, sealed_secret, previous_key_id, previous_secret from webhook_endpoints
-  where tenant_id = $1 and state <> 'deleted' and (key_id <> $2 or previous_key_id <> $2) order by endpoint_id for update`
+  where tenant_id = $1 and state <> 'deleted' and (key_id <> $2 or previous_key_id <> $2) order by endpoint_id
+    for update`
 
 type Row = SecretRow & { readonly endpoint_id: string }
 

@@ -23,7 +23,8 @@ const metricsSql = `
     greatest(0, extract(epoch from clock_timestamp() - (
       select min(oldest.next_attempt_at) from webhook_endpoints e cross join lateral (
         select next_attempt_at from webhook_deliveries d
-        where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id and d.state = 'pending' and d.next_attempt_at is not null
+        where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id and d.state = 'pending'
+          and d.next_attempt_at is not null
         order by next_attempt_at limit 1
       ) oldest where e.state = 'enabled' and e.failures = 0
     )))::float8 as webhook_overdue_seconds`

@@ -43,8 +43,8 @@ export interface Settled {
 }
 
 /**
- * Says what attempts mean for the events and their endpoint. An event is given up after its last attempt if the endpoint
- * took others meanwhile; while it takes none its events wait, until it works or is disabled.
+ * Says what attempts mean for the events and their endpoint. An event is given up after its last attempt if the
+ * endpoint took others meanwhile; while it takes none its events wait, until it works or is disabled.
  */
 export const settle = (health: Health, outcomes: readonly Outcome[], random: () => number): Settled => {
   const failed = outcomes.filter(({ code }) => !isSuccess(code))

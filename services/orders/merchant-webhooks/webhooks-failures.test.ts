@@ -353,8 +353,10 @@ t.test('a deleted webhook goes with its secret at once, its deliveries in slices
     async () => (await rows(`select from webhook_deliveries where state = 'delivered'`)).length === 1,
   )
   await rows(
-    `insert into webhook_deliveries (tenant_id, endpoint_id, position, message_id, type, waybill_number, body, happened_at)
-    select tenant_id, endpoint_id, n, 'm' || n, type, waybill_number, body, now() from webhook_deliveries, generate_series(100, 12000) n`,
+    `insert into webhook_deliveries (tenant_id, endpoint_id, position, message_id, type, waybill_number, body,
+      happened_at)
+    select tenant_id, endpoint_id, n, 'm' || n, type, waybill_number, body, now()
+      from webhook_deliveries, generate_series(100, 12000) n`,
   )
   t.equal((await call('DELETE', `/${id}`)).status, 200)
   t.equal(await endpoint(id), undefined)
@@ -379,7 +381,8 @@ t.test('registering a webhook numbers a backlog in short transactions', async t 
   const { addReceiver, rows } = await webhooksFixture(t)
   await rows(`insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
     select 'demo', merchant_id, 'order.created', '{W1}', '{key_1}', 'merchant'
-    from (select merchant_id from merchants where tenant_id = 'demo' order by email limit 1) m, generate_series(1, 2500)`)
+    from (select merchant_id from merchants where tenant_id = 'demo' order by email limit 1) m,
+      generate_series(1, 2500)`)
   await rows(`update log set merchant_id = (select merchant_id from merchants where email = 'shop@example.com')`)
   await addReceiver()
   t.strictSame(await rows('select count(*)::int from log group by xmin::text order by 1'), [

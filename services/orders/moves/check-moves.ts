@@ -21,8 +21,8 @@ export const findActor = (mover: Mover): ChangeActor => {
 }
 
 /**
- * Lists the errors of moving all of `waybills` to the status `to`. `current` holds the status of each that the mover may see;
- * their rows are locked. Pure.
+ * Lists the errors of moving all of `waybills` to the status `to`. `current` holds the status of each that the mover
+ * may see; their rows are locked. Pure.
  */
 export const checkMoves = (
   waybills: readonly string[],

@@ -4,8 +4,8 @@ import { Collected } from '../money/collection.ts'
 import { CollectedBy } from '../money/fields.ts'
 
 /**
- * Returns the most bytes of a body with so many waybills. One with every character escaped takes 300; the rest is for white space and a
- * note.
+ * Returns the most bytes of a body with so many waybills. One with every character escaped takes 300; the rest is for
+ * white space and a note.
  */
 export const bytesOfWaybills = (count: number): number => count * 512
 

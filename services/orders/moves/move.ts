@@ -141,13 +141,16 @@ const writeMovesTo = (booking: Booking): string => `
   with clock as materialized (
     select clock_timestamp() as now, uuidv7() as journal_id
   ), moved as (
-    update orders set status_key = $3, first_attempt = waybill_number <> all($8::text[]) where tenant_id = $1 and waybill_number = any($2::text[])
+    update orders set status_key = $3, first_attempt = waybill_number <> all($8::text[]) where tenant_id = $1
+      and waybill_number = any($2::text[])
     returning merchant_id, waybill_number, cod, weight, delivery_charge
   ), events as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor, reason_code)
-    select $1, waybill_number, $3, now, $4, $5, nullif($7, 'staff'), $9 from clock, unnest($2::text[]) as waybill_number returning tenant_id
+    select $1, waybill_number, $3, now, $4, $5, nullif($7, 'staff'), $9 from clock, unnest($2::text[]) as waybill_number
+      returning tenant_id
   )${moveLinesSql(booking)}
-  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, traceparents, is_relayed, details)
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, traceparents,
+    is_relayed, details)
   select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number),
     array_fill($3::text, array[count(*)::int]), $7, $5, (select now from clock), $6::text[], not messaging,
     case when $9::text is not null then jsonb_build_object('reason_code', $9::text) end

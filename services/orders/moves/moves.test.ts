@@ -205,7 +205,8 @@ t.test('one of several conflicting moves wins, the others see its result, and no
   t.strictSame(
     await rows(
       `select count(*)::int as backwards from (select happened_at < lag(happened_at)
-        over (partition by waybill_number order by event_id) as is_backwards from order_events) steps where is_backwards`,
+        over (partition by waybill_number order by event_id) as is_backwards from order_events) steps
+          where is_backwards`,
     ),
     [{ backwards: 0 }],
   )

@@ -67,9 +67,11 @@ const takeBackSql = `
   with clock as materialized (
     select clock_timestamp() as now
   ), taken as (
-    update order_events set is_counted = false where tenant_id = $1 and waybill_number = $2 and event_id = $3 returning tenant_id
+    update order_events set is_counted = false where tenant_id = $1 and waybill_number = $2 and event_id = $3
+      returning tenant_id
   ), moved as (
-    update orders set status_key = $4, first_attempt = null where tenant_id = $1 and waybill_number = $2 returning merchant_id
+    update orders set status_key = $4, first_attempt = null where tenant_id = $1 and waybill_number = $2
+      returning merchant_id
   ), event as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, is_counted)
     select $1, $2, $4, now, $5, $6, false from clock returning tenant_id

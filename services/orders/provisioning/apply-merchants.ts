@@ -21,7 +21,9 @@ interface Matched {
   readonly row: Stored | undefined
 }
 
-/** Finds the stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has. */
+/**
+ * Finds the stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has.
+ */
 const matchMerchants = (entries: readonly Entry[], stored: readonly Stored[]): Matched[] => {
   const byEmail = new Map(stored.map(row => [row.email, row]))
   return entries.map(entry => {
@@ -35,8 +37,8 @@ const matchMerchants = (entries: readonly Entry[], stored: readonly Stored[]): M
 const findStored = (tx: Tx, tenant: string) => query<Stored>(tx)`select * from merchants where tenant_id = ${tenant}`
 
 /**
- * Returns the password hash of each merchant of the file, by e-mail address. Hashing is slow on purpose, so it runs before the
- * transaction. A stored hash that matches the password is kept: a new one would count as a change.
+ * Returns the password hash of each merchant of the file, by e-mail address. Hashing is slow on purpose, so it runs
+ * before the transaction. A stored hash that matches the password is kept: a new one would count as a change.
  */
 export const hashPasswords = async (pool: pg.Pool, { tenant, merchants }: MerchantsFile) => {
   const stored = await inTenant(pool, tenant.id, (tx: Tx) => findStored(tx, tenant.id))

@@ -59,7 +59,8 @@ const findMerchant = async (pool: pg.Pool, { tenant, email }: MerchantRequest): 
 
 const entrySql = `
   select json_strip_nulls(json_build_object('name', name, 'email', email, 'rate_card', rate_card,
-    'payable_when', payable_when, 'payable_after_days', payable_after_days, 'charges_apart', charges_apart, 'phone', phone,
+    'payable_when', payable_when, 'payable_after_days', payable_after_days, 'charges_apart', charges_apart, 'phone',
+      phone,
     'businesses', (
       select coalesce(json_agg(json_build_object('id', business_id, 'name', name, 'default', is_default)), '[]')
       from businesses where tenant_id = $1 and merchant_id = merchants.merchant_id and is_active

@@ -100,7 +100,8 @@ t.test('a login that began before the password changed gets no token', async t =
   await operator.query('begin')
   await operator.query(`update merchants set password_hash = password_hash || 'x' where email = $1`, [shop.email])
   const attempt = login()
-  const waiting = `select 1 from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+  const waiting = `select 1 from pg_locks join pg_stat_activity using (pid) where not granted
+    and datname = current_database()`
   for (let polls = 0; (await rows(waiting)).length === 0; polls++) {
     if (polls > 600) throw new Error('the login does not wait')
     await delay(20)

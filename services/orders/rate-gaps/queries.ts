@@ -26,7 +26,8 @@ const findWantedSql = `
     select today - $2::integer + 1 as first_day, (today - $2::integer + 1)::timestamp at time zone time_zone as midnight
     from (select (now() at time zone time_zone)::date as today, time_zone from tenants where tenant_id = $1) tenant
   ), asked as (
-    select merchant_id, origin_city_id, destination_city_id, sum(asked_for) as asked_for, 0 as orders, max(last_at) as last_at
+    select merchant_id, origin_city_id, destination_city_id, sum(asked_for) as asked_for, 0 as orders,
+      max(last_at) as last_at
     from rate_gaps where tenant_id = $1 and day >= (select first_day from period)
     group by 1, 2, 3 order by 4 desc limit ${maxCombinations}
   ), newest as (

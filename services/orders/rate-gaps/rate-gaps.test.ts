@@ -64,7 +64,8 @@ t.test('counts orders of combinations that lost their rate, and leaves out old d
 })
 
 t.test('the period begins at midnight; deactivated merchants and cities are left out', async t => {
-  await rows(`update orders set created_at = (now() at time zone 'Asia/Colombo')::date::timestamp at time zone 'Asia/Colombo'
+  await rows(`update orders set created_at = (now() at time zone 'Asia/Colombo')::date::timestamp at time zone
+    'Asia/Colombo'
     - interval '1 ms' where waybill_number = 'DM00000071'`)
   t.match(await gaps(1), [{ destination: jaffna, orders: 1 }])
   t.match(await gaps(2), [{ destination: jaffna, orders: 2 }])

@@ -25,7 +25,8 @@ export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> 
   alongTheKey(
     tx,
     `select t.tenant_id as key, coalesce(l.holder <> $1, false) as "isLeasedElsewhere"
-      from tenants t left join outbox_leases l on l.tenant_id = t.tenant_id and l.held_until > now() cross join lateral (
+      from tenants t left join outbox_leases l on l.tenant_id = t.tenant_id and l.held_until > now()
+        cross join lateral (
         select from log where log.tenant_id = t.tenant_id and not is_relayed order by entry_id limit 1
       ) oldest where t.messaging and l.unknown_since is null`,
     [holder],
@@ -51,8 +52,10 @@ export const readOldest = (tx: Tx, tenant: string, events: number): Promise<Entr
 
 /** Selects what the notifier gets of a paid invoice: what the log says, and whom to write to. */
 const invoiceSql = `case when type = '${invoiceEvent}' then (
-    select details || jsonb_build_object('merchant_name', merchants.name, 'merchant_phone', merchants.phone, 'time_zone', time_zone)
-    from merchants join tenants using (tenant_id) where merchants.tenant_id = $1 and merchants.merchant_id = log.merchant_id
+    select details || jsonb_build_object('merchant_name', merchants.name, 'merchant_phone', merchants.phone,
+      'time_zone', time_zone)
+    from merchants join tenants using (tenant_id) where merchants.tenant_id = $1
+      and merchants.merchant_id = log.merchant_id
   ) end as invoice`
 
 const entry = (condition: string, count = ', cardinality(waybill_numbers) as events'): string => `
@@ -80,7 +83,8 @@ export const measureOutbox = async (tx: Tx) => {
   const [size] = await alongTheKey(
     tx,
     `select * from (select ${selectAge('unknown_since is null')} as outbox_age_seconds,
-      ${selectAge('unknown_since is not null')} as outbox_unknown_age_seconds, count(unknown_since)::int as outbox_unknown_tenants
+      ${selectAge('unknown_since is not null')} as outbox_unknown_age_seconds,
+        count(unknown_since)::int as outbox_unknown_tenants
     from tenants t cross join lateral (
       select happened_at from log where log.tenant_id = t.tenant_id and not is_relayed order by entry_id limit 1
     ) oldest left join outbox_leases l on l.tenant_id = t.tenant_id

@@ -22,7 +22,9 @@ const Recipient = component('Recipient', {
   is_known: Type.Boolean({ description: 'false: fewer than 3 parcels are known.' }),
 })
 
-/** Says how many parcels of this company a recipient took and sent back, without a name, where the company allows it. */
+/**
+ * Says how many parcels of this company a recipient took and sent back, without a name, where the company allows it.
+ */
 export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.addHook('onRequest', limitRequests(new Limit('recipient', requestsPerMinute), merchantIn))
   const schema = {
@@ -59,6 +61,7 @@ const recipientSql = `
   select newest.delivered, newest.returned from tenants cross join lateral (
     select count(*) filter (where status_key = any($3::text[]))::int as delivered,
       count(*) filter (where status_key = any($4::text[]))::int as returned
-    from (select status_key from orders where tenant_id = $1 and phone_key = $2 order by created_at desc limit 200) parcels
+    from (select status_key from orders where tenant_id = $1 and phone_key = $2 order by created_at desc
+      limit 200) parcels
   ) newest
   where tenants.tenant_id = $1 and recipient_history`

@@ -84,7 +84,10 @@ interface Counted {
   readonly later: number
 }
 
-/** Gives the value that orders are grouped by, and its key. Looking up the day takes half as long as converting the time. */
+/**
+ * Gives the value that orders are grouped by, and its key. Looking up the day takes half as long as converting the
+ * time.
+ */
 const keys: Record<Grouping, readonly [value: string, key: string]> = {
   day: ['width_bucket(created_at, midnights)', '($3::date + value - 1)::text'],
   status: ['status_key', 'value'],

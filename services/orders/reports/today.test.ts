@@ -24,7 +24,8 @@ t.test(
     await moveAlong(['DM00000002'], [13])
     // A set of the tenant's own may allow this.
     await rows(
-      `insert into order_events (tenant_id, waybill_number, status_key) values ('demo', 'DM00000001', 'key_12'), ('demo', 'DM00000001', 'key_14')`,
+      `insert into order_events (tenant_id, waybill_number, status_key)
+        values ('demo', 'DM00000001', 'key_12'), ('demo', 'DM00000001', 'key_14')`,
     )
     await moveAlong(['DM00000003'], [5])
     const { rows: clock } = await pool.query(`select (now() at time zone 'Asia/Colombo')::date::text as today`)
@@ -37,10 +38,8 @@ t.test(
       ),
     )
     await rows(
-      `update order_events set happened_at = ${midnight} - interval '29 days' where waybill_number = 'DM00000002' and status_key = 'key_13'`.replace(
-        '$1',
-        `'${today}'`,
-      ),
+      `update order_events set happened_at = ${midnight} - interval '29 days' where waybill_number = 'DM00000002'
+        and status_key = 'key_13'`.replace('$1', `'${today}'`),
     )
     const { status, body } = await staffGet('/today')
     t.equal(status, 200)
@@ -93,9 +92,11 @@ const fileOf = (id: string) => ({
 t.test('counts days again when the time zone of the tenant changes', async t => {
   const find = createToday(pool, 1)
   const [{ date, before }] = await rows(`
-    select (day - 3)::text as date, (day - 4)::text as before from (select (now() at time zone 'Asia/Colombo')::date as day) today`)
+    select (day - 3)::text as date, (day - 4)::text as before
+      from (select (now() at time zone 'Asia/Colombo')::date as day) today`)
   await rows(
-    `update orders set created_at = '${date} 01:00'::timestamp at time zone 'Asia/Colombo' where waybill_number = 'DM00000004'`,
+    `update orders set created_at = '${date} 01:00'::timestamp at time zone 'Asia/Colombo'
+      where waybill_number = 'DM00000004'`,
   )
   const createdOn = async (date: string) => (await find('demo')).days.find(day => day.date === date)?.created
   t.strictSame([await createdOn(date), await createdOn(before)], [1, 0])

@@ -101,7 +101,8 @@ export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
 export const dropTooOld = (tx: Tx, tenant: string) =>
   query<KnownEvent>(tx)`
     with dropped as (
-      update log set is_relayed = true where tenant_id = ${tenant} and not is_relayed and happened_at < now() - make_interval(days => ${knownDays})
+      update log set is_relayed = true where tenant_id = ${tenant} and not is_relayed
+        and happened_at < now() - make_interval(days => ${knownDays})
       returning waybill_numbers, status_keys, happened_at
     )
     select waybill_number, status_key, happened_at

@@ -127,7 +127,9 @@ t.test('a change of the set waits for a move in progress', async t => {
   t.strictSame(
     await rows(`select count(*)::int from orders left join statuses using (tenant_id, status_key) where name is null`),
     [{ count: 0 }],
-    `the set was ${isApplied ? 'applied' : 'refused'}, ${responses.filter(({ status }) => status === 200).length} moved`,
+    `the set was ${isApplied ? 'applied' : 'refused'}, ${
+      responses.filter(({ status }) => status === 200).length
+    } moved`,
   )
 })
 

@@ -36,8 +36,8 @@ export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 
 type PoolOf = (url: string) => Promise<pg.Pool>
 
 /**
- * Builds the orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not
- * started.
+ * Builds the orders application on a database of its own, with one tenant and a token of its first merchant. Its relay
+ * is not started.
  */
 export const build = async (
   t: Teardown,

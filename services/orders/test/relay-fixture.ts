@@ -18,7 +18,9 @@ export const createClient = (t: Test, baseUrl: string) => {
   return client
 }
 
-/** Starts the application with a relay that is not running, a receiver for it, and functions that fill and read the log. */
+/**
+ * Starts the application with a relay that is not running, a receiver for it, and functions that fill and read the log.
+ */
 export const startRelayFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const receiver = await startReceiver(t)
   const app = await build(t, { notifier: createClient(t, receiver.url), ...options })

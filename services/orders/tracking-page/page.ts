@@ -62,7 +62,9 @@ ${parcel ? renderBody(language, parcel, code) : `<h1>${words.unknown.title}</h1>
 const linkTo =
   (current: Language) =>
   ([language, words]: [string, { language: string }]): string =>
-    `<a href="?lang=${language}" lang="${language}"${language === current ? ' aria-current="true"' : ''}>${words.language}</a>`
+    `<a href="?lang=${language}" lang="${language}"${
+      language === current ? ' aria-current="true"' : ''
+    }>${words.language}</a>`
 
 const renderBody = (language: Language, parcel: TrackedOrder, code: string | undefined): string => {
   const words = languages[language]
@@ -130,7 +132,8 @@ main{max-width:560px;margin:24px auto;padding:8px 24px 24px;background:#fff;bord
 h1{font-size:1.7em;line-height:1.25;margin:.6em 0 .2em}
 ol{list-style:none;margin:24px 0;padding:0;display:grid;gap:0}
 li{position:relative;padding:0 0 18px 34px;color:#595959}
-li::before{content:"";position:absolute;left:2px;top:5px;width:14px;height:14px;border:2px solid #767676;border-radius:50%;background:#fff;z-index:1}
+li::before{content:"";position:absolute;left:2px;top:5px;width:14px;height:14px;
+border:2px solid #767676;border-radius:50%;background:#fff;z-index:1}
 li:not(:last-child)::after{content:"";position:absolute;left:10px;top:8px;bottom:-6px;width:2px;background:#c9c9c9}
 li.done{color:#1b1b1b;font-weight:600}
 li time{font-size:.85em;font-weight:400;color:#595959}

@@ -28,7 +28,7 @@ export interface ListedRow extends OrderRow {
 /** Says who moved or changed an order. */
 export interface ByActor {
   readonly staff_name: string | null
-  /** null: staff or, without a name, the merchant. Of a merchant the name is that of its person. */
+  /** null: staff or, without a name, the merchant. For a merchant, staff_name is its person's. */
   readonly actor: 'customer' | 'merchant' | null
 }
 
@@ -86,12 +86,15 @@ const amongSql = 'from orders where tenant_id = $1 and waybill_number = any($2::
 
 const trackedOrdersSql = `
   select ${orderColumnsSql}, ${hasMoneySql('orders')}, (
-      select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at', ${isoTime('event.happened_at')},
-        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor, 'reason_code', event.reason_code) order by event.event_id desc), '[]')
+      select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at',
+        ${isoTime('event.happened_at')},
+        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor, 'reason_code', event.reason_code)
+          order by event.event_id desc), '[]')
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
     ) as timeline, (
       select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${isoTime('edit.edited_at')},
-        'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor, 'previous', edit.previous) order by edit.edit_id desc), '[]')
+        'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor, 'previous', edit.previous)
+          order by edit.edit_id desc), '[]')
       from (
         select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
         order by edit_id desc limit ${maxEdits}
@@ -99,8 +102,10 @@ const trackedOrdersSql = `
     ) as edits, (
       select count(*)::int from attempts where tenant_id = $1 and waybill_number = orders.waybill_number
     ) as failed_attempts, (
-      select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note', note,
-        'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')}) order by instruction_no desc), '[]')
+      select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note',
+        note,
+        'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')})
+          order by instruction_no desc), '[]')
       from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
     ) as instructions
   ${amongSql}`

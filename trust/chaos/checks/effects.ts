@@ -91,7 +91,9 @@ export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
 /** A transaction on a lost connection keeps its key for so long after its 503: docs/merchants/errors.md. */
 const lostMilliseconds = 10_000
 
-/** Requires that 409 `idempotency_key_running` has another request with that key whose transaction may still be open. */
+/**
+ * Requires that 409 `idempotency_key_running` has another request with that key whose transaction may still be open.
+ */
 export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
   groupIntents(history).flatMap(({ what, name, calls }) => {
     const isRunning = ({ code }: Call): boolean => code === 'idempotency_key_running'

@@ -7,7 +7,10 @@ interface Invoice {
   readonly state: string
 }
 
-/** Acts as staff of accounts: takes the cash of parcels, banks it, makes invoices and takes them further until they are paid. */
+/**
+ * Acts as staff of accounts: takes the cash of parcels, banks it, makes invoices and takes them further until they are
+ * paid.
+ */
 export const accountant = (client: Client): Act => {
   const { who, chance, known } = client
   const { call, insist } = requester(client, 'staff', '/api/staff')

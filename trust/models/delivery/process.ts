@@ -23,7 +23,7 @@ export class Runner<Key = never> {
   /** It has stopped: everything waits for this. */
   #opened: PromiseWithResolvers<void> | undefined
   #quiet = Promise.withResolvers<void>()
-  /** What the drain that runs has begun. */
+  /** Counts what the running drain has begun. */
   #drain: { transactions: number; requests: number } | undefined
   #onEnd: (() => void) | undefined
 

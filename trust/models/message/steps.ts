@@ -35,7 +35,9 @@ export const message: CreateModel = async t => {
   })
   const accepts = sends.map(({ waybill, next }) => ({
     text: ({ messages }: State) =>
-      `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${next ? `; the next send will be ${next}` : ''}`,
+      `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${
+        next ? `; the next send will be ${next}` : ''
+      }`,
     run: async (state: State) => {
       if (next) {
         control.script({ recipient: state.recipient, trouble: fates[next] as (typeof fates)[string] })
