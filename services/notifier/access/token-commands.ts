@@ -1,10 +1,11 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import * as commands from '@courier/shared/cli/token-commands.ts'
 import { operator } from '@courier/shared/postgres/audit.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { newToken } from '@courier/shared/postgres/tokens.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 
 export interface TokenRequest extends commands.TokenRequest {
   staff?: string

@@ -1,6 +1,7 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { sql, type UpdateObject } from 'kysely'
-import { type ChannelRow, query, type Tables, type Tx } from '../database/tables.ts'
+import type { ChannelRow, Tables, Tx } from '../database/tables.ts'
 
 export const isPhoneNumberId = (text: string): boolean => /^[0-9]{1,32}$/.test(text)
 

@@ -1,8 +1,8 @@
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
-import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import { findTenantIds, inTenant, query } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import type pg from 'pg'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { Slot } from './secrets.ts'
 import { open, type SecretRef, seal } from './vault.ts'
 

@@ -1,9 +1,9 @@
-import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import { last4, open, type SecretRef, seal } from './vault.ts'
 

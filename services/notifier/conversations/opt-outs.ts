@@ -1,7 +1,8 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { Person } from './conversation.ts'
 
 export const Scope = oneOf(['all', 'marketing'], {

@@ -1,6 +1,7 @@
 import type { Actor } from '@courier/shared/postgres/audit.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { type RawBuilder, sql } from 'kysely'
-import { type ChannelRow, query, type Tx, toColumns } from '../database/tables.ts'
+import { type ChannelRow, type Tx, toColumns } from '../database/tables.ts'
 import type { Conversation, Person } from './conversation.ts'
 import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'

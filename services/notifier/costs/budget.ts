@@ -1,10 +1,10 @@
-import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import { findTenantIds, inTenant, query } from '@courier/shared/postgres/database.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import { applyAnnounced, logCategory } from '../templates/category-changes.ts'
 import { reportCosts } from './report.ts'
 

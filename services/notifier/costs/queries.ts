@@ -1,9 +1,10 @@
 import { mayCall, type Staff } from '@courier/shared/access/staff.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
 import { findTenant } from '../conversations/queries.ts'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { Tariff, TenantTariffs } from './price.ts'
 
 export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs> => {

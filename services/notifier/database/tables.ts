@@ -1,6 +1,6 @@
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
-import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
+import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Component } from '../messaging-api/message-template.ts'
 
 /** Lists the statuses of a message in the order of its life; each step of the queue changes the first three. */
@@ -73,13 +73,7 @@ export type ChannelRow = Selectable<Tables['channels']>
 /** Runs in one tenant, or in all tenants for the queue and the webhooks. */
 export type Tx = TenantTransaction<Tables>
 
-/** Runs the query of a template, with its values as parameters; returns the rows. */
-export const query =
-  <Row>(tx: Tx) =>
-  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> =>
-    (await sql<Row>(text, ...values).execute(tx)).rows
-
-/** Does the same for a statement that each connection prepares once, under that name. */
+/** Runs a statement that each connection prepares once, under that name; returns the rows. */
 export const prepared =
   <Row>(tx: Tx, name: string) =>
   async (parts: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> => {

@@ -1,7 +1,8 @@
 import { type CourierEvent, type OrderSnapshot, orderEventTypes } from '@courier/shared/contract/order-events.ts'
 import type { SentMessages } from '@courier/shared/contract/sent-messages.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { type Selectable, sql } from 'kysely'
-import { query, type Tables, type Tx } from '../database/tables.ts'
+import type { Tables, Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
 
 export interface EventError {

@@ -1,8 +1,9 @@
+import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Person } from '../conversations/conversation.ts'
 import { identifyPerson, identifyRecipients } from '../conversations/phone-number.ts'
 import { findNumber } from '../conversations/queries.ts'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 
 export interface InboundMessage extends Person {
   readonly messageId: string

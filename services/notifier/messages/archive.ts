@@ -1,5 +1,6 @@
+import { query } from '@courier/shared/postgres/database.ts'
 import { deleteRows, type TakeOld } from '@courier/shared/postgres/old-rows.ts'
-import { outQueue, query } from '../database/tables.ts'
+import { outQueue } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
 /** Lists the statuses after which nothing happens to a message; `unknown` is for staff to settle. */

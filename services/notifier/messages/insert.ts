@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { prepared, query, type Tx } from '../database/tables.ts'
+import { query } from '@courier/shared/postgres/database.ts'
+import { prepared, type Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
 import type { AcceptedMessage } from './schema.ts'
 

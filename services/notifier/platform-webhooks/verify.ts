@@ -1,9 +1,10 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { ListAppSecrets } from '../channels/secrets.ts'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 
 export interface Channel {
   readonly tenant: string

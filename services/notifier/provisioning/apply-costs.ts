@@ -1,9 +1,10 @@
 import { type Change, compare } from '@courier/shared/cli/changes.ts'
+import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import { setMarketingPaused } from '../costs/budget.ts'
 import type { Tariff } from '../costs/price.ts'
 import { findTariffs } from '../costs/queries.ts'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { NotifierFile } from './notifier-file.ts'
 
 /** Replaces the tenant's tariffs by these; undefined keeps them. Hold `lockTenant`. */

@@ -1,8 +1,8 @@
 import { audit, operator } from '@courier/shared/postgres/audit.ts'
-import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import { findTenantIds, inTenant, query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { type MessageStatus, query, type Tx } from '../database/tables.ts'
+import type { MessageStatus, Tx } from '../database/tables.ts'
 import { restoredDetail } from '../messages/insert.ts'
 
 /**

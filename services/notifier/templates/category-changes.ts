@@ -1,6 +1,7 @@
+import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 
 /** Reports a change of a template's category (docs/contributors/messaging-api.md#category-changes). */
 export interface CategoryReport {

@@ -1,5 +1,6 @@
+import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
-import { query, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
 import type { CategoryReport } from './category-changes.ts'
