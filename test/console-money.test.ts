@@ -40,10 +40,10 @@ if (browser) {
     await page.getByLabel('Counted').fill('5000')
     await show(t, 'cash')
     await panel('Hand over').getByRole('button', { name: 'Hand over' }).click()
-    await panel('Office and bank').getByText('LKR 5,000 of 2 parcels').waitFor()
+    await panel('Office and bank').getByText('LKR 5,000 from 2 parcels').waitFor()
     await page.getByLabel('Bank reference').fill('BOC 1')
     await panel('Office and bank').getByRole('button', { name: 'Deposit' }).click()
-    await panel('Office and bank').getByText('LKR 0 of 0 parcels').waitFor()
+    await panel('Office and bank').getByText('LKR 0 from 0 parcels').waitFor()
     t.strictSame(desk.problems, [])
   })
 

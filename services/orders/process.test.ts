@@ -288,21 +288,25 @@ t.test('a connection cut during a request fails only that request', async t => {
   t.equal(child.exitCode, null)
 })
 
-t.test('a request that only reserved numbers changed nothing', async t => {
-  const { proxy, bulk, owner } = await start(t)
-  await owner.query(`create function wait() returns trigger language plpgsql as
-    $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
-  await owner.query(`create constraint trigger slow_commit after insert or update on waybill_counters
-    deferrable initially deferred for each row execute function wait()`)
-  await owner.query('select pg_advisory_lock(1)')
-  const request = bulk()
-  const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
-  await waitUntil('it commits', async () => (await owner.query(committing)).rowCount)
-  await proxy.cut()
-  const { status, headers, body } = await request
-  t.strictSame([status, headers.get('retry-after'), body.code], [503, '1', 'unavailable'])
-  await owner.query('select pg_advisory_unlock(1)')
-})
+for (const [did, table] of [
+  ['reserved numbers', 'waybill_counters'],
+  ['used its token', 'tokens'],
+])
+  t.test(`a request that only ${did} changed nothing`, async t => {
+    const { proxy, bulk, owner } = await start(t)
+    await owner.query(`create function wait() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
+    await owner.query(`create constraint trigger slow_commit after insert or update on ${table}
+      deferrable initially deferred for each row execute function wait()`)
+    await owner.query('select pg_advisory_lock(1)')
+    const request = bulk()
+    const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
+    await waitUntil('it commits', async () => (await owner.query(committing)).rowCount)
+    await proxy.cut()
+    const { status, headers, body } = await request
+    t.strictSame([status, headers.get('retry-after'), body.code], [503, '1', 'unavailable'])
+    await owner.query('select pg_advisory_unlock(1)')
+  })
 
 t.test('a response says that nothing was changed only when that is certain', async t => {
   const { proxy, bulk, owner } = await start(t)

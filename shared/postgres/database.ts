@@ -75,6 +75,11 @@ export class CommitInDoubt extends Error {
   }
 }
 
+/** Rethrows the error of a transaction whose commit decides nothing: what the request asks for has not begun. */
+export const withoutDoubt = (error: unknown): never => {
+  throw error instanceof CommitInDoubt ? error.cause : error
+}
+
 /** A transaction of one tenant: row-level security shows only its rows. `client` is for prepared statements. */
 export type TenantTransaction<Tables> = Kysely<Tables> & {
   readonly client: pg.PoolClient

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import { type AnyTransaction, findTenantIds, inTenant } from './database.ts'
+import { type AnyTransaction, findTenantIds, inTenant, withoutDoubt } from './database.ts'
 import { batchReads, batchRequests } from './request-batcher.ts'
 import { hashToken, mayBeToken } from './tokens.ts'
 
@@ -94,5 +94,5 @@ export const findInTenants = async <Caller>(
 
 const readTenant = <Caller>(pool: pg.Pool, tenant: string, hashes: readonly string[], read: ReadCallers<Caller>) => {
   const bytes = hashes.map(hash => Buffer.from(hash, 'base64'))
-  return inTenant(pool, tenant, (tx: AnyTransaction) => read(tx, tenant, bytes))
+  return inTenant(pool, tenant, (tx: AnyTransaction) => read(tx, tenant, bytes)).catch(withoutDoubt)
 }

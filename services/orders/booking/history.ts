@@ -1,6 +1,6 @@
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant, query } from '@courier/shared/postgres/database.ts'
+import { inTenant, query, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -35,7 +35,7 @@ export const createFindHabits = (pool: pg.Pool) => {
     ttl: rememberedMilliseconds,
     fetchMethod: key => {
       const [tenant = '', merchantId = ''] = key.split(' ')
-      return inTenant(pool, tenant, (tx: Tx) => readHabits(tx, tenant, merchantId))
+      return inTenant(pool, tenant, (tx: Tx) => readHabits(tx, tenant, merchantId)).catch(withoutDoubt)
     },
   })
   return async (tenant: string, merchantId: string) => {

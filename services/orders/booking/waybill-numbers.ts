@@ -1,4 +1,4 @@
-import { CommitInDoubt, inTenant, query } from '@courier/shared/postgres/database.ts'
+import { inTenant, query, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { WaybillFormat } from '../catalogue/waybill-format.ts'
@@ -31,6 +31,7 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
 
   const refill = async (stock: Stock, tenant: string, format: WaybillFormat, count: number): Promise<void> => {
     const size = Math.max(count, blockSize(format))
+    // Numbers that may have been reserved are a gap: no order was changed.
     const next = await inTenant(pool, tenant, (tx: Tx) => reserveNumbers(tx, tenant, size)).catch(withoutDoubt)
     const end = Math.min(stock.end, format.capacity)
     for (let number = stock.next; number < end; number++) stock.spare.push(format.waybill(number))
@@ -62,11 +63,6 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
       findStock(tenant, format).spare.unshift(...waybills)
     },
   }
-}
-
-/** Numbers that may have been reserved are a gap: no order was changed. */
-const withoutDoubt = (error: unknown): never => {
-  throw error instanceof CommitInDoubt ? error.cause : error
 }
 
 /** Large enough for rare refills, small enough that a restart wastes at most a ten-thousandth of the format. */
