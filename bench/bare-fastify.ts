@@ -1,4 +1,5 @@
-// Runs a bare Fastify, which returns the bytes that it was given, or checks a signature. As a program it starts one.
+// Runs a bare Fastify, which returns the bytes that it was given, or checks a signature. Run as a program, it starts
+// one.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'
 import { startService } from './service.ts'
@@ -6,7 +7,7 @@ import { startService } from './service.ts'
 export const startBareFastify = (cleanUps: AsyncDisposableStack): Promise<string> =>
   startService({ file: 'bench/bare-fastify.ts', portSetting: 'BARE_PORT', environment: {} }, cleanUps)
 
-/** Sets the response that the bare Fastify sends from now on, or the secret that it knows. */
+/** Sets the response that the bare Fastify sends from now on, or the secret with which it checks signatures. */
 export const tellBareFastify = async (url: string, what: 'answer' | 'secret', text: string): Promise<void> => {
   const answer = await fetch(`${url}/control/${what}`, { method: 'PUT', body: text })
   if (!answer.ok) throw new Error(`the bare Fastify responded with ${answer.status}`)

@@ -6,38 +6,38 @@ import type { Side } from './versions.ts'
 
 export interface BenchOptions {
   rounds: number
-  /** The length of one measurement. */
+  /** Sets the length of one measurement. */
   seconds: number
-  /** Batch sizes and numbers of connections; undefined for the defaults of the bench. */
+  /** Holds the batch sizes, as `connections` holds the numbers of connections. undefined: the defaults of the bench. */
   batches: number[] | undefined
   connections: number[] | undefined
 }
 
-/** The programs beside the services. The bare ones start when first used; the clean-ups of the run stop them all. */
+/** Holds the programs beside the services. The bare ones start when first used; the clean-ups of the run stop all. */
 export interface Tools {
   /** Sends requests from a process of its own. */
   load: RunTask<LoadTask, Measurement>
   /** Runs bare statements in a process of its own. */
   floor: RunTask<FloorTask, Measurement>
-  /** The address of a bare Fastify. */
+  /** Returns the address of a bare Fastify. */
   bareFastify: () => Promise<string>
-  /** Another orders service, into whose own database bare statements write. */
+  /** Returns another orders service, into whose own database bare statements write. */
   bareOrders: () => Promise<Side>
-  /** The address of the simulator. */
+  /** Names the address of the simulator. */
   apiUrl: string
 }
 
-/** A kind of work of a service, measured on its own. */
+/** Describes a kind of work of a service, which is measured on its own. */
 export interface Cell {
   name: string
   service: 'orders' | 'notifier'
   unit: string
-  /** The number of units, such as orders, that one request counts for. */
+  /** Counts the units, such as orders, in one request. */
   unitsPerRequest: number
   measure: (side: Side) => Promise<Measure>
-  /** The baselines: the least that the same work, or a part of it, can take. */
+  /** Returns the baselines: the least that the same work, or a part of it, can take. */
   floors: (side: Side) => Promise<Record<string, Measure>>
 }
 
-/** The metrics by column name, with the name of what was measured; null where the machine cannot tell. */
+/** Holds the metrics by column name, with the name of what was measured. null: this machine cannot measure it. */
 export type TableRow = Record<string, number | string | null>

@@ -9,11 +9,11 @@ import type { Side } from './versions.ts'
 
 const bulkPath = '/api/public/merchant/order/bulk'
 
-/** The number of distinct orders, more than a measurement books: similar ones cost a warning. */
+/** Exceeds the number of orders that a measurement books: similar orders cost a warning. */
 const differentOrders = 200_000
 const exampleOrders = 25
 
-/** Makes batches of the example's orders, each order with a phone and a number of its own. */
+/** Makes batches from the orders of the example; each order has its own phone and order number. */
 const makeBodies = async (batch: number, count: number): Promise<string[]> => {
   const example = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
   const orders: Record<string, unknown>[] = example.order_data
@@ -44,7 +44,7 @@ interface Kind {
   batch: number
   isKeyed: boolean
   connections: number
-  /** The number of different bodies. */
+  /** Sets the number of different bodies. */
   bodies?: number
 }
 

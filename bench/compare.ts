@@ -3,7 +3,7 @@ import { median, percentile, rounded, sum } from './figures.ts'
 import type { Costed, Measure } from './repeat.ts'
 import { tell } from './service.ts'
 
-/** Ours and the baselines, by the names that they have in the table. */
+/** Holds our measurement, and those of the baselines by their names in the table. */
 interface Sides {
   ours: Measure
   floors: Record<string, Measure>
@@ -13,7 +13,7 @@ interface Sides {
 const warmUpSeconds = 3
 
 /**
- * Measures all in turn, round by round. Rates and ratios are medians of the rounds; percentiles and CPU are of all
+ * Measures all sides in turn, round by round. Rates and ratios are medians of the rounds; percentiles and CPU cover all
  * rounds together.
  */
 export const compare = async (cell: Cell, { ours, floors }: Sides, options: BenchOptions): Promise<TableRow> => {
@@ -23,7 +23,7 @@ export const compare = async (cell: Cell, { ours, floors }: Sides, options: Benc
   for (let round = 1; round <= options.rounds; round++) {
     tell(`${cell.name}, round ${round} of ${options.rounds}`)
     const measured: Record<string, Costed> = {}
-    // Reverses the order every second time: neither side always follows the other's disk writes.
+    // Reverses the order every second time, so that neither side always follows the other's disk writes.
     for (const [name, measure] of round % 2 ? sides : sides.toReversed())
       measured[name] = await measure(options.seconds)
     rounds.push(measured)

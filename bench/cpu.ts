@@ -32,7 +32,7 @@ const readMetric = async (url: string, name: string): Promise<number> => {
   return Number(value)
 }
 
-/** The value that `getconf CLK_TCK` prints on every Linux that Node runs on. */
+/** Equals the value that `getconf CLK_TCK` prints on every Linux that Node runs on. */
 const ticksPerSecond = 100
 
 /** Returns the CPU that all processes of a local Postgres have taken since it started. NaN where there is no /proc. */

@@ -1,14 +1,14 @@
 import type pg from 'pg'
 
-/** The rows that the service wrote for batches, for a bare statement that writes them again under new waybills. */
+/** Holds the rows that the service wrote for batches; a bare statement writes them again under new waybills. */
 interface FloorRows {
   /** Writes orders and the rows beside them at once. Its first parameter is an array of waybills. */
   statement: string
-  /** The values of the statement after the waybills, for each batch: one text for all rows, or an array literal. */
+  /** Holds the values that follow the waybills, for each batch: one text for all rows, or an array literal. */
   batches: string[][]
 }
 
-/** The columns whose values all orders of a batch share. */
+/** Lists the columns whose values all orders of a batch share. */
 const common = ['tenant_id', 'merchant_id', 'business_id', 'origin_city_id']
 
 interface Column {
@@ -23,7 +23,7 @@ interface Column {
 export const readFloorRows = async (
   superuser: pg.Client,
   waybillsOfBatches: string[][],
-  /** The tables that one statement writes besides orders. */
+  /** Lists the tables that one statement writes besides orders. */
   tables: string[],
 ): Promise<FloorRows> => {
   const columns = await findColumns(superuser)

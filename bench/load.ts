@@ -1,4 +1,4 @@
-// Sends requests to a service from a process. Only responses with 200 count: any other fails the task.
+// Sends requests to a service from a process. Only responses with status 200 count: any other status fails the task.
 import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -13,17 +13,17 @@ interface Connection {
 }
 type ClientClass = new (origin: string, options: object) => Connection
 
-/** The notifier's undici: the one at the root is another version. */
+/** Loads the notifier's undici: the root has another version. */
 const { Client }: { Client: ClientClass } = createRequire(join(root, 'services/notifier/package.json'))('undici')
 
-/** A request: a POST with a body, a GET without. */
+/** Describes a request: a POST if it has a body, otherwise a GET. */
 interface LoadRequest {
   path: string
   body?: string
 }
 
 export interface LoadTask {
-  /** The address of the service. */
+  /** Names the address of the service. */
   url: string
   work: LoadWork
   connections: number
@@ -31,9 +31,9 @@ export interface LoadTask {
 }
 
 export type LoadWork =
-  /** Sends the requests in turn; `isKeyed` gives each an Idempotency-Key of its own. */
+  /** Sends the requests in turn; `isKeyed` gives each request its own Idempotency-Key. */
   | { kind: 'requests'; headers: Record<string, string>; requests: LoadRequest[]; isKeyed?: boolean }
-  /** Sends signed updates, two for each of `messages` waiting messages, none of them twice. */
+  /** Sends signed updates, two for each of `messages` waiting messages, and repeats no update. */
   | { kind: 'webhooks'; messages: number; updatesPerRequest: number }
   /** Sends messages as the notifier does to the API. */
   | { kind: 'messages' }
@@ -71,7 +71,7 @@ const postUpdates = (work: Extract<LoadWork, { kind: 'webhooks' }>): Act => {
   }
 }
 
-/** Formats updates as the messaging API does: all for one number. */
+/** Formats updates as the messaging API does: all updates of a body are for one number. */
 const updatesFrom = (
   first: number,
   { updatesPerRequest, messages }: { updatesPerRequest: number; messages: number },

@@ -7,10 +7,10 @@ import type { Measure } from './repeat.ts'
 import type { Side } from './versions.ts'
 
 const path = '/api/staff/order/status'
-/** More orders than can be moved in a measurement. */
+/** Exceeds what a measurement can move, in thousands of orders. */
 const thousands = 200
 
-/** Measures deliveries, beside the same moves to a status that books no money. */
+/** Measures deliveries, beside the same moves when the status books no money. */
 const moveCell = ({ load }: Tools, batch: number, connections: number): Cell => {
   let waybills: string[] | undefined
   const prepare = async (side: Side, books: 'delivery' | 'nothing'): Promise<Measure> => {
@@ -23,7 +23,7 @@ const moveCell = ({ load }: Tools, batch: number, connections: number): Cell => 
     const headers = { ...side.headers, authorization: `Bearer ${await createStaffToken(side)}` }
     return async seconds => {
       await renew(side, books)
-      // Moves begin with the first order again.
+      // Every measurement starts again with the first order.
       const measured = await measureLoad(load, side, { kind: 'requests', headers, requests }, connections)(seconds)
       await expectLines(side, books === 'delivery' ? measured.requestMilliseconds.length * batch : 0)
       return measured
@@ -39,7 +39,7 @@ const moveCell = ({ load }: Tools, batch: number, connections: number): Cell => 
   }
 }
 
-/** Makes all orders ready to be delivered, with nothing booked. */
+/** Makes all orders ready to be delivered, with no money booked. */
 const renew = async ({ superuser }: Side, books: string): Promise<void> => {
   await superuser.query('truncate order_events, log, money_lines, ledger_transfers')
   await superuser.query(`update statuses set books = $1 where status_key = 'key_13'`, [books])
@@ -54,7 +54,7 @@ const createStaffToken = async ({ databaseUrl, headers }: Side): Promise<string>
   return token
 }
 
-/** Requires a line for each parcel that was delivered. */
+/** Requires a money line for each parcel that was delivered. */
 const expectLines = async ({ superuser }: Side, expected: number): Promise<void> => {
   const { rows } = await superuser.query('select count(*)::integer as count from money_lines')
   if (rows[0].count !== expected) throw new Error(`money_lines has ${rows[0].count} rows, not ${expected}`)

@@ -8,12 +8,12 @@ import { countAccepted, insertMessages, removeMessages } from './notifier-messag
 import type { Measurement } from './repeat.ts'
 import { webhookCell } from './webhooks.ts'
 
-/** The number of messages that the bare loop has in flight: as many as the queue. */
+/** Limits the messages that the bare loop has in flight, to as many as the queue has. */
 const inFlight = 64
 
 /**
- * Measures from the first to the last message that the running service sends of those queued, beside a bare loop that
- * sends as many requests at once and stores nothing.
+ * Measures from the first to the last queued message that the running service sends, beside a bare loop that sends as
+ * many requests at once and stores nothing.
  */
 export const queueCell = ({ apiUrl, load }: Tools, latency: number): Cell => {
   const behave = () => control(apiUrl, '/behaviour', { answer_latency_ms: latency }, 'PUT')
@@ -56,7 +56,7 @@ const drain = async (superuser: pg.Client, messages: number): Promise<Measuremen
     `select extract(epoch from max(happened_at) - min(happened_at))::float as seconds
      from message_events where status = 'accepted'`,
   )
-  // Nothing is known about single messages.
+  // The time of a single message is unknown.
   const requestMilliseconds = Array.from({ length: messages }, () => Number.NaN)
   return { seconds: rounded(rows[0].seconds, 6), requestMilliseconds, cpuSeconds: Number.NaN }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 type TaskResult<Result> = { result: Result } | { error: string }
 
-/** A process of its own that runs one task at a time. Rejects with the error of the task, or when the process ends. */
+/** Runs one task at a time in a process of its own. Rejects with the task's error, or when the process ends. */
 export type RunTask<Task, Result> = (task: Task) => Promise<Result>
 
 /** Starts a file of this folder that calls `runTasks`. */

@@ -9,12 +9,12 @@ interface Reading {
   what: string
   /** Returns the paths, of which the first is a sample. */
   paths: (side: Side) => Promise<string[]>
-  /** The select that the response is made of; $1 is the tenant, $2 the end of a path. */
+  /** Reads the rows that the response contains; $1 is the tenant, $2 the end of a path. */
   select?: string
 }
 
 const prefix = '/api/public/merchant'
-/** More orders than a list counts. */
+/** Exceeds what a list counts, in thousands of orders. */
 const listedThousands = 12
 const listed = async (side: Side, path: string): Promise<string[]> => {
   await bookBatches(side, 1000, listedThousands)

@@ -5,21 +5,21 @@ import { readCell } from './read.ts'
 import type { Costed, Measure } from './repeat.ts'
 import { startBed } from './tools.ts'
 
-/** The ratios of ours to theirs in one round: higher is better. */
+/** Holds the ratios of our speed to theirs in one round: higher is better. */
 export interface Ratios {
   perSecond: number
-  /** Operations per second of CPU. */
+  /** Compares operations per second of CPU. */
   perCpuSecond: number
 }
 
-/** The share of the last release's speed that this code must reach. */
+/** Sets the share of the last release's speed that this code must reach. */
 const limit = 0.85
 
-/** The cells that may be even slower: the share of `limit` that is enough, with the reason. A release empties it. */
+/** Lists the cells that may be even slower, by the share of `limit` that is enough, and why. A release empties it. */
 const accepted: Readonly<Record<string, number>> = {
-  // 0.86 on a quiet machine: bookings also write the feed of changes and look up similar orders.
+  // Reaches 0.86 on a quiet machine: bookings also write the feed of changes and look up similar orders.
   'bulk, batch 1000, key off, connections 16': 0.95,
-  // 0.93: each message looks up hours, rate limits, rules that supersede each other and templates on hold.
+  // Reaches 0.93: each message looks up hours, rate limits, rules that supersede each other and templates on hold.
   'queue, responses after 0 ms': 0.95,
 }
 
@@ -71,7 +71,7 @@ const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boo
   return isReversed ? compareCosts(second, first) : compareCosts(first, second)
 }
 
-/** Measures each kind of work in turn with this code and with that of a commit. */
+/** Measures each kind of work in turn with this code and with the code of a commit. */
 export const compareInShort = async (commit: string, cleanUps: AsyncDisposableStack) => {
   const { tools, startOurs, startTheirs } = await startBed({ commit, profileFolder: undefined }, cleanUps)
   const cells = [

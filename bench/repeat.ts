@@ -1,14 +1,14 @@
-/** The work and the cost of a process in one measurement. */
+/** Describes the work and the cost of a process in one measurement. */
 export interface Measurement {
-  /** The time from the start to the end of the last request. */
+  /** Counts from the start of the measurement to the end of the last request. */
   seconds: number
-  /** The milliseconds of each request, in the order in which they ended. */
+  /** Holds the milliseconds of each request, in the order in which the requests ended. */
   requestMilliseconds: number[]
-  /** The CPU that the measuring process itself took. */
+  /** Counts the CPU that the measuring process itself took. */
   cpuSeconds: number
 }
 
-/** A measurement with the CPU it cost: in the Node process that does the work, and in Postgres (NaN: unknown). */
+/** Adds the CPU that the work cost: in the Node process that does it, and in Postgres (NaN: unknown). */
 export interface Costed extends Measurement {
   nodeSeconds: number
   postgresSeconds: number

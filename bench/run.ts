@@ -1,4 +1,4 @@
-// npm run bench [-- NAME ...]: the benchmarks; without a name all of them. --help explains.
+// npm run bench [-- NAME ...]: runs the named benchmarks, or all of them. --help explains.
 import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
 import { runTool } from '../dev/tool.ts'
@@ -61,7 +61,7 @@ const wholeNumber = (name: string, text: string): number => {
   return Number(text)
 }
 
-/** The CPU of baselines makes a table too wide to read. */
+/** Removes the CPU of baselines, which makes a table too wide to read. */
 const withoutDetails = (row: TableRow): TableRow =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !/ (Node|Postgres) us$/.test(name)))
 

@@ -7,7 +7,7 @@ export const tell = (progress: string): void => {
 }
 
 interface ServiceOptions {
-  /** The file, relative to the root of the repository. */
+  /** Names the file, relative to the root of the repository. */
   file: string
   portSetting: string
   environment: Record<string, string>

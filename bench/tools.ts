@@ -6,9 +6,9 @@ import { tell } from './service.ts'
 import { checkOut, type Side, startSide, startSimulator } from './versions.ts'
 
 interface BedOptions {
-  /** The commit to compare with, if there is one. */
+  /** Names the commit to compare with, if there is one. */
   commit: string | undefined
-  /** The folder for a CPU profile of the service. */
+  /** Names the folder for a CPU profile of the service. */
   profileFolder: string | undefined
 }
 

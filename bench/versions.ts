@@ -37,7 +37,7 @@ export const hasSamePackages = async (folder: string): Promise<boolean> => {
   return (await Promise.all(checks)).flat().every(Boolean)
 }
 
-/** Links our packages into `folder`, all but its own. */
+/** Links our packages into `folder`, except the workspace packages, which it has itself. */
 const linkPackages = async (folder: string): Promise<void> => {
   for (const parent of ['', ...packageFolders]) {
     const [from, to] = [join(root, parent, 'node_modules'), join(folder, parent, 'node_modules')]
@@ -45,7 +45,7 @@ const linkPackages = async (folder: string): Promise<void> => {
     await mkdir(to)
     for (const name of await readdir(from))
       if (name !== '@courier') await symlink(join(from, name), join(to, name))
-      // Its links are relative.
+      // Relative links in @courier then lead to the packages of `folder`.
       else await cp(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
   }
 }
@@ -70,17 +70,17 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
   return folder
 }
 
-/** A service of one version as it runs in production, on a Postgres of its own. */
+/** Describes a service of one version as it runs in production, on a Postgres of its own. */
 export interface Side {
   url: string
-  /** The token of a merchant. */
+  /** Carries the token of a merchant. */
   headers: Record<string, string>
   /** Connects as the role of the service. */
   databaseUrl: string
   superuser: pg.Client
 }
 
-/** The service to start. The code in `folder` is used by its own operator's commands and HTTP alone. */
+/** Names the service to start. The bench uses the code in `folder` only through its operator's commands and HTTP. */
 interface SideOptions {
   service: 'orders' | 'notifier'
   folder: string
@@ -108,9 +108,9 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
   return { url, headers, databaseUrl, superuser }
 }
 
-/** A database of a service in a Postgres of its own, the addresses of its roles, and a connection of its superuser. */
+/** Starts a Postgres with a service's database. Returns the addresses of its roles and a superuser's connection. */
 const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposableStack) => {
-  // Each baseline keeps its connections beside those of the service.
+  // Each baseline keeps its connections open beside those of the service.
   const { addressAs } = await startOwnPostgres(toTeardown(cleanUps), name, { max_connections: '400' })
   const superuser = new pg.Client({ connectionString: addressAs('postgres') })
   superuser.on('error', error => tell(`the connection to Postgres broke: ${error.message}`))
@@ -127,7 +127,7 @@ const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposa
 type Admin = (...words: string[]) => Promise<unknown>
 
 const limits = {
-  // The unavailable notifier is expected here.
+  // Hides the expected warnings about the unavailable notifier.
   LOG_LEVEL: 'error',
   RATE_LIMIT_PER_MINUTE: '1000000000',
   ADDRESS_LIMIT_PER_MINUTE: '1000000000',

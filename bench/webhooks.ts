@@ -6,7 +6,7 @@ import { appSecret, formatId, insertMessages, removeMessages } from './notifier-
 import type { Measure } from './repeat.ts'
 
 const connections = 16
-/** More messages than can get their updates in a second. */
+/** Exceeds the number of messages that can get their updates in a second. */
 const messagesPerSecond = 40_000
 const readMessages = 10_000
 
@@ -58,7 +58,7 @@ const expectUpdates = async (superuser: pg.Client, expected: number): Promise<vo
   if (rows[0].count !== expected) throw new Error(`${rows[0].count} updates were written, not ${expected}`)
 }
 
-/** Inserts `count` messages that await updates, beside some that had theirs: Postgres plans by its statistics. */
+/** Inserts `count` messages that await updates, and some that had theirs: Postgres plans by its statistics. */
 const renewMessages = async (superuser: pg.Client, count: number): Promise<void> => {
   await removeMessages(superuser)
   await insertMessages(superuser, 'small', readMessages, 'accepted')

@@ -17,16 +17,16 @@ const run = (program: string, args: readonly string[], options: { stdout?: 'pipe
 const findTool = (path: string): string => join(root, 'node_modules', path)
 const compiler = findTool('typescript-7/bin/tsc')
 
-/** Each checker computes the same types again: one takes half the CPU of the default four. */
+/** Each checker computes the same types again, so one checker takes half the CPU of the default four. */
 const oneChecker = ['--checkers', '1']
 
-/** Checks types, and by the compiler's list of imports that folders import only from those below them. */
+/** Checks types and, by the compiler's list of imports, that each folder imports only from folders below it. */
 const checkTypes = (): boolean => {
   const args = [...oneChecker, '-p', '.', '--explainFiles', '--pretty', 'false']
   const { status, stdout } = run(compiler, args, { stdout: 'pipe' })
   const listed = /^.*\.d\.ts$/m.exec(stdout)?.index ?? stdout.length
   const imports = readImports(stdout.slice(listed))
-  // Fails if the compiler changes its wording, which would otherwise pass as no imports.
+  // Fails if the compiler changes its wording: an unreadable list would otherwise pass as one without imports.
   const upward = imports.length > 0 ? findUpwardImports(imports) : ['tsc --explainFiles lists no imports.']
   process.stdout.write(stdout.slice(0, listed) + upward.map(sentence => `${sentence}\n`).join(''))
   const others = ['portal', 'examples'].map(folder => run(compiler, ['-p', folder]).status)
@@ -49,7 +49,7 @@ const checkDocuments = (): boolean => {
     return file
   })
   const program = findTool('@redocly/cli/bin/cli.js')
-  // The linter looks for no newer version and sends no reports.
+  // Keeps the linter from looking for a newer version and from sending reports.
   const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NODE_NO_WARNINGS: '1' }
   return run(process.execPath, [program, 'lint', '--config', 'dev/redocly.yaml', ...files], { env }).status === 0
 }

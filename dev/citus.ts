@@ -7,14 +7,10 @@ import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { root } from './settings.ts'
 
 const migrations = join(root, 'services/orders/database/migrations')
-/**
- * The migrations that exist when the tables are distributed: the others run on shards, as in an upgrade.
- */
+/** Returns true for the migrations that precede the distribution: the others run on shards, as in an upgrade. */
 const isBefore = (file: string): boolean => basename(file) < '0035'
 
-/**
- * Returns the SQL that docs/operators/scaling.md says to run: it distributes the tables that are not yet distributed.
- */
+/** Reads the SQL that docs/operators/scaling.md says to run: it distributes the tables that are not yet distributed. */
 const readDistributionSql = (): string => {
   const [, section = ''] = readFileSync(join(root, 'docs/operators/scaling.md'), 'utf8').split('\n## Citus\n')
   const text = /```sql\n(.*?)```/s.exec(section)?.[1]
@@ -57,7 +53,7 @@ export const makeCitusTemplate = async (server: string, name: string, ownerUrl: 
     await run(ownerUrl, readDistributionSql())
   }
   rmSync(earlier, { recursive: true })
-  // A template must have no connections, not even those of Citus' maintenance.
+  // A template must have no connections, not even from Citus' maintenance.
   const ending = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`
   await onNodes(server, 'postgres', url => run(url, `alter database ${name} allow_connections false`, ending))
 }

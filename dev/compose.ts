@@ -4,8 +4,8 @@ import { root } from './settings.ts'
 import { findStart } from './start-lock.mjs'
 
 /**
- * Finds the container of a service that docker compose runs from this folder, or as COMPOSE_PROJECT_NAME; undefined
- * while `npm start` runs.
+ * Finds the container of a service that docker compose runs from this folder, or as COMPOSE_PROJECT_NAME. Returns
+ * undefined while `npm start` runs.
  */
 export const findContainer = (service: string): string | undefined => {
   if (findStart()) return undefined
@@ -19,13 +19,13 @@ export const findContainer = (service: string): string | undefined => {
   return stdout?.split('\n')[0] || undefined
 }
 
-/** Finds Docker Compose: the plugin of docker, else version 1. */
+/** Finds Docker Compose: the plugin of docker, or else version 1. */
 export const findCompose = (): [string, ...string[]] =>
   spawnSync('docker', ['compose', 'version']).status === 0 ? ['docker', 'compose'] : ['docker-compose']
 
 /**
- * Runs Node in a container, with `input` or this process's standard input, and with those of `variables` that are set
- * here. Returns the exit status.
+ * Runs Node in a container, with `input` or this process's standard input, and with the `variables` that are set here.
+ * Returns the exit status.
  */
 export const runInContainer = (
   container: string,

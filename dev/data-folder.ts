@@ -2,9 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 
-/**
- * Creates the folder. Throws an Error that names DATA_DIR, the reason and the remedy when it is not writable.
- */
+/** Creates the folder. Throws an Error that names DATA_DIR, the reason and the remedy when it is not writable. */
 export const prepareDataFolder = async (folder: string): Promise<void> => {
   const probe = join(folder, `probe-${process.pid}`)
   try {

@@ -2,12 +2,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { demoEmail, demoPassword, loadNotifier, loadOrders, readDemoMerchant, type Tokens } from './demo-tenant.ts'
 
-/** The addresses of a running stack. */
+/** Holds the addresses of a running stack. */
 export type Addresses = Readonly<Record<'orders' | 'notifier' | 'simulator', string>>
 
 const tokensPath = (dataFolder: string): string => join(dataFolder, 'demo-tokens.json')
 
-/** The tokens that `npm start` stores for the demo; undefined before the first start. */
+/** Reads the tokens that `npm start` stores for the demo. Returns undefined before the first start. */
 export const readTokens = (dataFolder: string): Promise<Tokens | undefined> =>
   readFile(tokensPath(dataFolder), 'utf8').then(JSON.parse, () => undefined)
 
@@ -19,7 +19,7 @@ const syncTemplates = async (notifier: string, token: string): Promise<void> => 
 
 /**
  * Applies the example files once, stores the demo's tokens in the data folder, and syncs the templates of the notifier
- * at that address.
+ * at `notifierUrl`.
  */
 export const loadDemo = async (dataFolder: string, notifierUrl: string): Promise<Tokens> => {
   const kept = await readTokens(dataFolder)

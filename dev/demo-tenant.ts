@@ -22,7 +22,7 @@ interface Token {
   token: string
 }
 
-/** The tokens of the demo's first merchant, and of the staff of each service. */
+/** Holds the tokens of the demo's first merchant, and of the staff of each service. */
 export interface Tokens {
   merchant: Token
   staff: Token
@@ -35,7 +35,7 @@ const readExample = async (file: string) => JSON.parse(await readFile(join(root,
 export const readDemoMerchant = async (): Promise<{ email: string; password: string }> =>
   (await readExample('demo-tenant.json')).merchants[0]
 
-/** Returns the kept token while it is live, else a new one. */
+/** Returns the kept token while it is live, or else a new one. */
 const provide = async (
   listed: readonly { token_id: string; revoked_at: Date | string | null }[],
   kept: Token | undefined,
@@ -57,7 +57,7 @@ const settings = () =>
 const inOrders = openPool('demo', () => settings().ORDERS_DATABASE_URL)
 const inNotifier = openPool('demo', () => settings().NOTIFIER_DATABASE_URL)
 
-/** Runs the operator's commands in this process: otherwise each would start Node again. */
+/** Runs the operator's commands in this process, since otherwise each command would start Node again. */
 export const loadOrders = (kept: Tokens | undefined) =>
   inOrders(async pool => {
     const listed = await ordersTokens.listTokens(pool)
@@ -88,7 +88,7 @@ export const loadNotifier = (kept: Tokens | undefined) =>
     return { portal: await provide(listed, kept?.portal, create) }
   })
 
-/** The demo's staff, one for each role. The password is public: it protects nothing. */
+/** Admits the demo's staff, one person for each role. The password is public: it protects nothing. */
 export const demoPassword = 'courier-demo'
 const demoStaff = [
   { role: 'viewer', name: 'Saman Fernando' },

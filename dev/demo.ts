@@ -23,7 +23,7 @@ const settings = readDevSettings()
 const orders = `${settings.ORDERS_URL ?? toAddress(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
 const notifier = settings.NOTIFIER_URL ?? toAddress(settings.HOST, settings.NOTIFIER_PORT)
 
-/** Returns the response body of a request for tenant demo; exits with the error when it is refused. */
+/** Returns the response body of a request for tenant demo; exits with the error when the request is refused. */
 const request = async <Body>(url: string, token?: string, body?: unknown): Promise<Body> => {
   const headers = {
     'x-tenant': 'demo',

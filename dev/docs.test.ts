@@ -61,7 +61,7 @@ const files = globSync('**', { cwd: root, exclude: path => /(^|\/)(node_modules|
   path => statSync(join(root, path)).isFile(),
 )
 
-/** A landed migration is never edited; a text of a language is one literal. */
+/** Exempts a file from the rules: a landed migration is never edited, and each text of a language is one literal. */
 const isFree = (file: string): boolean => /\/migrations\/|\/languages\/|^examples\/.*\.d\.ts$/.test(file)
 const oneLiteral = /^\s*(?:return |const \w+ = |(?:\w+\.)*\w+: |[?:+] )?(['"`/]).*\1(?: \+)?[,)]*$/
 const fragment = /(?:^[\s/*|-]*|[.!?|] )((?:Of|Those|That of|Whether|What) .*)/gm
@@ -69,7 +69,7 @@ const fragment = /(?:^[\s/*|-]*|[.!?|] )((?:Of|Those|That of|Whether|What) .*)/g
 const graphemes = new Intl.Segmenter()
 const isLong = (line: string): boolean => line.length > 120 && [...graphemes.segment(line)].length > 120
 
-/** Lists the sentences that open as fragments do, and the lines of more than 120 columns. */
+/** Lists the sentences that open like fragments, and the lines of more than 120 columns. */
 const findProse = (file: string, text: string): string[] => {
   const isPage = file.endsWith('.md')
   const comments = isPage ? withoutBlocks(text) : commentsOf(file, text)

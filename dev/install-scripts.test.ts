@@ -6,7 +6,7 @@ import { root } from './settings.ts'
 interface LockedPackage {
   hasInstallScript?: boolean
   dev?: boolean
-  /** `npm start` alone needs these; production does not. */
+  /** Marks a package that only `npm start` needs, not production. */
   optional?: boolean
 }
 

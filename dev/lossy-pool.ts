@@ -3,12 +3,12 @@ import type pg from 'pg'
 import type { Test } from 'tap'
 import { startProxy } from './tcp-proxy.ts'
 
-/** A pool that loses its database between two transactions. */
+/** Describes a pool that loses its database between two transactions. */
 export interface LossyPool {
   readonly pool: pg.Pool
-  /** Loses Postgres once that many transactions have returned their connection to the pool. */
+  /** Loses Postgres once so many transactions have returned their connections to the pool. */
   loseAfter: (transactions: number) => void
-  /** Restores Postgres. Returns true if it was lost. */
+  /** Restores Postgres. Returns true if Postgres was lost. */
   restore: () => Promise<boolean>
 }
 
@@ -54,8 +54,9 @@ interface Change {
 }
 
 /**
- * Sends a request that loses its database after its first transaction, its second and so on, and at last not at all. A
- * 503 may claim that nothing was changed only if that is so; any other status requires a change. Returns the responses.
+ * Sends a request that loses its database after its first transaction, its second and so on, and finally one that does
+ * not lose it. A 503 may claim that nothing was changed only if that is true; any other status requires a change.
+ * Returns the responses.
  */
 export const loseBetweenTransactions = async (
   t: Test,

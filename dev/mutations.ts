@@ -4,7 +4,7 @@ import { full } from 'acorn-walk'
 
 type Edit = Pick<AnyNode, 'start' | 'end'> & { readonly text: string }
 
-/** A file with one change that a test should notice. */
+/** Describes a file with one change that a test should notice. */
 interface Mutant {
   readonly line: number
   /** Shows the change and its line, and is unique in its file. */
@@ -12,7 +12,7 @@ interface Mutant {
   readonly code: string
 }
 
-/** Operators and method names that replace each other. */
+/** Lists the operators and method names that replace each other. */
 const pairs = [
   ['<', '<='],
   ['<', '>='],
@@ -41,7 +41,7 @@ const swapOperator = (code: string, operator: string, from: number): Edit[] => {
   return replaceNode({ start, end: start + operator.length }, ...findOthers(operator))
 }
 
-/** Replaces a condition with true or false, but never negates it: tests that notice the former notice the latter. */
+/** Replaces a condition with true or false, but never negates it: tests that notice both values notice a negation. */
 const forceCondition = (test: AnyNode | null | undefined): Edit[] =>
   test && test.type !== 'Literal' ? replaceNode(test, 'true', 'false') : []
 

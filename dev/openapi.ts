@@ -1,4 +1,4 @@
-// Builds the services' documents, and all generated files. As a program it writes those files.
+// Builds the services' documents, and all generated files. Run as a program, it writes those files.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpenApi } from '@courier/shared/api-docs/openapi.ts'
@@ -64,7 +64,7 @@ const listClass = ([errorClass, title]: [string, string]): string => {
   return `## ${title}\n\n${blocks.join('\n\n')}\n`
 }
 
-/** Writes docs/merchants/error-codes.md, from the notifier's table. */
+/** Builds docs/merchants/error-codes.md from the notifier's table. */
 const errorCodesPage = (): string => `# Error codes of the messaging API
 
 Headings say how the notifier treats a message with such an error, in a response or a webhook; lines in italics say what
@@ -78,7 +78,7 @@ The notifier sends the message again after a 401, 403, 429 or 5xx and after an e
 have stopped waiting for an API that accepted it. Anything else fails it.
 `
 
-/** Generates the files that are kept in the repository, from the documents and the table of error codes, by path. */
+/** Generates the files that the repository keeps, by path, from the documents and the table of error codes. */
 export const generatedFiles = async (): Promise<Record<string, string>> => {
   const documents = await readDocuments()
   const collections = Object.keys(documents).map(name => [
@@ -88,9 +88,9 @@ export const generatedFiles = async (): Promise<Record<string, string>> => {
   return { 'docs/merchants/error-codes.md': errorCodesPage(), ...Object.fromEntries(collections) }
 }
 
-/** Writes the types of all requests, which the examples import. They are not kept in the repository. */
+/** Writes the types of all requests, which the examples import. The repository does not keep them. */
 export const writeTypes = async (documents: Awaited<ReturnType<typeof readDocuments>>): Promise<void> => {
-  // Imported only here: it loads a whole compiler.
+  // Imports this package only here, because it loads a whole compiler.
   const { default: openapiTypeScript, astToString } = await import('openapi-typescript')
   for (const [name, document] of Object.entries(documents)) {
     const types = await openapiTypeScript(JSON.stringify(document), { alphabetize: true })

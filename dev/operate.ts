@@ -1,5 +1,5 @@
-// Runs an operator's command of a service: on the database that the environment sets, else on that of `npm start`, else
-// in the container of docker compose. usage: operate.ts orders|notifier [ARGUMENT ...]
+// Runs an operator's command of a service: on the database that the environment sets, or else on the database of `npm
+// start`, or else in the container of docker compose. Usage: operate.ts orders|notifier [ARGUMENT ...]
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findContainer, runInContainer } from './compose.ts'
@@ -8,7 +8,7 @@ import { isSet, makeEmbeddedEnvironment, provideSecrets, readDevSettings, root }
 const [service = ''] = process.argv.splice(2, 1)
 const words = process.argv.slice(2)
 
-/** Reads the FILE of `apply` here: the container does not have it. */
+/** Reads the FILE of `apply` on this machine: the container does not have it. */
 const readFile = (path: string): string => {
   try {
     return readFileSync(path, 'utf8')

@@ -12,7 +12,7 @@ import type { Teardown } from './test-database.ts'
 const run = promisify(execFile)
 
 /**
- * Copies a running cluster as pg_basebackup does, which is not among the embedded programs. Returns the cluster's
+ * Copies a running cluster as pg_basebackup does, a program that the embedded Postgres lacks. Returns the cluster's
  * folder.
  */
 const copyCluster = (url: string, copy: string): Promise<string> =>
@@ -34,7 +34,7 @@ const copyCluster = (url: string, copy: string): Promise<string> =>
   })
 
 /**
- * Starts a Postgres as in production, with fsync, that has the roles and an empty database of a service. `teardown`
+ * Starts a Postgres with fsync, as in production, and with the roles and an empty database of a service. `teardown`
  * removes it.
  */
 export const startOwnPostgres = async (t: Teardown, name: string, settings: Record<string, string> = {}) => {
@@ -50,12 +50,12 @@ export const startOwnPostgres = async (t: Teardown, name: string, settings: Reco
     await starting
   }
   return {
-    /** Returns its address for a role, such as `<name>_owner` or postgres. */
+    /** Returns the database's address for a role, such as `<name>_owner` or postgres. */
     addressAs: (role: string): string => `postgres://${role}:${embeddedPassword}@127.0.0.1:${options.port}/${name}`,
     kill: async () => (await starting).kill(),
     start,
     /**
-     * Takes a physical backup. Returns a function that ends Postgres as a power cut would, and starts it with that
+     * Takes a physical backup. Returns a function that ends Postgres as a power cut would, and starts it from the
      * backup.
      */
     backUp: async (): Promise<() => Promise<void>> => {

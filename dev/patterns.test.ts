@@ -5,7 +5,7 @@ import { root } from './settings.ts'
 
 const quiet = '--disable-warning=ExperimentalWarning'
 
-/** The problems found in one file with that code. */
+/** Returns the problems found in a file with this code. */
 const problemsOf = (t: Test, code: string): string[] => {
   const folder = t.testdir({ product: { 'a.ts': code } })
   const program = `import { findSlowPatterns } from ${JSON.stringify(join(root, 'dev/patterns.ts'))}

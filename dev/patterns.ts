@@ -1,4 +1,4 @@
-// Finds slow regular expressions in the product. Runs as a process of its own: it hooks into module loading.
+// Finds slow regular expressions in the product. Runs as a process of its own, because it hooks into module loading.
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { dirname, join, relative } from 'node:path'
@@ -12,12 +12,12 @@ interface Pattern {
   readonly flags: string
 }
 
-/** An expression with a pattern: a literal, RegExp's first argument, or the property `pattern` of an object. */
+/** Locates a pattern: a literal, RegExp's first argument, or the property `pattern` of an object. */
 interface Spot {
   readonly node: Node
-  /** The pattern of a literal. */
+  /** Holds the pattern of a literal. */
   readonly pattern?: Pattern
-  /** True unless it is a property without `maxLength` beside it. */
+  /** Is false for a property `pattern` without `maxLength` beside it. */
   readonly isBounded: boolean
 }
 
@@ -46,12 +46,12 @@ const findSpots = (code: string): Spot[] => {
   return spots
 }
 
-/** Programs are read but not imported, which would run them. */
+/** Returns true for programs, which are read but not imported: an import would run them. */
 const isProgram = (file: string): boolean => /\/(main|admin)\.ts$/.test(file)
 
 /**
- * Returns one sentence for each problem with a pattern of `folders` in `root`, tests excepted. Literals are checked as
- * written, computed ones and those of schemas by the values they have when their files are imported.
+ * Returns one sentence for each problem with a pattern in `folders` of `root`, except in tests. Checks literals as
+ * written, and the patterns that are computed or in schemas by the values they have when their files are imported.
  */
 export const findSlowPatterns = async (root: string, folders: readonly string[]): Promise<string[]> => {
   const found = folders.flatMap(folder => globSync(`${folder}/**/*.ts`, { cwd: root }))
@@ -107,7 +107,7 @@ export const findSlowPatterns = async (root: string, folders: readonly string[])
 
 const verdictsFile = join(import.meta.dirname, '../node_modules/.cache/courier/patterns.json')
 
-/** Verdicts of recheck, cached between runs; '' for a pattern that takes linear time. */
+/** Reads the verdicts of recheck, cached between runs; '' stands for a pattern that takes linear time. */
 const readVerdicts = () => {
   let kept: Record<string, string> = {}
   try {
@@ -126,7 +126,7 @@ const readVerdicts = () => {
   return Object.assign(findVerdict, { save })
 }
 
-/** Reads an upper bound of ten or more as unbounded: never faster to match, and much quicker to check. */
+/** Treats an upper bound of ten or more as unbounded, which is never faster to match and much quicker to check. */
 const checkPattern = ({ source, flags }: Pattern): string => {
   const result = checkSync(source.replace(/(?<!\\)\{(\d+),\d{2,}\}/g, '{$1,}'), flags, {
     timeout: 20_000,

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Linux and macOS give higher ports to outgoing connections: none of them takes one of these before a server listens,
- * or between two starts. Each process has a slice of its own: two that run side by side never find the same port
- * free before one of them listens.
+ * Linux and macOS give outgoing connections higher ports, so no connection takes one of these ports before a server
+ * listens, or between two starts. Each process has a slice of its own, so two processes that run side by side never
+ * find the same port free before one of them listens.
  */
 const [firstPort, sliceCount, sliceSize] = [12_000, 519, 40]
 const slice = Array.from(
@@ -13,7 +13,7 @@ const slice = Array.from(
 )
 let turn = 0
 
-/** Finds a TCP port of loopback on which no process listens; another one each time, while the slice lasts. */
+/** Finds a loopback TCP port on which no process listens. Returns another port each time, while the slice lasts. */
 export const findFreePort = async (): Promise<number> => {
   for (let tries = 0; tries < sliceSize; tries++) {
     const port = slice[turn++ % sliceSize]

@@ -9,8 +9,8 @@ import { refuseTakenPort } from './ports.ts'
 import { embeddedPassword } from './settings.ts'
 
 /**
- * Runs a program in a process group of its own: the signal that stops ours would interrupt its work. Returns what it
- * printed.
+ * Runs a program in a process group of its own, since the signal that stops our group would interrupt it. Returns its
+ * output.
  */
 const run = async (program: string, args: string[], options: SpawnOptions = {}): Promise<string> => {
   const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -22,34 +22,32 @@ const run = async (program: string, args: string[], options: SpawnOptions = {}):
 }
 
 interface EmbeddedPostgres {
-  /** The URL for the superuser, database postgres. */
+  /** Connects the superuser to the database postgres. */
   url: string
   stop: () => Promise<void>
-  /**
-   * Kills all its processes with SIGKILL, to simulate a crash. `startPostgres` with the same options starts it again.
-   */
+  /** Kills all its processes with SIGKILL, to simulate a crash. `startPostgres` with the same options restarts it. */
   kill: () => Promise<void>
   /** Stops it and deletes its data. */
   remove: () => Promise<void>
 }
 
 interface EmbeddedOptions {
-  /** The folder of the cluster and its log. `moveOut` may choose another one for root. */
+  /** Holds the cluster and its log. For root, `moveOut` may choose another folder. */
   folder: string
   port: number
-  /** `-c` settings. */
+  /** Holds the `-c` settings. */
   settings?: Record<string, string>
 }
 
-/** The user that Postgres runs as: it refuses to run as root. */
+/** Identifies the user that Postgres runs as, since Postgres refuses to run as root. */
 interface Account {
   uid: number
   gid: number
 }
 
 /**
- * Starts the PostgreSQL that came with the packages, making its cluster the first time. Takes over one that a crash
- * left running, and recovers data that a crash left behind. Throws an Error that says what to do.
+ * Starts the PostgreSQL that came with the packages, and makes its cluster the first time. Takes over a server that a
+ * crash left running, and recovers data that a crash left behind. Throws an Error that says what to do.
  */
 export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> => {
   const account = process.getuid?.() === 0 ? await findAccount() : undefined
@@ -90,7 +88,7 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
 
 const killPostgres = async (cluster: string): Promise<void> => {
   const first = Number((await readPidFile(cluster))[0])
-  // Zero and below would signal whole groups of processes.
+  // A number of zero or below would signal whole groups of processes.
   if (!(first > 1)) throw new Error(`Postgres does not run in ${cluster}`)
   const all = (await run('ps', ['-eo', 'pid=,ppid='])).split('\n').map(line => line.trim().split(/\s+/).map(Number))
   const pids = [first, ...all.flatMap(([pid, parent]) => (pid !== undefined && parent === first ? [pid] : []))]
@@ -122,7 +120,7 @@ const findAccount = async (): Promise<Account> => {
   })
 }
 
-/** Finds the first folder, among the paths and those above them, that other users may not enter. */
+/** Finds the first folder that other users may not enter, among the paths and the folders above them. */
 const findClosed = async (...paths: string[]): Promise<string | undefined> => {
   for (const path of paths)
     for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
@@ -153,7 +151,7 @@ To have it in the folder itself, let others enter (chmod o+x ${closed}), or star
   return { programs: copy, folder: elsewhere(folder) }
 }
 
-/** Runs initdb in a folder that is renamed when complete: a crash leaves no half-made cluster. */
+/** Runs initdb in a folder that is renamed when complete, so that a crash leaves no half-made cluster. */
 const initialise = async (programs: string, cluster: string, account: Account | undefined): Promise<void> => {
   if (await stat(join(cluster, 'PG_VERSION')).catch(() => undefined)) return
   const fresh = `${cluster}.new`

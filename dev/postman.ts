@@ -1,6 +1,6 @@
 import type { OpenApi, Operation } from '@courier/shared/api-docs/openapi.ts'
 
-/** The demo's values, so that a run needs no input. */
+/** Holds the demo's values, so that a run needs no input. */
 const values = {
   orders: 'http://127.0.0.1:3000',
   notifier: 'http://127.0.0.1:3001',
@@ -13,7 +13,7 @@ const values = {
   phone_number_id: '106540352242922',
 }
 
-/** The values that later requests take from the responses of others. */
+/** Names the values that later requests take from the response of each operation. */
 const kept: Readonly<Record<string, Record<string, string>>> = {
   logIn: { token: 'token' },
   logInStaff: { staff_token: 'token' },
@@ -30,13 +30,13 @@ const kept: Readonly<Record<string, Record<string, string>>> = {
   sendMessage: { messages: 'data.id' },
 }
 
-/** The requests to orders that those to the notifier need. */
+/** Names the requests to orders that the requests to the notifier need. */
 const first: typeof kept = {
   logInStaff: { staff_token: 'token' },
   listAllOrders: { waybill: 'data[0].waybill_number' },
 }
 
-/** These requests end something that others need. They come last, in this order. */
+/** Lists the requests that end something that others need. They come last, in this order. */
 const last = ['cancelOrders', 'deleteWebhook', 'logOut', 'logOutStaff']
 
 interface Entry {
@@ -49,14 +49,14 @@ interface Entry {
 const findEntries = (service: string, { paths }: OpenApi): Entry[] =>
   Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
-      // Only the services and the messaging API send these.
+      // Leaves out the requests that only the services and the messaging API send.
       .filter(() => !/^\/(internal|webhooks)\//.test(path))
       .map(([method, operation]) => ({ service, method: method.toUpperCase(), path, operation })),
   )
 
 /**
- * Builds a collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. It runs from
- * top to bottom. The notifier's begins with the login and a parcel, at orders.
+ * Builds a collection in Postman's format 2.1, which Bruno and Insomnia import too, with a folder for each tag. The
+ * collection runs from top to bottom. The notifier's collection begins with a login and a parcel, at orders.
  */
 export const toCollection = (service: string, documents: Readonly<Record<string, OpenApi>>): object => {
   const { orders, [service]: document = orders } = documents
@@ -132,7 +132,7 @@ const bodies: Readonly<Record<string, object>> = {
   logIn: { email: '{{email}}', password: '{{password}}' },
   logInStaff: { email: '{{staff_email}}', password: '{{staff_password}}' },
   addPerson: { name: 'Kamal Perera', email: 'kamal@shop.example', role: 'clerk', password: 'a-long-password' },
-  // The first one is already in transit by then.
+  // Cancels the second parcel, since the first is already in transit.
   cancelOrders: { waybill_numbers: ['{{waybill_2}}'] },
 }
 

@@ -1,5 +1,5 @@
-// Ends `npm start` when one runs on the same data folder, before the packages are installed, which would remove
-// those that the running one uses.
+// Ends this `npm start` when another one runs on the same data folder: installing the packages would remove those that
+// the running one uses.
 import { findStart, folder } from './start-lock.mjs'
 
 const start = findStart()

@@ -12,10 +12,10 @@ interface Component {
   licenses?: { license?: { id?: string; name?: string }; expression?: string }[]
 }
 
-/** The command of SECURITY.md. `--omit dev` would leave out what production and development share, pg among it. */
+/** Follows the command of SECURITY.md. `--omit dev` would leave out packages that development shares, such as pg. */
 const sbom = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']
 
-/** Permissive: each may be shipped in a closed product with its notice. */
+/** Lists the licences under which a closed product may ship a package, with its notice. */
 const permissive = [
   'MIT',
   'ISC',
@@ -28,7 +28,7 @@ const permissive = [
   'OFL-1.1',
 ]
 
-/** Packages that name no licence in their package.json but bring its text. */
+/** Lists the packages that contain a licence text but do not name the licence in their package.json. */
 const read: Readonly<Record<string, string>> = { 'png-js@2.0.0': 'MIT' }
 
 const bill = JSON.parse(execFileSync('npm', sbom, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))

@@ -44,7 +44,7 @@ const inDatabase = (name: string, text: string): Promise<unknown> => {
   return onServer(`postgres://postgres:${embeddedPassword}@${address}`, client => client.query(text))
 }
 
-/** Spreads the orders over the last month. It delivers most of those older than a day and returns the others. */
+/** Spreads the orders over the last month. Delivers most orders older than a day, and returns the others. */
 const giveMonth = (): Promise<unknown> =>
   inDatabase(
     'orders',

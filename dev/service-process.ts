@@ -9,17 +9,17 @@ import { root } from './settings.ts'
 export type Environment = Record<string, string>
 
 interface ProcessOptions {
-  /** The flags of Node. */
+  /** Lists the flags of Node. */
   flags?: readonly string[]
   /** Prints the output of the service, instead of keeping it in `lines`. */
   isShown?: boolean
 }
 
-/** A service as a process of its own at an address that it keeps, so that it can be killed and started again. */
+/** Runs a service as a process of its own at an address that it keeps, so that tests can kill and restart it. */
 export class ServiceProcess {
   readonly url: string
   readonly environment: Environment
-  /** The output of all its runs, by line. */
+  /** Holds the output of all its runs, by line. */
   readonly lines: string[] = []
   readonly #command: string[]
   readonly #output: StdioOptions

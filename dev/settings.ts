@@ -7,15 +7,15 @@ import { Type } from '@sinclair/typebox'
 
 export const root = resolve(import.meta.dirname, '..')
 
-/** Matches the Dockerfile: orders needs a third less memory under load, and slightly more CPU. */
+/** Matches the Dockerfile. With these flags orders needs a third less memory under load, and slightly more CPU. */
 export const serviceFlags = ['--max-semi-space-size=8', '--heap-growing-percent=120']
 
-/** Sets Node's compile cache for the processes started from now on: a service starts in two thirds of the time. */
+/** Sets Node's compile cache for the processes started from now on, which cuts a service's start by a third. */
 export const keepCompiled = (): void => {
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'node')
 }
 
-/** The demo password of the embedded Postgres, which listens only on loopback. */
+/** Protects the embedded Postgres, which listens only on loopback. */
 export const embeddedPassword = demonstration.password
 
 const Settings = Type.Object({
@@ -36,10 +36,10 @@ export const readDevSettings = () => {
   return { ...settings, dataFolder: resolve(root, settings.DATA_DIR) }
 }
 
-/** Returns true if the environment sets it, or names a file with it. */
+/** Returns true if the environment holds the setting, or names a file that holds it. */
 export const isSet = (name: string): boolean => Boolean(process.env[name] || process.env[`${name}_FILE`])
 
-/** The databases of the embedded Postgres: each has a role that owns the tables and one that reads and writes them. */
+/** Names the embedded Postgres' databases. In each, one role owns the tables and another reads and writes them. */
 export const embeddedDatabases = ['orders', 'notifier'] as const
 
 /** Makes the environment in which the services and their commands use the embedded Postgres. Existing variables win. */
@@ -55,9 +55,7 @@ export const makeEmbeddedEnvironment = (port: number): Record<string, string> =>
   return environment
 }
 
-/**
- * Provides the demo's keys and service token: generated once, stored in the data folder. Existing variables win.
- */
+/** Generates the demo's keys and service token once, and keeps them in the data folder. Existing variables win. */
 export const provideSecrets = (dataFolder: string): Record<string, string> => {
   const makers = {
     CREDENTIALS_KEYS: () => `demo:${randomBytes(32).toString('base64')}`,

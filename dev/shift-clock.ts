@@ -26,8 +26,8 @@ export const shiftClock = (t: Test, hours: number | (() => number)): (() => numb
 }
 
 /**
- * Returns a function that moves the clock by which this process measures intervals. Until the test ends it stands still
- * or goes on.
+ * Returns a function that moves the clock by which this process measures intervals. Until the test ends, the clock
+ * stands still if `isStopped`, or else runs on.
  */
 export const moveStopwatch = (teardown: (cleanUp: () => unknown) => unknown, { isStopped = false } = {}) => {
   const real = performance.now

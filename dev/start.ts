@@ -34,9 +34,7 @@ const addresses: Addresses = {
   simulator: toAddress(settings.HOST, settings.SIMULATOR_PORT),
 }
 
-/**
- * Lets dev/running.mjs refuse a second start on the data folder: it would stop the first one's Postgres when it ends.
- */
+/** Lets dev/running.mjs refuse a second start on the data folder, which would stop the first start's Postgres. */
 const lockFolder = async (): Promise<void> => {
   const path = join(settings.dataFolder, 'start.pid')
   const where = Object.entries(addresses).map(([name, url]) => `  ${name.padEnd(12)}${url}`)
@@ -44,7 +42,7 @@ const lockFolder = async (): Promise<void> => {
   cleanUps.push(() => rm(path, { force: true }))
 }
 
-/** A service of this machine by address and by name. */
+/** Lists the origins of a service on this machine: by address and by name. */
 const listOrigins = (url: string): string => `${url},${url.replace('127.0.0.1', 'localhost')}`
 
 /** Starts the simulator as the messaging API, with the secrets of its demo account. Existing variables win. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A network failure. A request is what the client sends, a response what comes back. */
+/** Describes a network failure. A request is what the client sends; a response is what comes back. */
 export type Trouble =
   /** The request does not arrive; the client's connection is reset. */
   | { kind: 'reset' }
@@ -13,20 +13,20 @@ export type Trouble =
   /** Half of the request arrives, or half of the response, then both ends are reset. */
   | { kind: 'half_request' }
   | { kind: 'half_response' }
-  /** Everything arrives so much later, in both directions. */
+  /** Everything arrives later by `milliseconds`, in both directions. */
   | { kind: 'slow'; milliseconds: number }
 
-/** The state of a connection after `silence`. */
+/** Applies to a connection after `silence`. */
 const silence: Trouble = { kind: 'black_hole' }
 
-/** A proxy in front of servers, which injects failures. */
+/** Describes a proxy in front of servers, which injects failures. */
 export interface TcpProxy {
-  /** The port on 127.0.0.1. */
+  /** Is the port on 127.0.0.1. */
   readonly port: number
   /** Applies to data from now on, on open connections too; undefined ends it. */
   trouble: Trouble | undefined
   /**
-   * Lets nothing more arrive over the connections that are open now. Neither end notices, not even that the other one
+   * Lets nothing more arrive over the connections that are open now. Neither end notices, even when the other end
    * closes.
    */
   silence: () => void
@@ -37,8 +37,8 @@ export interface TcpProxy {
 }
 
 /**
- * Starts a proxy that connects each client to the next target that accepts it. Reads a target at each connection, so
- * that it may change.
+ * Starts a proxy that connects each client to the next target that accepts it. Reads a target's address at each
+ * connection, so that the address may change.
  */
 export const startProxy = async (...targets: readonly { port: number; host: string }[]): Promise<TcpProxy> => {
   const sockets = new Set<Socket>()

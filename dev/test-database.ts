@@ -8,7 +8,7 @@ import { embeddedPassword, root } from './settings.ts'
 const services = ['orders', 'notifier'] as const
 type Service = (typeof services)[number]
 
-/** A database of one test file: its URLs by role, as a service gets the first two. */
+/** Holds the URLs of one test file's database, by role. A service gets the first two. */
 export interface TestDatabase {
   url: string
   ownerUrl: string
@@ -25,7 +25,7 @@ const addresses = (server: string, service: string, database: string): TestDatab
   }
 }
 
-/** The roles and the template of the tests: never a service's own, whatever server the tests run on. */
+/** Names the roles and the template of the tests, which are never a service's own, whatever the server. */
 const testName = (service: string): string => `courier_test_${service}`
 
 /** Creates a migrated database for each service, which the tests clone. */
@@ -41,19 +41,17 @@ export const makeTemplates = async (server: string): Promise<void> => {
   }
 }
 
-/** The coordinator of a Citus, as superuser. */
+/** Connects the superuser to the coordinator of a Citus cluster. */
 const citus = process.env.TEST_CITUS_URL
-/** The value that marks a test file whose database of orders is on Citus. */
+/** Marks, as an argument, a test file whose orders database is on Citus. */
 export const onCitus = 'on-citus'
 
-/** A place to register clean-up: a test, or a promise of trust/. */
+/** Registers clean-ups, as a test or a promise of trust/ does. */
 export interface Teardown {
   teardown: (cleanUp: () => unknown) => unknown
 }
 
-/**
- * Creates a fresh, migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts.
- */
+/** Creates a migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts. */
 export const cloneDatabase = async (t: Teardown, service: Service): Promise<TestDatabase> => {
   if (service === 'orders' && process.argv.includes(onCitus)) {
     if (!citus) throw new Error('TEST_CITUS_URL names no Citus')

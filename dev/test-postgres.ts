@@ -6,7 +6,7 @@ import { findFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 
 /**
- * Starts a Postgres for this run only, without fsync, and a folder for the run's files, both removed by `stop`.
+ * Starts a Postgres for this run only, without fsync, and makes a folder for the run's files; `stop` removes both.
  * ORDERS_DATABASE_URL in the environment wins.
  */
 export const startTestPostgres = async (): Promise<{ url: string; folder: string; stop: () => Promise<void> }> => {
@@ -33,12 +33,12 @@ export const startTestPostgres = async (): Promise<{ url: string; folder: string
   return { url: postgres.url, folder, stop }
 }
 
-/** Stops the clusters below the folder that killed tests left running. */
+/** Stops the clusters below the folder that killed tests have left running. */
 const endLeftovers = (folder: string): void => {
   for (const path of globSync('**/postmaster.pid', { cwd: folder }))
     try {
       process.kill(Number.parseInt(readFileSync(join(folder, path), 'utf8'), 10), 'SIGQUIT')
     } catch {
-      // The process ended meanwhile.
+      // The process has ended meanwhile.
     }
 }

@@ -8,7 +8,7 @@ import t from 'tap'
 import { root } from './settings.ts'
 
 const start = (tmpdir: string, ...args: string[]) => {
-  // The Citus is the outer run's: an inner one would drop the template that tests clone.
+  // Keeps Citus to the outer run: an inner run would drop the template that tests clone.
   const { ORDERS_DATABASE_URL: _, TEST_CITUS_URL: __, ...env } = process.env
   const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...args], {
     env: { ...env, TMPDIR: tmpdir },
@@ -33,7 +33,7 @@ t.test('prints the whole output of a failed file, and counts everything in the l
   t.same(readdirSync(join(folder, 'run')), [])
 })
 
-t.test('SIGTERM leaves no Postgres and no folder, also when another follows', async t => {
+t.test('SIGTERM leaves no Postgres and no folder, even when a second SIGTERM follows', async t => {
   const folder = t.testdir({ run: {}, 'endless.ts': `setInterval(() => {}, 1_000)`, 'good.ts': '' })
   const { child, ended } = start(join(folder, 'run'), join(folder, 'good.ts'), join(folder, 'endless.ts'))
   // The first file has finished: Postgres is up, and the other file runs.
@@ -66,7 +66,7 @@ t.test('npm test leaves nothing when its group gets SIGTERM while Postgres start
     stop()
     await ended
     process.off('SIGTERM', stop)
-    // npm may end before what it started.
+    // npm may end before the processes that it started.
     for (let tries = 0; tries < 300 && readdirSync(run).length > 0; tries++) await delay(50)
     t.same(readdirSync(run), [], `stopped at ${moment}`)
     t.notMatch(execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }), run)

@@ -1,6 +1,6 @@
-// npm test [-- [--all] [--jobs N] [FILE ...]]: types, lint, patterns and tests, or only the files named. --all adds the
-// short forms of trust/, a short bench, what needs a browser or other languages and, with a Docker engine, the
-// containers.
+// npm test [-- [--all] [--jobs N] [FILE ...]]: checks types, lint and patterns and runs the tests, or runs only the
+// named files. --all adds the short forms of trust/, a short bench, the tests that need a browser or other languages
+// and, with a Docker engine, the containers.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -17,11 +17,11 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { all: { type: 'boolean', default: false }, jobs: { type: 'string' } },
 })
-/** Tests wait more than they compute; the promises of trust/ compute more. */
+/** Tests wait more than they compute, but the promises of trust/ compute more. */
 const jobs = Number(values.jobs ?? (values.all ? 2 : 3) * Math.min(availableParallelism(), 4))
 
 const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
-/** These tests take long, need other programs, or cover code that rarely changes. */
+/** Matches tests that take long, need other programs, or cover code that rarely changes. */
 const onlyInAll = [
   /^(trust|bench)\//,
   /^test\/(compose|console|collections|console-[a-z]+|desk|desk-(killed|programs)|docs-page|examples|ops-programs|pgbouncer|restored|secrets|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
@@ -29,7 +29,7 @@ const onlyInAll = [
   /^services\/orders\/(.*\/)?(admin|catalogue-memory|closing|cors|labels|login-floods|merchants|messaging|on-citus|process|provisioning|relay-failures|relay-processes|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^dev\/(install|mutants|sbom|test)\.test\.ts$/,
 ]
-/** These tests run on Citus too, where TEST_CITUS_URL names one. */
+/** Lists the tests that run on Citus too, if TEST_CITUS_URL names a cluster. */
 const alsoOnCitus = [
   ...globSync(
     'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,relay/relay,rate-gaps/rate-gaps,money/shops-day,instructions/instructions}.test.ts',
@@ -39,7 +39,7 @@ const alsoOnCitus = [
   ),
   'trust/promises.test.ts fuzz',
 ]
-/** Tests known to be slow: before times are recorded, a first run starts these before all others. */
+/** Matches tests known to be slow: before durations are recorded, a first run starts these before all others. */
 const knownSlow =
   /check\.ts$|\/(compose|upgrade|bench|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|relay[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
 const checks = 'dev/check.ts'
@@ -48,7 +48,7 @@ const measuring = 'bench/regression.test.ts'
 /** Runs once for each promise, whose name is its argument. */
 const shortForms = 'trust/promises.test.ts'
 
-/** Seconds of each file in an earlier run: the longest start first, new ones before all. */
+/** Stores the seconds of each file in an earlier run: the longest files start first, new files before all others. */
 const durationsPath = join(root, 'node_modules/.cache/courier-tests.json')
 const readDurations = (): Record<string, number> => {
   try {

@@ -1,6 +1,6 @@
 import { keepCompiled } from './settings.ts'
 
-/** Runs a command; stops everything that it started when it ends, fails or gets a signal. */
+/** Runs a command. Stops everything that the command started when it ends, fails or gets a signal. */
 export const runTool = async (run: (cleanUps: AsyncDisposableStack) => Promise<void>): Promise<void> => {
   const cleanUps = new AsyncDisposableStack()
   let cleaning: Promise<void> | undefined
@@ -23,7 +23,7 @@ export const runTool = async (run: (cleanUps: AsyncDisposableStack) => Promise<v
   await cleanUp()
 }
 
-/** Adapts `cleanUps` to what the test helpers expect: `teardown`. */
+/** Adapts `cleanUps` to the `teardown` that the test helpers expect. */
 export const toTeardown = (cleanUps: AsyncDisposableStack) => ({
   teardown: (clean: () => unknown) =>
     cleanUps.defer(async () => {

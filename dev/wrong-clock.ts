@@ -1,7 +1,6 @@
 // With NODE_OPTIONS=--import, sets the clock of the process wrong by the first of the hours in CLOCK_IS_WRONG_BY, such
-// as
-// -5,0.5,4400. Each SIGWINCH, which services ignore, moves on to the next. Affects only Date: performance.now() and
-// timers never depend on a clock.
+// as -5,0.5,4400. Each SIGWINCH, which services ignore, moves on to the next value. Affects only Date:
+// performance.now() and timers never depend on a clock.
 import { falsifyDate } from './shift-clock.ts'
 
 const shifts = (process.env.CLOCK_IS_WRONG_BY ?? '0').split(',').map(Number)

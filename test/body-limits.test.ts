@@ -10,7 +10,7 @@ import { batch, order } from '../services/orders/test/tenant.ts'
 const small = 4_096
 const maxBodyBytes = 5_242_880
 
-/** The operations that may take more than a few short fields, and their limits. */
+/** Lists the operations that may take more than a few short fields, and their limits. */
 const large: Record<string, number> = {
   'POST /api/public/merchant/order/bulk': maxBodyBytes,
   'POST /api/public/merchant/order/single': 65_536,

@@ -12,7 +12,7 @@ const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/
   .find(path => existsSync(path))
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Launches Chromium. Returns undefined and skips the test where none is installed. */
+/** Launches Chromium. Where it is not installed, returns undefined and skips the test. */
 export const launchBrowser = async (t: Test): Promise<Browser | undefined> => {
   if (!executablePath) {
     t.pass('', { skip: 'no Chromium here: name one in CHROME' })
@@ -23,7 +23,7 @@ export const launchBrowser = async (t: Test): Promise<Browser | undefined> => {
   return browser
 }
 
-/** Opens a page that records every problem in `problems`; it reaches no other host. */
+/** Opens a page that records every problem in `problems`. The page reaches no other host. */
 export const openPage = async (t: Test, browser: Browser, url: string, width = 1280) => {
   const problems: string[] = []
   const page: Page = await browser.newPage({ viewport: { width, height: 844 } })

@@ -23,7 +23,7 @@ interface Item {
   }
 }
 
-/** Requests that need more than the demo has: a customer's request or message, a message that waits or failed. */
+/** Lists requests that need more than the demo has: a customer's request or message, a message that waits or failed. */
 const refused = [
   'Accept or decline what a customer asks for',
   'Cancel a message before it is sent',
@@ -33,7 +33,7 @@ const refused = [
   // No delivery failed, and the company shows no history of recipients.
   'Say what happens after a failed delivery',
   'Count the parcels that a recipient took, and those that came back',
-  // No cash is collected yet, and nothing invoiced.
+  // No cash is collected yet, and no invoice exists.
   'Read an invoice with its lines',
   'Approve a submitted invoice',
   'Dispute parcels of a submitted invoice',
@@ -64,7 +64,7 @@ for (const name of ['orders', 'notifier'])
       variable.map(({ key, value }: { key: string; value: string }) => [key, value]),
     )
     variables.set('orders', orders).set('notifier', notifier).set('$guid', 'first-run')
-    // Words of a template, such as {{customer_name}}, are no variables of the collection.
+    // Placeholders of a template, such as {{customer_name}}, are not variables of the collection.
     const fill = (text: string): string =>
       text.replaceAll(/\{\{(\$?\w+)\}\}/g, (word, key) => String(variables.get(key) ?? word))
     const requests = (items: Item[]): Item[] => items.flatMap(each => (each.item ? requests(each.item) : [each]))

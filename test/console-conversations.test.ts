@@ -7,7 +7,7 @@ const browser = await launchBrowser(t)
 if (browser) {
   const { url, notifier } = await startConsole(t)
   notifier.queue.start()
-  /** A text that must appear as text, from whatever source. */
+  /** Must appear as text, from whatever source. */
   const attack = '<img src=x onerror=alert(1)>'
   const write = async (id: string, recipient: string, text: string, hours = 0, type = 'text') => {
     await notifier.rows(
@@ -20,7 +20,7 @@ if (browser) {
        values ('demo', $1, $2, $3, $6, $4, now() - make_interval(hours => $5))`,
       [phoneNumberId, id, recipient, text, hours, type],
     )
-    // The simulator accepts a text only from a person who wrote to it.
+    // The simulator accepts a text only to a person who has written to it.
     notifier.control.inbound({ from: recipient, text })
   }
   const untilRead = (phone: string) =>

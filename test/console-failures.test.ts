@@ -74,7 +74,7 @@ if (browser) {
     await orders.rows('update attempts set is_open = false where waybill_number = $1', [scanned])
   })
 
-  t.test('the list keeps those without an instruction, and prints the sheet of reattempts', async t => {
+  t.test('the list keeps deliveries without an instruction, and prints the sheet of reattempts', async t => {
     await page.goto(`${url}#/failures?instructed=false`)
     await page.getByRole('link', { name: other }).waitFor()
     t.equal(await page.getByRole('link', { name: waybill }).count(), 0)
@@ -87,7 +87,7 @@ if (browser) {
     )
   })
 
-  t.test('fits in Sinhala and Tamil', async t => {
+  t.test('the list fits in Sinhala and Tamil', async t => {
     for (const language of ['si', 'ta']) {
       await page.getByRole('combobox').first().selectOption(language)
       await page.goto(`${url}#/failures`)

@@ -101,7 +101,7 @@ if (browser) {
   })
 
   for (const language of ['si', 'ta'])
-    t.test(`the screens of money in ${language}`, async t => {
+    t.test(`the screens of money fit in ${language}`, async t => {
       await page.locator('select.quiet').selectOption(language)
       for (const screen of ['cash', 'invoices']) {
         await page.goto(`${url}#/${screen}`)

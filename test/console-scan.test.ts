@@ -9,7 +9,7 @@ import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 const browser = await launchBrowser(t)
 if (browser) {
   const { url, orders, notifier } = await startConsole(t)
-  /** A text that must appear as text, from whatever source. */
+  /** Must appear as text, from whatever source. */
   const attack = '<img src=x onerror=alert(1)>'
   const newToken = 'EAA<b>secret-of-a-channel</b>9876'
   const staff = (await createTokenFor(orders.pool, { tenant: 'demo', staff: attack })).token
@@ -42,7 +42,7 @@ if (browser) {
     await page.locator('#scan:focus').waitFor()
     return opened
   }
-  /** Types as a barcode reader does; returns what the page then says. */
+  /** Types as a barcode reader does. Returns the text that the page then shows. */
   const scan = async (page: Page, text: string, types = false): Promise<string> => {
     const before = await page.evaluate<number>('tones.length')
     if (types) await page.keyboard.type(text)
@@ -54,7 +54,7 @@ if (browser) {
     return (await page.locator('.scanned').textContent()) ?? ''
   }
   const [high, low] = [1320, 165]
-  /** Leaves out the browser's messages about responses that refuse on purpose. */
+  /** Leaves out the browser's messages about responses whose error is intended. */
   const faultsIn = (problems: string[]) => problems.filter(text => !/status of (404|422)/.test(text))
   const { page, problems, urls } = await openScan()
 

@@ -7,7 +7,7 @@ import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 const browser = await launchBrowser(t)
 if (browser) {
   const { url, orders, ordersUrl, notifier } = await startConsole(t)
-  /** A text that must appear as text, from whatever source. */
+  /** Must appear as text, from whatever source. */
   const attack = '<img src=x onerror=alert(1)>'
   const texts = { customer_name: attack, customer_address: attack, description: attack, remark: attack }
   const booked = await orders.bulk(
@@ -47,7 +47,7 @@ if (browser) {
     )
   }
 
-  /** One page serves the following tests, which go through a person's morning. */
+  /** Serves all tests below, which follow a person through a morning. */
   const desk = await openConsole(t, browser, url)
 
   t.test('a person signs in, finds a parcel and sends a message without a mouse', async t => {

@@ -12,9 +12,7 @@ const password = 'courier-demo'
 const members = { admin: 'Dilani Perera', viewer: 'Saman Fernando' }
 type Role = keyof typeof members
 
-/**
- * Starts both services in this process, each at an origin of its own, with staff and the templates of the simulator.
- */
+/** Starts both services in this process, each at an origin of its own, with staff and the simulator's templates. */
 export const startConsole = async (t: Test) => {
   const host = '127.0.0.1'
   const port = await findFreePort()
@@ -33,7 +31,7 @@ export const startConsole = async (t: Test) => {
 }
 
 interface Seen {
-  /** Errors of scripts, messages of the console, breaches of the content security policy, dialogs. */
+  /** Lists errors of scripts, messages of the console, breaches of the content security policy, dialogs. */
   readonly problems: string[]
   readonly urls: string[]
 }
@@ -69,7 +67,7 @@ export const signIn = async (page: Page, role: Role = 'admin'): Promise<void> =>
   await page.locator('.console:not([hidden])').waitFor()
 }
 
-/** Presses Tab until the focus is there, as a person without a mouse does. */
+/** Presses Tab until the focus is on the element, as a person without a mouse does. */
 export const tabTo = async (page: Page, selector: string): Promise<void> => {
   for (let presses = 0; presses < 60; presses++) {
     if (await page.evaluate(`document.activeElement?.matches(${JSON.stringify(selector)})`)) return

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** The addresses of a running system, and the tokens of its staff. */
+/** Holds the addresses of a running system, and the tokens of its staff. */
 export interface Courier {
   orders: string
   notifier: string
@@ -15,7 +15,7 @@ export interface ApiResponse {
   body: any
 }
 
-/** Sends one request of tenant `demo`. */
+/** Sends a request of tenant `demo`. */
 export const request = async (
   url: string,
   { token, body, key, signal }: { token?: string; body?: unknown; key?: string; signal?: AbortSignal } = {},
@@ -48,7 +48,7 @@ export const readPhoneMessages = async (simulator: string, digits: string): Prom
   return body.data.reverse()
 }
 
-/** Waits for a value that satisfies `isDone`; throws an error that shows the beginning of the last one. */
+/** Waits for a value that satisfies `isDone`. Throws an error that shows the beginning of the last value. */
 export const waitUntil = async <Value>(
   what: string,
   poll: () => Promise<Value>,

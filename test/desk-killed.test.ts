@@ -37,7 +37,7 @@ if (browser) {
     await orders.stop('SIGKILL')
   }
 
-  t.test('10,000 rows are booked once although the service is killed, three times, while it books them', async t => {
+  t.test('10,000 rows are booked once, although the service is killed three times while it books them', async t => {
     await start()
     const { open } = await openDesk(t, browser, `${orders.url}/desk/`)
     const page = await open()

@@ -14,7 +14,7 @@ if (browser) {
   const { open, problems } = await openDesk(t, browser, url)
   const receiver = await startWebhookReceiver(t)
 
-  t.test('a webhook is added, tried, gets an event, is read about, paused and deleted', async t => {
+  t.test('a webhook is added, tested, paused, changed and deleted, gets events and shows its deliveries', async t => {
     const page = await open()
     await page.getByRole('link', { name: 'Webhooks' }).click()
     await page.getByText('There is no webhook yet.').waitFor()
@@ -136,7 +136,7 @@ if (browser) {
     await page.close()
   })
 
-  t.test('the pages had no other problems than refused input', async t => {
+  t.test('the pages have no problems other than refused input', async t => {
     t.strictSame(
       problems.filter(problem => !/40[13]|422/.test(problem)),
       [],

@@ -4,7 +4,7 @@ import { deflateRawSync } from 'node:zlib'
 import t from 'tap'
 import { root } from '../dev/settings.ts'
 
-// The types of the page's files are checked with the page.
+// portal/ checks the types of these files.
 const { guessColumns, parseSheet, readNumber, writeCsv } = await import(join(root, 'portal/desk/read-sheet.js'))
 const { readWorkbook } = await import(join(root, 'portal/desk/upload/read-xlsx.js'))
 
@@ -34,7 +34,7 @@ t.test('reads the export of a web shop, whose Name is the number of the order', 
   })
 })
 
-t.test('reads pasted rows without headings: the phone is found, the rest is for a person to say', async t => {
+t.test('reads pasted rows without headings: finds the phone, and leaves the other columns to a person', async t => {
   t.strictSame(guessColumns(sheet('pasted.tsv')), { hasHeadings: false, fields: ['', '', 'customer_phone', ''] })
 })
 
@@ -50,7 +50,7 @@ t.test('reads amounts as people write them, and leaves other text to the service
   for (const [text, read] of table) t.equal(readNumber(text), read, text)
 })
 
-t.test('writes rows that it reads again, and no formula', async t => {
+t.test('writes rows that it can read again, and no formula', async t => {
   const rows = [
     ['a;b', 'says "no"\nand goes', '+94770000101'],
     ['=1+1', '', '-5'],
@@ -77,7 +77,7 @@ t.test(
   },
 )
 
-/** Packs parts into a ZIP archive, as programs that write workbooks do; nothing reads its check sums. */
+/** Packs parts into a ZIP archive, as programs that write workbooks do. Leaves out checksums, which nothing reads. */
 const zip = (parts: Record<string, string | Buffer>): Blob => {
   const [bodies, entries]: [Buffer[], Buffer[]] = [[], []]
   let at = 0
@@ -108,7 +108,7 @@ const workbook = (sheetXml: string | Buffer, more: Record<string, string> = {}):
     ...more,
   })
 
-t.test('reads what other programs write: prefixed names, texts in cells, cells and rows without a place', async t => {
+t.test('reads workbooks of other programs: prefixed names, texts in cells, cells without a position', async t => {
   const xml = `<x:worksheet><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>A &amp; B&#x41;_x000A_C</x:t>
     <x:rPh><x:t>spoken</x:t></x:rPh></x:is></x:c><x:c><x:v>9.4770000101E10</x:v></x:c></x:row>
     <x:row r="9"><x:c r="AB9" t="str"><x:v>far</x:v></x:c></x:row>

@@ -8,7 +8,7 @@ import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { launchBrowser } from './browser.ts'
 import { chooseOrigin, openDesk, readLoad, showDesk as show, slowDown, uploadRows } from './desk.ts'
 
-// The types of the page's files are checked with the page.
+// portal/ checks the types of this file.
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
 
 const browser = await launchBrowser(t)
@@ -18,7 +18,7 @@ if (browser) {
   const { open, problems } = await openDesk(t, browser, url)
   const count = async (): Promise<number> => (await orders.rows('select count(*)::int from orders'))[0].count
 
-  t.test('the first visit sends little, and the reader of workbooks only for a workbook', async t => {
+  t.test('the first visit loads little, and no reader of workbooks', async t => {
     for (const network of ['loopback', '1.6 Mbit/s and 150 ms']) {
       const page = await (await browser.newContext()).newPage()
       if (network !== 'loopback') await slowDown(page, 1_600_000 / 8, 150)
@@ -32,7 +32,7 @@ if (browser) {
     }
   })
 
-  t.test("a clerk's day: from a sheet to waybills, one row corrected, one order followed", async t => {
+  t.test('a clerk gets from a sheet to waybills, corrects a row and follows an order', async t => {
     const page = await open()
     const file = page.getByLabel('File (Excel, CSV or TSV)')
     await file.setInputFiles({ name: 'broken.xlsx', mimeType: 'application/zip', buffer: Buffer.from('PK') })
@@ -155,7 +155,7 @@ if (browser) {
     await page.close()
   })
 
-  t.test('a city may be chosen and typed anew before its row is read again', async t => {
+  t.test('a person may choose a city and type another name before the row of the city is read again', async t => {
     const page = await open()
     await page.route('**/city?id=*', async route => {
       await delay(1_500)
@@ -174,7 +174,7 @@ if (browser) {
     await page.close()
   })
 
-  t.test('10,000 rows go on after a lost response and a closed tab, and none is booked twice', async t => {
+  t.test('an upload of 10,000 rows goes on after a lost response and a closed tab, and books no row twice', async t => {
     const before = await count()
     const page = await open()
     await uploadRows(page, 10_000)
@@ -183,7 +183,7 @@ if (browser) {
     await page.route('**/order/bulk', async (route: Route) => {
       const response = await route.fetch()
       requests++
-      // The service has booked these: first the response is lost, then the tab is closed.
+      // The service has booked these rows: first the response is lost, then the tab is closed.
       if (requests === 2) return route.abort()
       if (requests === 5) return closed.resolve()
       await route.fulfill({ response })

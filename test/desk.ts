@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { findBarriers, measureWidth } from './browser.ts'
 import { waitUntil } from './courier.ts'
 
-/** Opens tabs of one browser at the desk, signed in; `problems` are those of all of them. */
+/** Opens tabs of one browser at the desk, signed in. `problems` lists the problems of all tabs. */
 export const openDesk = async (t: Test, browser: Browser, url: string) => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 844 }, acceptDownloads: true })
   await context.addInitScript(
@@ -26,7 +26,7 @@ export const openDesk = async (t: Test, browser: Browser, url: string) => {
   return { open, problems }
 }
 
-/** Checks that a screen fits both widths and has no barriers; with SCREENSHOTS, draws it. */
+/** Checks that a screen fits both widths and has no barriers. With SCREENSHOTS, saves pictures of the screen. */
 export const showDesk = async (t: Test, page: Page, screen: string): Promise<void> => {
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 844 })
@@ -38,7 +38,7 @@ export const showDesk = async (t: Test, page: Page, screen: string): Promise<voi
   t.strictSame(await findBarriers(page), [], screen)
 }
 
-/** Draws and checks a screen in the other languages, at its address; `isThere` is something that it shows. */
+/** Checks a screen in the other languages. `isThere` selects an element that the screen shows. */
 export const showInLanguages = async (t: Test, page: Page, screen: string, isThere: string): Promise<void> => {
   for (const language of ['si', 'ta']) {
     await page.getByRole('combobox').first().selectOption(language)
@@ -55,7 +55,7 @@ export const chooseOrigin = async (page: Page): Promise<void> => {
   await page.getByLabel('Parcels start in').blur()
 }
 
-/** Uploads a file of so many rows, whose order numbers begin with B-, and has them checked. */
+/** Uploads a file of `rows` rows, whose order numbers begin with B-, and has the desk check them. */
 export const uploadRows = async (page: Page, rows: number): Promise<void> => {
   const lines = Array.from(
     { length: rows },
@@ -72,7 +72,7 @@ export const uploadRows = async (page: Page, rows: number): Promise<void> => {
   await page.locator('strong', { hasText: `Ready to book: ${rows.toLocaleString('en')}.` }).waitFor({ timeout: 60_000 })
 }
 
-/** Emulates a slow network, with so many bytes a second and milliseconds until a response begins. */
+/** Emulates a slow network. `latency` is the milliseconds until a response begins. */
 export const slowDown = async (page: Page, bytesPerSecond: number, latency: number): Promise<void> => {
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
@@ -81,9 +81,9 @@ export const slowDown = async (page: Page, bytesPerSecond: number, latency: numb
 }
 
 interface Load {
-  /** Milliseconds until the first text is there. */
+  /** Counts the milliseconds until the first text appears. */
   readonly paint: number
-  /** The size of all that came over the network, with headers. */
+  /** Counts all bytes from the network, with headers. */
   readonly bytes: number
   readonly files: string[]
 }

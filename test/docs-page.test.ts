@@ -20,7 +20,7 @@ if (browser) {
   ]
   for (const url of pages)
     for (const width of [1280, 390])
-      t.test(`${new URL(url).pathname} of port ${new URL(url).port} at ${width} pixels`, async t => {
+      t.test(`${new URL(url).pathname} of port ${new URL(url).port} works at ${width} pixels`, async t => {
         const { page, problems } = await openPage(t, browser, url, width)
         const isList = url.endsWith(`${new URL(url).host}/`)
         if (!isList) await page.locator('.opblock-summary').first().waitFor()

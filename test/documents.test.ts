@@ -53,7 +53,7 @@ for (const [name, document] of documents) {
     t.ok(operations.some(({ security }) => security?.some(scheme => 'token' in scheme)))
   })
 
-  t.test(`${name}: no keyword of our own, no dangling reference, no unused component`, async t => {
+  t.test(`${name}: the document has no keyword of our own, no dangling reference and no unused component`, async t => {
     const { schemas: named, responses } = document.components
     const schemas = Object.keys({ ...named, ...responses })
     const used = new Set<string>()

@@ -30,11 +30,11 @@ const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
   return { notifier, orders, move, isDelivered }
 }
 
-/** The maximum of UTF-16 units that orders accepts; each is six bytes in JSON. */
+/** Makes a text with the most UTF-16 units that orders accepts; each control character is six bytes in JSON. */
 const longest = (units: number, first = 'x'): string => first.padEnd(units, '\u0001')
 const key = 'k'.repeat(63)
 
-/** A tenant whose names are as long as the file allows. */
+/** Makes a tenant whose names are as long as the file allows. */
 const longNames = (): TenantFile => {
   const file = tenantFile({ waybills: { mode: 'auto', format: `~"\\&<${'%'.repeat(37)}########` } })
   const price = 9_999_999_999.99
@@ -143,7 +143,7 @@ t.test(
   },
 )
 
-t.test('an edited order is announced to its new person with its new amount', async t => {
+t.test('the new customer of an edited order gets a message with the new amount', async t => {
   const { notifier, orders, isDelivered } = await buildBoth(t, undefined, [
     { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{cod}}'] },
   ])

@@ -8,7 +8,7 @@ import { keyRefusal } from '../shared/edge/idempotency.ts'
 const notifier = await buildNotifier(t)
 const orders = await buildOrders(t)
 
-/** Operations that only read, log in or log out, and those between services. */
+/** Lists the operations that only read, log in or log out, and the operations between services. */
 const ignoring: Record<string, string[]> = {
   orders: [
     ...['resolvePlaces', 'quoteOrders', 'lookUpOrders', 'printLabels', 'printAnyLabels', 'printRunSheet'],
@@ -22,7 +22,7 @@ const isWriting = (method: string): boolean => ['post', 'put', 'patch', 'delete'
 
 const owner = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 
-/** Returns a token for one request: logging out ends it. Owners who logged in may do more than programs. */
+/** Returns a token for one request, since logging out ends a token. Owners who log in may do more than programs. */
 const tokenFor = async (name: string, path: string): Promise<string> => {
   if (name === 'notifier') return notifier.token
   if (path.startsWith('/api/staff'))

@@ -9,7 +9,7 @@ import { runAdmin, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { cloneDatabase } from '../dev/test-database.ts'
 
-/** The commands of the guide in their order, each with the response that the guide shows. */
+/** Lists the commands of the guide in order, each with the response that the guide shows. */
 const steps = [
   ...readFileSync(join(root, 'docs/merchants/integration.md'), 'utf8').matchAll(
     /```sh\n([\s\S]*?)```(?:\s+```json\n([\s\S]*?)```)?/g,

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { type Courier, readPhoneMessages, request, waitUntil } from './courier.ts'
 
-/** A confirmed order of the demo's merchant, without the fields that a batch shares. */
+/** Describes a confirmed order of the demo's merchant, without the fields that a batch shares. */
 export const order = {
   customer_name: 'Nimali Perera',
   customer_address: '24/3 Temple Road',
@@ -12,7 +12,7 @@ export const order = {
   initial_status_key: 'key_2',
 }
 
-/** RECEIVED TO ORIGIN WAREHOUSE, in transit, at its destination, with the rider, DELIVERED. */
+/** Lists the statuses: received at the origin, in transit, at its destination, with the rider, delivered. */
 const moves = ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']
 
 /** Follows a parcel with the demo tenant's files: from a merchant's login to the customer's phone. */
@@ -65,7 +65,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   await testComponents(t, courier, waybill)
 }
 
-/** Checks a picture, a button and a named parameter, filled with the order's values. */
+/** Checks a picture, a button and a named parameter that are filled with the order's values. */
 const testComponents = async (t: Test, courier: Courier, waybill: string): Promise<void> => {
   const token = courier.notifierStaff
   t.equal((await request(`${courier.notifier}/api/templates/sync`, { token, body: {} })).status, 200)

@@ -44,15 +44,15 @@ t.test('a client written from the description of the merchant API works with eve
     t.equal((await request(`${base}/api/staff/order/status`, { token: staff.token, body })).status, 200, status_key)
   }
 
-  await t.test('login', t => testLogin(t, base))
-  await t.test('wrong tokens and methods', t => testRefusals(t, base, client))
-  await t.test('lists', t => testLists(t, base, client))
-  await t.test('orders', t => testOrders(t, client))
-  await t.test('the keys of errors that clients know by name', async t =>
+  await t.test('a merchant logs in', t => testLogin(t, base))
+  await t.test('wrong tokens and methods are refused', t => testRefusals(t, base, client))
+  await t.test('a client reads the lists', t => testLists(t, base, client))
+  await t.test('a client books orders', t => testOrders(t, client))
+  await t.test('errors have the keys that clients know by name', async t =>
     testKnownKeys(t, await open('manual', books, 'x-tenant')),
   )
   await testTracking(t, { client, stranger, passerBy, move })
-  await t.test('too many login attempts', t => testManyTries(t, passerBy))
+  await t.test('too many login attempts lock the address out', t => testManyTries(t, passerBy))
   t.notOk(
     stack.orders.lines.some(line => /"level":(50|60)|"status":5\d\d/.test(line)),
     'the service never failed',
@@ -89,7 +89,7 @@ const testLogin = async (t: Test, base: string): Promise<void> => {
   expectRefusal(t, await client.login('', ''), { errors: { email: /required/, password: /required/ } })
 }
 
-/** `[method, path]` of every request; the other methods of a path are refused. */
+/** Lists `[method, path]` of every request; the service refuses the other methods of a path. */
 const requests: ['GET' | 'POST', string][] = [
   ['GET', `${prefix}/user/get-current`],
   ['GET', `${prefix}/business`],

@@ -3,7 +3,7 @@ import { sendBytes, type WireResponse } from './programs/wire.ts'
 
 export type ApiResponse = WireResponse
 
-/** A value of `true` is a bare word: `?noPagination`. */
+/** Writes a value of `true` as a bare word: `?noPagination`. */
 export type Query = Record<string, string | number | true>
 
 interface RequestOptions {
@@ -16,7 +16,7 @@ interface RequestOptions {
 interface Settings {
   base: string
   tenant: string
-  /** The header's name as its author spelled it. */
+  /** Spells the header's name as the program's author did. */
   tenantHeader?: string
   token?: string
 }
@@ -24,8 +24,8 @@ interface Settings {
 const merchantPrefix = '/api/public/merchant'
 
 /**
- * Builds a merchant's existing program, as small as such programs are: one function per request of the merchant API. It
- * follows the description of that API alone and imports nothing from the services.
+ * Builds a merchant's existing program, as small as such programs are: one function per request of the merchant API.
+ * The program follows only the description of that API and imports nothing from the services.
  */
 export const createMerchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token = '' }: Settings) => {
   const common = { Accept: 'application/json', 'Content-Type': 'application/json', [tenantHeader]: tenant }
@@ -53,7 +53,7 @@ export const createMerchantClient = ({ base, tenant, tenantHeader = 'X-tenant', 
     createOrdersText: (text: string) => send(`${merchantPrefix}/order/bulk`, { method: 'POST', text }),
     statuses: (query?: Query) => get('/order/status-list', query),
     tracking: (waybill?: unknown) => get('/order/tracking-info', byWaybill(waybill)),
-    /** PHP's curl sends a GET with a body; `fetch` refuses that. */
+    /** Sends a GET with a body, as PHP's curl does but `fetch` refuses to do. */
     trackingByGetBody: (body: unknown) => send(`${merchantPrefix}/order/tracking-info`, { body }),
     trackingByPost: (body: unknown) => post('/order/tracking-info', body),
     financeStatus: (waybill?: unknown, prefix = merchantPrefix) =>
@@ -64,15 +64,13 @@ export const createMerchantClient = ({ base, tenant, tenantHeader = 'X-tenant', 
 
 export type MerchantClient = ReturnType<typeof createMerchantClient>
 
-/** Returns what such a program shows to its user: `message`, then every string under `errors`. */
+/** Returns the sentences that such a program shows to its user: `message`, then every string under `errors`. */
 export const listSentences = ({ body }: ApiResponse): string[] => [
   body.message,
   ...Object.values(body.errors ?? {}).flat(),
 ]
 
-/**
- * Checks an error response: its status, its message, and under `errors` exactly these fields with sentences that match.
- */
+/** Checks an error response: its status, its message, and under `errors` only these fields with matching sentences. */
 export const expectRefusal = (
   t: Test,
   response: ApiResponse,
@@ -88,7 +86,7 @@ export const expectRefusal = (
 
 export type Row = Record<string, unknown>
 
-/** Checks that every row has these fields and no other, each of its type. A null in the shape admits anything. */
+/** Checks that every row has exactly these fields, each of its type. A null in the shape admits any value. */
 export const expectShape = (t: Test, rows: Row[], shape: Row, what: string): void => {
   const typed = Object.fromEntries(Object.entries(shape).filter(([, type]) => type !== null))
   t.ok(rows.length > 0, what)

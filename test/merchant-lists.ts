@@ -82,9 +82,7 @@ const testFilters = async (t: Test, client: MerchantClient, cities: Row[]): Prom
 
 type List = (query?: Query) => Promise<ApiResponse>
 
-/**
- * Follows the links of a list in pages in the Laravel shape, and reads it whole with every spelling of `noPagination`.
- */
+/** Follows the links of a list of pages in the Laravel shape, and reads all with every spelling of `noPagination`. */
 const testPages = async (t: Test, client: MerchantClient, list: List, { base = '', path = '' }): Promise<Row[]> => {
   const { body: whole, status } = await list({ noPagination: true })
   t.equal(status, 200)

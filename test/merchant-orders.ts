@@ -13,7 +13,7 @@ const general_data = { merchant_business_id: '7290', origin_city_id: '1511' }
 const makeBatch = (...order_data: unknown[]) => ({ general_data, order_data })
 const created = 'Orders Created Successfully'
 
-/** The same parcel in every legal spelling that clients send. */
+/** Holds the same parcel in every legal spelling that clients send. */
 const spellings: Record<string, object> = {
   'ids as numbers': { destination_city_id: 1525 },
   'optional fields as null': { order_no: null, description: null, remark: null, customer_secondary_phone: null },
@@ -76,7 +76,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
       })
   })
 
-  await t.test('an order begins as a draft or confirmed; a single order is exactly one', async t => {
+  await t.test('an order begins as a draft or confirmed; a single order is exactly one order', async t => {
     const selected = { 'order_data.0.initial_status_key': /^The selected initial status key is invalid\./ }
     for (const initial_status_key of ['key_3', 'key_13', 'DRAFT'])
       expectRefusal(t, await client.createOrder(makeBatch({ ...parcel, initial_status_key })), { errors: selected })
@@ -121,7 +121,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   })
 }
 
-/** Checks that all spellings create the same parcel. Reads it by a request of ours that those programs do not know. */
+/** Checks that all spellings create the same parcel. Reads it by a request of ours that such programs do not know. */
 const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, sent: Record<string, unknown> = {}) => {
   const { body } = await client.send(`/api/public/merchant/order/${waybill}`)
   t.match(body.data, {
@@ -141,7 +141,7 @@ const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, se
   )
 }
 
-/** Checks a merchant whose rate card knows one city only, of a tenant whose merchants number their parcels. */
+/** Checks a merchant whose rate card has only one city, of a tenant whose merchants number their parcels. */
 export const testKnownKeys = async (t: Test, client: MerchantClient): Promise<void> => {
   const book = (more: object) =>
     client.createOrders({

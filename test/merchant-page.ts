@@ -1,4 +1,4 @@
-/** The statuses as merchants' programs know them: key, name, colour, the keys it may move to. */
+/** Lists the statuses as merchants' programs know them: key, name, colour, and the keys of the possible moves. */
 export const statusTable: [number, string, string, number[]][] = [
   [1, 'DRAFT', 'secondary', [2]],
   [2, 'CONFIRMED', 'primary', [3, 4, 5, 9]],
@@ -32,7 +32,7 @@ const moveTable = statusTable.map(([number, name, color, next]): (typeof statusT
   number === 1 ? [...next, 3] : next,
 ])
 
-/** The rows without `id`, `description` and `created_at`, whose values each courier company chooses. */
+/** Lists the rows without `id`, `description` and `created_at`, whose values each courier company chooses. */
 export const statusRows = moveTable.map(([number, name, color, next]) => ({
   key: toKey(number),
   name,

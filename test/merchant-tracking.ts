@@ -44,9 +44,9 @@ export const testTracking = async (t: Test, parties: Parties): Promise<void> => 
   })
   const [waybill] = body.data as [string]
   for (const key of ['key_9', 'key_10']) await move(waybill, key)
-  await t.test('tracking', t => testMerchantTracking(t, parties, waybill))
-  await t.test('finance status', t => testFinance(t, parties, waybill))
-  await t.test('tracking for everybody', t => testPublicTracking(t, parties, waybill))
+  await t.test('a merchant tracks a parcel', t => testMerchantTracking(t, parties, waybill))
+  await t.test('a merchant reads the finance status of a parcel', t => testFinance(t, parties, waybill))
+  await t.test('everybody may track a parcel', t => testPublicTracking(t, parties, waybill))
 }
 
 const testEvents = (t: Test, events: TrackingEvent[]): void => {

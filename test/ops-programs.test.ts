@@ -42,7 +42,7 @@ t.test('Caddy accepts its files and their format', { skip: without('caddy', 'ver
 
 t.test('systemd reads the units', { skip: without('systemd-analyze', '--version') }, async t => {
   const units = ['courier-orders@.service', 'courier-notifier@.service']
-  // systemd looks for the program that a unit starts.
+  // systemd checks that the program which a unit starts exists.
   const ofThisFolder = units.map(unit =>
     readFileSync(join(root, 'ops/systemd', unit), 'utf8').replaceAll('/opt/courier', root),
   )

@@ -22,7 +22,7 @@ const metricsIn = (expression: string): string[] => {
   return words.filter(word => !/^(unless|or|and|offset|up|sum|max|group|by|\d.*)$/.test(word))
 }
 
-t.test('every metric of the alerts and the dashboard is one of the services', async t => {
+t.test('the services export every metric of the alerts and the dashboard', async t => {
   const { orders, notifier } = await startStack(t)
   const pages = await Promise.all([orders, notifier].map(async ({ url }) => (await fetch(`${url}/metrics`)).text()))
   const types = [...pages.join('\n').matchAll(/^# TYPE (\S+) (\S+)$/gm)]
@@ -47,7 +47,7 @@ t.test('every metric of the alerts and the dashboard is one of the services', as
   }
 })
 
-t.test('the version of package.json is that of every package, manifest and page', async t => {
+t.test('every package, manifest and page has the version of package.json', async t => {
   const { version, workspaces } = JSON.parse(read('package.json'))
   for (const workspace of workspaces) t.equal(JSON.parse(read(`${workspace}/package.json`)).version, version, workspace)
   t.ok(read('ops/kubernetes/kustomization.yaml').includes(`newTag: "${version}"`))
@@ -55,7 +55,7 @@ t.test('the version of package.json is that of every package, manifest and page'
   t.match(read('CHANGELOG.md').match(/^## .*$/m)?.[0], version)
 })
 
-t.test('each alert names its remedy, on a page that exists', async t => {
+t.test('each alert names its remedy on an existing page', async t => {
   const rules = alerts.split('- alert: ').slice(1)
   for (const rule of rules) {
     t.match(rule, /severity: (page|ticket) [\s\S]*summary: "[\s\S]*action: "/)

@@ -15,13 +15,13 @@ import { applyDemo, startStack } from './stack.ts'
 
 const program = process.env.PGBOUNCER ?? 'pgbouncer'
 const version = /PgBouncer (\d+)\.(\d+)/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout ?? '')
-/** Prepared statements work in transaction mode since 1.21. */
+/** Skips versions before 1.21, in which prepared statements do not work in transaction mode. */
 const skip =
   Number(version?.[1]) > 1 || Number(version?.[2]) >= 21
     ? false
     : 'needs PgBouncer 1.21 or later: name one in PGBOUNCER'
 
-/** The settings of docs/operators/scaling.md#pgbouncer, with two server connections for each role and database. */
+/** Follows docs/operators/scaling.md#pgbouncer, with two server connections for each role and database. */
 const settings = `
 pool_mode = transaction
 default_pool_size = 2

@@ -49,7 +49,7 @@ const start = async (t: Test, file?: TenantFile) => {
   return { notifier, control, orders, staff, offered }
 }
 
-t.test('a customer’s press takes effect in orders, and a message confirms it', async t => {
+t.test('a customer’s button press takes effect in orders, and a message confirms it', async t => {
   const { notifier, control, orders, staff, offered } = await start(t)
   const { settled, texts, texted, question } = notifier
   const phones = ['0770000101', '0770000102', '0770000103']
@@ -116,7 +116,7 @@ t.test('a customer’s press takes effect in orders, and a message confirms it',
   t.equal((await notifier.stored()).length, 5, 'each press once')
 })
 
-t.test('after a failed delivery the demo asks the customer first, whose press is an instruction', async t => {
+t.test('after a failed delivery the demo first asks the customer, whose button press is an instruction', async t => {
   const { notifier, control, orders, staff, offered } = await start(t)
   await giveRules(notifier.pool)
   const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
@@ -138,7 +138,7 @@ t.test('after a failed delivery the demo asks the customer first, whose press is
   t.match((await staff(`/order/${waybill}`)).data.instructions[0], { action: 'return', given_as: 'customer' })
 })
 
-t.test('the merchant of the demo has a message when its invoice is paid', async t => {
+t.test('the merchant of the demo gets a message when its invoice is paid', async t => {
   const file: TenantFile = JSON.parse(readFileSync(new URL('../examples/demo-tenant.json', import.meta.url), 'utf8'))
   const { notifier, orders, staff, offered } = await start(t, file)
   await giveRules(notifier.pool)

@@ -17,7 +17,7 @@ import { recover } from '../services/orders/restoring/restored.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
-/** Starts both applications and delivers what orders created. Deleting later rows stands in for a restore. */
+/** Starts both applications and delivers the events of orders. Deleting later rows stands in for a restore. */
 const prepare = async (t: Test) => {
   const notifier = await buildNotifier(t)
   await giveRules(notifier.pool)
@@ -88,7 +88,7 @@ t.test('the notifier gets lost events again, and sends neither those nor waiting
   t.match(await notifier.rows(`select status from messages where message_id = $1`, [later]), [{ status: 'queued' }])
 })
 
-t.test('orders never reuses numbers given after its backup, and lists the orders that it lost', async t => {
+t.test('orders never reuses numbers that it assigned after its backup, and lists the orders that it lost', async t => {
   const { orders, book, deliver, restored } = await prepare(t)
   const [kept = ''] = await book(1)
   const given = await book(3)

@@ -12,7 +12,7 @@ type Variables = Record<string, string>
 const schemas = { orders: OrdersSettings, notifier: NotifierSettings }
 const base = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
 const composeText = base + readFileSync(join(root, 'docker-compose.override.yml'), 'utf8')
-/** Reads the lines below `environment:` by service; a later file's come after those of an earlier one. */
+/** Reads the lines below `environment:` by service; the lines of a later file follow those of an earlier file. */
 const readEnvironments = (text: string): Record<string, [string, string][]> => {
   const found = [...text.matchAll(/^ {2}(\w+):\n(?:(?: {4}.*)?\n)*? {4}environment:\n((?: {6}.*\n)+)/gm)]
   const lines = found.flatMap(([, service = '', block = '']) =>
@@ -25,7 +25,7 @@ const environments = readEnvironments(composeText)
 
 /**
  * Returns the environment that compose gives to a service of the image, with these variables in .env, by both files or
- * those of `from`.
+ * by the files of `from`.
  */
 const environmentOf = (name: string, variables: Variables = {}, from = environments): Variables => ({
   NODE_ENV: 'production',
@@ -78,18 +78,15 @@ for (const name of ['orders', 'notifier'] as const) {
     t.strictSame(findDemonstrationSecrets(load(name, environmentOf(name))).sort(), secretsOf[name])
   })
 
-  t.test(
-    `${name} refuses every demonstration secret at once, beside other wrong settings, without a value`,
-    async t => {
-      for (const variables of [{ DEMO: 'false' }, { MESSAGING_API_URL: 'https://graph.facebook.com' }]) {
-        const errors = errorsOf(name, { ...environmentOf(name, variables), LOG_LEVEL: 'loud' })
-        const named = errors.filter(line => line.includes('demonstration') && line.includes('npm run secrets'))
-        t.strictSame(named.map(line => line.split(' ')[0]).sort(), secretsOf[name])
-        t.match(errors.join('\n'), /^LOG_LEVEL must be /m)
-        t.notMatch(errors.join('\n'), /courier@|demo-access-token|demo-app-secret|ZGVtb25|courier-demonstration/)
-      }
-    },
-  )
+  t.test(`${name} names every demonstration secret and other wrong setting at once, and shows no value`, async t => {
+    for (const variables of [{ DEMO: 'false' }, { MESSAGING_API_URL: 'https://graph.facebook.com' }]) {
+      const errors = errorsOf(name, { ...environmentOf(name, variables), LOG_LEVEL: 'loud' })
+      const named = errors.filter(line => line.includes('demonstration') && line.includes('npm run secrets'))
+      t.strictSame(named.map(line => line.split(' ')[0]).sort(), secretsOf[name])
+      t.match(errors.join('\n'), /^LOG_LEVEL must be /m)
+      t.notMatch(errors.join('\n'), /courier@|demo-access-token|demo-app-secret|ZGVtb25|courier-demonstration/)
+    }
+  })
 
   t.test(`docker-compose.yml alone, without a .env, starts no ${name}`, async t => {
     const errors = errorsOf(name, environmentOf(name, {}, readEnvironments(base)))
@@ -99,7 +96,7 @@ for (const name of ['orders', 'notifier'] as const) {
 
   t.test(`the process of ${name} does not start with refused secrets, and warns once of allowed ones`, async t => {
     const run = (variables: Variables) => {
-      // This Postgres refuses the role, so a process with accepted settings ends at once too.
+      // This Postgres refuses the role, so that a process with accepted settings also ends at once.
       const { host } = new URL(process.env.TEST_POSTGRES_URL ?? '')
       const refusing = [`${name.toUpperCase()}_DATABASE_URL`, `${name.toUpperCase()}_MIGRATE_DATABASE_URL`].map(
         setting => [setting, `postgres://${name}:courier@${host}/none`],
@@ -147,7 +144,7 @@ t.test('production warns once of addresses that direct browsers to their own mac
   t.strictSame(warn({ DEMO: 'false' }, console), [])
 })
 
-t.test('the demonstration key is found under any id and as an older key', async t => {
+t.test('detects the demonstration key under any id and as an older key', async t => {
   const key = demonstration.credentialsKey.split(':')[1]
   const own = `k1:${Buffer.alloc(32, 1).toString('base64')}`
   t.strictSame(findDemonstrationSecrets({ CREDENTIALS_KEYS: `${own},k0:${key}` }), ['CREDENTIALS_KEYS'])

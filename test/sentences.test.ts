@@ -7,7 +7,7 @@ import type { Schema } from '../shared/api-docs/examples.ts'
 import { listOperations } from '../shared/api-docs/openapi.ts'
 import { isBadText, listErrors } from '../shared/errors/field-errors.ts'
 
-/** A schema with only this keyword, a value that violates it, and the words that the sentence has to name. */
+/** Holds a schema with only this keyword, a value that violates it, and the words that the sentence must name. */
 type Broken = readonly [schema: TSchema, value: unknown, named: readonly unknown[]]
 
 const text = (length: number) => 'x'.repeat(Math.max(0, length))
@@ -35,7 +35,7 @@ const keywords: Record<string, (bound: never, schema: Schema) => Broken> = {
   required: () => [Type.Object({ name: Type.String() }), {}, ['name field is required']],
   type: (type: string) => [Type.Unsafe(Type.Integer()), [], type === 'null' ? [] : ['required']],
 }
-/** These keywords reject nothing, or only through the schemas in them. */
+/** Lists the keywords that reject nothing, or reject only through the schemas in them. */
 const others = ['title', 'description', 'default', 'examples', 'example', 'format', 'properties', 'items', 'anyOf']
 
 for (const [name, document] of Object.entries(await readDocuments()))

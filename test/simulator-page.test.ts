@@ -19,7 +19,7 @@ if (browser) {
     })
 
   for (const width of [1280, 390])
-    t.test(`the simulator's page at ${width} pixels: empty, with customers, with the keyboard`, async t => {
+    t.test(`the simulator's page works at ${width} pixels, empty, with customers and by keyboard`, async t => {
       const { url, send, control } = await build(t, { behaviour: { delay_factor: 0.001 } })
       const { page, problems } = await openPage(t, browser, `${url}/`, width)
       const screenshot = async (name: string): Promise<void> => {

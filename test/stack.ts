@@ -11,7 +11,7 @@ export interface Stack {
   notifier: ServiceProcess
   simulator: ServiceProcess
   databases: { orders: TestDatabase; notifier: TestDatabase }
-  /** Runs the operator's command line of a service; returns its printed JSON. */
+  /** Runs an operator's command of a service. Returns the JSON that the command prints. */
   admin: (service: 'orders' | 'notifier', ...words: string[]) => Promise<unknown>
 }
 
@@ -34,7 +34,7 @@ export interface StackOptions {
   /** Replaces the clone for orders. */
   ordersDatabase?: TestDatabase
   notifierDatabase?: TestDatabase
-  /** Called when the addresses are known, before anything is ready. */
+  /** Runs when the addresses are known, before any service is ready. */
   onStarted?: (services: Pick<Stack, 'orders' | 'notifier' | 'simulator'>) => void
 }
 

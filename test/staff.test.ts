@@ -34,13 +34,13 @@ const limits = { tokenDays: 30, staffHours: 12, triesPerEmail: 100, triesPerAddr
 const { app: orders, pool, rows, bulk } = await buildOrders(t, { logger, login: limits })
 await orders.listen({ host: '127.0.0.1', port: 0 })
 const { port } = orders.addresses()[0] as { port: number }
-/** The address at which the notifier reaches orders. */
+/** Holds the address at which the notifier reaches orders. */
 const place = { host: '127.0.0.1', port }
 const proxy = await startProxy(place)
 t.teardown(proxy.close)
 const client = createOrdersClient({ url: `http://127.0.0.1:${proxy.port}`, serviceToken, logger })
 t.teardown(client.close)
-/** The number of tokens of each look-up. */
+/** Counts the tokens of each look-up. */
 const lookUps: number[] = []
 /** Delays look-ups of its tenant, as a busy database does. */
 const slow = { tenant: '', until: Promise.resolve() }
@@ -53,7 +53,7 @@ const counted: typeof client = {
     return { kind: 'unavailable', reason: 'no response in time' }
   },
 }
-/** The milliseconds by which the notifier's clock is ahead. */
+/** Sets the milliseconds by which the notifier's clock is ahead. */
 const clock = { ahead: 0 }
 const now = () => performance.now() + clock.ahead
 const notifier = await buildNotifier(t, 1_000_000, counted, {}, { logger, sessions: { now, pauseMilliseconds: 50 } })
@@ -92,11 +92,11 @@ const signIn = async (role: StaffRole, name: string): Promise<string> => {
 }
 
 const list: Record<Service, string> = { orders: '/api/staff/order', notifier: '/api/messages' }
-/** Returns the statuses of a read at orders and at the notifier. */
+/** Returns the statuses of a read request to orders and of one to the notifier. */
 const statuses = async (token: string): Promise<number[]> =>
   Promise.all((['orders', 'notifier'] as const).map(async name => (await send(name, 'GET', list[name], token)).status))
 
-/** The operations of staff in the documents. */
+/** Lists the operations of staff in the documents. */
 const operations = (Object.entries(documents) as [Service, OpenApi][]).flatMap(([service, { paths }]) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ service, path, method, ...operation })),
@@ -262,7 +262,7 @@ t.test('refuses HEAD as GET, ignores a trailing slash, and reveals nothing by OP
   t.equal((await send('notifier', 'HEAD', '/api/costs', token)).status, 403)
 })
 
-t.test('while orders is away the notifier admits known staff for 60 s', async t => {
+t.test('while orders is unavailable the notifier admits known staff for 60 s', async t => {
   const token = await signIn('viewer', 'Kasun')
   const soonOver = await signIn('viewer', 'Malini')
   await rows(`update tokens set expires_at = now() + interval '40 s' where staff_name = 'Malini'`)
@@ -311,7 +311,7 @@ t.test('slow look-ups of one company do not delay another company', async t => {
   t.equal((await send('notifier', 'GET', '/api/messages', token)).status, 401, 'nor is a revocation delayed')
 })
 
-/** Starts a server in the place of orders. */
+/** Starts a server in place of orders. */
 const replaceOrders = async (t: Test, body: string): Promise<void> => {
   const other = createServer((_request, response) => response.writeHead(404).end(body)).listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -321,7 +321,7 @@ const replaceOrders = async (t: Test, body: string): Promise<void> => {
   await proxy.restore()
 }
 
-t.test('a proxy that responds 404 while orders is away logs nobody out', async t => {
+t.test('a proxy that responds 404 while orders is unavailable logs nobody out', async t => {
   const token = await signIn('viewer', 'Ishara')
   t.strictSame(await statuses(token), [200, 200])
   await replaceOrders(t, '<h1>no backend</h1>')

@@ -15,7 +15,7 @@ interface Run {
   ended: Promise<unknown[]>
 }
 
-/** Runs `npm start` with ports and data of its own; it ends with the test. */
+/** Runs `npm start` with ports and data of its own. `npm start` ends with the test. */
 const prepare = async (t: Test) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-start-'))
   await chmod(folder, 0o755)
@@ -36,7 +36,7 @@ const prepare = async (t: Test) => {
       env: { ...environment, ...settings, ...changed },
       detached: true,
     })
-    // A stopped `npm test` stops its groups of processes; this is one of its own.
+    // A stopped `npm test` stops its groups of processes, but this child runs in a group of its own.
     process.once('SIGTERM', async () => {
       child.kill('SIGTERM')
       await once(child, 'exit')
@@ -95,7 +95,7 @@ t.test('npm start, the printed request, a crash and a second start work', async 
   t.match(demo.output(), /Orders Created Successfully/)
   t.match(
     demo.output(),
-    // Status reports may overtake each other: the timeline lacks a status that a later one passed over.
+    // Status updates may overtake each other: the timeline lacks a status that a later status has overtaken.
     /queued\n(.*(accepted|sent)\n)*(.*(delivered|read)\n)+$/,
     'the message of its first order was followed until it was delivered',
   )
@@ -106,11 +106,11 @@ t.test('npm start, the printed request, a crash and a second start work', async 
   t.notOk(await responds(`${orders}/health/live`), 'nothing is left running')
 })
 
-/** util-linux gives a program a terminal. */
+/** Skips a test that needs `script` of util-linux, which gives a program a terminal. */
 const skip = process.platform === 'linux' && existsSync('/usr/bin/script') ? false : 'needs script of util-linux'
 
 t.test(
-  'on a terminal nothing follows its last line; a second start says where it runs and how to stop it',
+  'on a terminal nothing follows the last line; a second start says where the first runs and how to stop it',
   {
     skip,
   },

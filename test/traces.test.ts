@@ -18,7 +18,7 @@ interface Span {
   service: string
 }
 
-/** The body of an export, with only the fields read here. */
+/** Describes the body of an export, with only the fields that this test reads. */
 interface Exported {
   resourceSpans: {
     resource: { attributes: { value: { stringValue: string } }[] }
@@ -42,7 +42,7 @@ const startCollector = async (t: Test) => {
   return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** Makes a process print each module of OpenTelemetry that it loads. prom-client always loads its interface. */
+/** Makes a process print each OpenTelemetry module that it loads, except the API, which prom-client always loads. */
 const printing = `import { registerHooks } from 'node:module'
 registerHooks({ load: (url, context, next) => {
   if (/@opentelemetry.(?!api)/.test(url)) console.log('loaded ' + url)

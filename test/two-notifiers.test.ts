@@ -50,7 +50,7 @@ t.test('two processes of the notifier act as one', async t => {
   const sent = async (): Promise<number> => (await request(`${simulator.url}/control`)).body.accepted
   t.equal((await call('/api/templates/sync', 'POST', {})).status, 200)
 
-  await t.test('a repeated key takes effect once, at both at the same time', async t => {
+  await t.test('a key that both processes get at the same time takes effect once', async t => {
     const messages = Array.from({ length: 50 }, (_, n) => messageTo(`07710000${10 + n}`))
     const key = { 'idempotency-key': 'both' }
     const responses = await Promise.all([1, 2, 3, 4].map(() => call('/api/messages/bulk', 'POST', { messages }, key)))

@@ -17,7 +17,7 @@ import { request, waitUntil } from './courier.ts'
 
 type Service = 'orders' | 'notifier'
 
-/** Prepares a service without tables, and its load balancer with a place for each version. */
+/** Prepares a service without tables, and its load balancer with an address for each version. */
 const prepare = async (t: Teardown, service: Service, settings: Environment) => {
   const database = await cloneEmpty(t, service)
   const name = service.toUpperCase()
@@ -31,7 +31,7 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
     [`${name}_DATABASE_URL`]: database.url,
     [`${name}_MIGRATE_DATABASE_URL`]: database.ownerUrl,
   }
-  /** Describes a process of the code in `folder`, not started yet. */
+  /** Prepares a process of the code in `folder`, which is not started yet. */
   const place = async (version: keyof typeof places, folder: string) => {
     const port = await findFreePort()
     places[version].port = port
@@ -109,7 +109,7 @@ const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff
     isOver = true
     await working
   }
-  /** Waits until the running processes have had their share. */
+  /** Waits until the running processes have had their share of requests. */
   const goOn = async (): Promise<void> => {
     const { rounds } = log
     await waitUntil(

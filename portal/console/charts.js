@@ -1,4 +1,4 @@
-// Charts in SVG, each with the same numbers as a table for screen readers.
+// Draws charts in SVG, each with the same numbers as a table for screen readers.
 import { day, minuteOfDay, number, t } from '../kit/i18n.js'
 import { html } from '../kit/preact.js'
 
@@ -15,7 +15,7 @@ const FigureTable = ({ title, head, rows }) =>
 const series = ['created', 'delivered', 'failed']
 
 /**
- * Three bars for each day.
+ * Draws three bars for each day.
  * @param {{ days: { date: string, created: number, delivered: number, failed: number }[] }} props
  */
 export const DaysChart = ({ days }) => {
@@ -44,7 +44,7 @@ export const DaysChart = ({ days }) => {
 const hours = Array.from({ length: 24 }, (_, hour) => hour)
 const clock = (/** @type {number} */ hour) => `${String(hour).padStart(2, '0')}:00`
 
-/** One stroke for each minute of the day. @param {{ minutes: { at: string, sent: number }[], zone: string }} props */
+/** Draws a stroke for each minute. @param {{ minutes: { at: string, sent: number }[], zone: string }} props */
 export const MinutesChart = ({ minutes, zone }) => {
   const top = Math.max(4, ...minutes.map(({ sent }) => sent))
   const placed = minutes.map(({ at, sent }) => ({ minute: minuteOfDay(at, zone), sent }))

@@ -1,4 +1,4 @@
-// The scanned waybills, and the response of the service to each. Only the waybills outlive the page.
+// Keeps the scanned waybills, and the response of the service to each. Only the waybills outlive the page.
 import { own } from '../kit/api.js'
 import { statusName, t } from '../kit/i18n.js'
 import { useEffect, useRef, useState } from '../kit/preact.js'
@@ -47,7 +47,7 @@ export const useScanList = () => {
   const list = items.current
   const redrawing = useRef(0)
   const isLeft = useRef(false)
-  /** Renders at most every 50 ms, since a list of 500 is long. */
+  /** Renders at most every 50 ms, since a list of 500 items is long. */
   const show = () => {
     redrawing.current ||= window.setTimeout(() => {
       redrawing.current = 0
@@ -59,7 +59,7 @@ export const useScanList = () => {
     const item = list.get(waybill)
     if (item) list.set(waybill, { ...item, ...changes })
   }
-  /** Resolves to the item in its new state; undefined: it was dropped meanwhile. */
+  /** Resolves to the item in its new state. undefined: the item was dropped meanwhile. */
   const check = async (/** @type {string} */ waybill) => {
     await own(`/order/${encodeURIComponent(waybill)}`).then(
       ({ data }) => set(waybill, { order: data, error: undefined, isRead: true }),
@@ -78,7 +78,7 @@ export const useScanList = () => {
   }
   useEffect(() => {
     let timer = 0
-    /** Reads the items that were not read yet or could not be read, until all are. */
+    /** Reads the items that were not read yet or could not be read, until all are read. */
     const checkUnread = async (/** @type {Item[]} */ unread) => {
       if (getSession().token) await checkAll(unread.map(({ waybill }) => waybill))
       const failed = [...list.values()].filter(({ error }) => error?.status === 401 || error?.againAfter > 0)
@@ -104,7 +104,7 @@ export const useScanList = () => {
     drop: (/** @type {string[]} */ waybills) => {
       for (const waybill of waybills) list.delete(waybill)
       store()
-      // Applies at once: the next action of the person is meant for the other items.
+      // Renders at once: the next action of the person is meant for the other items.
       redraw(count => count + 1)
     },
     set: (/** @type {string[]} */ waybills, /** @type {(item: Item) => Partial<Item>} */ change) => {
@@ -116,7 +116,7 @@ export const useScanList = () => {
   }
 }
 
-/** Returns the moves that any of the items may make; those that all may make come first. @param {Item[]} items */
+/** Returns the moves that any item may make; the moves that all items may make come first. @param {Item[]} items */
 export const movesOf = items => {
   const moves = new Map()
   for (const { order } of items)
@@ -125,7 +125,7 @@ export const movesOf = items => {
   return [...moves.values()].toSorted((a, b) => b.count - a.count)
 }
 
-/** Returns why an item may not move there; undefined: it may. @param {Item} item @param {string} statusKey */
+/** Returns why an item may not move to a status. undefined: it may. @param {Item} item @param {string} statusKey */
 export const refusalOf = ({ order, error, refusal, isRead }, statusKey) => {
   if (!isRead) return t('scan.reading')
   if (!order) return error?.status === 404 ? t('scan.unknown') : (error?.message ?? t('scan.reading'))

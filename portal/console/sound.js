@@ -1,4 +1,4 @@
-// Two tones that nobody mistakes for each other: high and short, or low, rough and long.
+// Plays two tones that nobody mistakes for each other: high and short, or low, rough and long.
 /** @type {AudioContext | undefined} */
 let audio
 

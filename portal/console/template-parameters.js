@@ -1,4 +1,4 @@
-// Finds the parameters of a template of the catalogue, and builds the components of a message from their values. Pure.
+// Finds the parameters of a template, and builds the components of a message from their values. Everything is pure.
 
 /**
  * @typedef {{
@@ -7,7 +7,7 @@
  * }} Parameter
  */
 
-/** Fields of an order that texts may name. */
+/** Lists the fields of an order that texts may name. */
 export const orderFields = [
   'customer_name',
   'waybill_number',
@@ -49,7 +49,7 @@ const textsOf = (part, text, more = {}) =>
 
 const media = ['IMAGE', 'VIDEO', 'DOCUMENT']
 
-/** Returns undefined for a template with a part that the console cannot fill in. @returns {Parameter[] | undefined} */
+/** Returns undefined if a template has a part that the console cannot fill in. @returns {Parameter[] | undefined} */
 export const parametersOf = ({ components }) => {
   const wanted = components.map(({ type, format, text, buttons = [] }) => {
     if (type === 'HEADER' && media.includes(format))

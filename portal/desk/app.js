@@ -21,7 +21,7 @@ const screens = {
   access: { Screen: Access, needs: 'listTokens' },
 }
 
-/** The operations that a clerk may not use. */
+/** Lists the operations that a clerk may not use. */
 const operationsOfOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice']
 
 const readMe = async (options = {}) => {

@@ -1,4 +1,4 @@
-// Requests of several screens, and what the browser remembers for them.
+// Sends the requests that several screens share, and keeps the values that the browser remembers for them.
 
 import { saveFile } from '../kit/actions.js'
 import { ApiError, own } from '../kit/api.js'
@@ -8,7 +8,7 @@ const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeo
 const maxTries = 6
 
 /**
- * Sends a repeatable request, and repeats it after a failure that may be temporary.
+ * Sends a repeatable request, and repeats the request after a failure that may be temporary.
  * @template Result
  * @param {() => Promise<Result>} send
  */
@@ -39,7 +39,7 @@ export const saveLabels = async waybills => {
 export const readBusinesses = async signal =>
   (await own('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({ id: String(id), label: name }))
 
-/** Names what this browser remembers for the merchant: fields of headings, business, origin, usual weight. */
+/** Names the merchant's values in this browser: fields by heading, business, origin, usual weight. */
 const remembered = () => `courier.desk ${getSession().tenant} ${getSession().me?.email}`
 export const recall = () => JSON.parse(localStorage.getItem(remembered()) ?? '{}')
 export const remember = (/** @type {object} */ values) =>

@@ -1,9 +1,9 @@
-// Reads rows that merchants paste or upload: CSV, or what a sheet copies.
+// Reads rows that merchants paste or upload, as CSV or as a sheet copies them.
 
 /** @typedef {{ name: string, pattern: RegExp }} Column */
 
 /**
- * The fields of an order that a column may have, in the order in which headings are compared.
+ * Lists the fields of an order that a column may have, in the order in which headings are compared.
  * @type {readonly Column[]}
  */
 export const columns = [
@@ -25,7 +25,7 @@ export const columns = [
 
 /**
  * Splits text into rows of cells. Quoted cells may have separators, line breaks and doubled quotes (RFC 4180); the
- * separator is the one of tab, semicolon and comma that the first line has most of. Blank rows are left out.
+ * separator is whichever of tab, semicolon and comma is the most frequent in the first line. Omits blank rows.
  * @param {string} text
  * @returns {string[][]}
  */
@@ -55,8 +55,8 @@ export const parseSheet = text => {
 const looksLikePhone = (/** @type {string} */ cell) => /^[+0][\d ()-]{8,16}$/.test(cell)
 
 /**
- * Guesses the field of each column, by its heading or else by its cells; '' for none. `hasHeadings` is false where the
- * first row has a phone number.
+ * Guesses the field of each column by its heading, or else by its cells; '' stands for no field. `hasHeadings` is false
+ * where the first row has a phone number.
  * @param {string[][]} rows
  * @returns {{ fields: string[], hasHeadings: boolean }}
  */
@@ -69,7 +69,7 @@ export const guessColumns = rows => {
     taken.add(name)
     return name
   }
-  /** A heading such as Shipping Name says more than a mere Name, which web shops use for the order. */
+  /** A heading such as Shipping Name says more than plain Name, which web shops use for the order. */
   const isPerson = (/** @type {string} */ cell) =>
     /(customer|recipient|receiver|consignee|shipping|full).?name/i.test(cell)
   const hasPerson = first.some(isPerson)
@@ -86,7 +86,7 @@ export const guessColumns = rows => {
 }
 
 /**
- * A number as people write it, such as "Rs. 4,500.00"; any other text stays, for the service to refuse.
+ * Reads a number as people write it, such as "Rs. 4,500.00"; any other text stays, for the service to refuse.
  * @param {string} text
  */
 export const readNumber = text => {
@@ -98,7 +98,7 @@ export const readNumber = text => {
 }
 
 /**
- * Writes rows as CSV that sheets open: each cell is quoted, and none is taken for a formula.
+ * Writes rows as CSV that sheets open: quotes each cell, and keeps sheets from reading any cell as a formula.
  * @param {unknown[][]} rows
  */
 export const writeCsv = rows => {

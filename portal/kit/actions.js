@@ -1,4 +1,4 @@
-// Runs the actions of a person: buttons run once at a time, and the outcome is announced.
+// Runs the actions of a person: each button runs one action at a time, and screen readers announce the outcome.
 import { own } from './api.js'
 import { t } from './i18n.js'
 import { html, useRef, useState } from './preact.js'
@@ -60,7 +60,7 @@ export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
   html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>
     ${children}</button>`
 
-/** A refusal by a service, with its errors of each field `except` those that show their own. */
+/** Shows a refusal by a service, with the errors of all fields `except` those that show their own errors. */
 export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
   if (!error) return null
   const lines = Object.entries(error.errors ?? {}).filter(([path]) => !except.includes(path))
@@ -76,8 +76,8 @@ export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
 }
 
 /**
- * A button that runs an action, with the error of its last run. For what cannot be undone it has a `question`, which
- * the first press asks.
+ * Shows a button that runs an action, with the error of its last run. If the action cannot be undone, the first press
+ * asks `question`.
  */
 export const Act = ({ run, question = '', children, ...more }) => {
   const action = useAction(run)
@@ -93,7 +93,7 @@ export const Act = ({ run, question = '', children, ...more }) => {
     <${ErrorText} error=${action.error} />`
 }
 
-/** A button that saves the label of a parcel. */
+/** Shows a button that saves the label of a parcel. */
 export const Label = ({ waybill }) => {
   const path = `/order/${encodeURIComponent(waybill)}/label`
   const save = async () => saveFile(await own(path, { as: 'blob' }), `${waybill}.pdf`)

@@ -1,8 +1,8 @@
-// Sends requests to the two services: their documented operations and nothing else.
+// Sends requests to the two services, using only their documented operations.
 import { t } from './i18n.js'
 import { endSession, face, getSession } from './session.js'
 
-/** A refusal by a service, in its own words. */
+/** Represents a refusal by a service, in the service's words. */
 export class ApiError extends Error {
   /**
    * @param {string} message
@@ -28,7 +28,7 @@ export class ApiError extends Error {
  * }} Options
  */
 
-/** Relative to the page, so that a proxy may serve it below a path: the service that the page comes from. */
+/** Names the service that the page comes from, relative to the page, so that a proxy may serve it below a path. */
 const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
 /** The desk comes from orders itself. */
 let ordersUrl = notifierUrl
@@ -87,12 +87,12 @@ export const withQuery = (path, query) => {
   return given.length > 0 ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path
 }
 
-/** A value for the Idempotency-Key header. */
+/** Makes a value for the Idempotency-Key header. */
 const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
 
 /**
- * Makes keys for one action of a person: the same body keeps its key until it has succeeded, so that a repetition takes
- * effect once.
+ * Makes keys for one action of a person: the same body keeps its key until its request has succeeded, so that
+ * repetitions take effect once.
  */
 export const newKeys = () => {
   let last = { text: '', key: '' }

@@ -1,4 +1,4 @@
-// Failed deliveries, for staff and merchants: the list, the instructions, and the form to give one.
+// Shows failed deliveries to staff and merchants: the list, the instructions, and the form to give an instruction.
 
 import { Button } from './actions.js'
 import { Form } from './form.js'
@@ -15,7 +15,7 @@ const Said = ({ of: { action, date: day, note, given_as, given_by } }) =>
   html`<div><strong>${t(`failures.${action}`)}</strong>${day && html` ${showDay(day, 'UTC')}`}
     <span class="soft"> ${given_by ?? t(`failures.by.${given_as}`)}</span>${note && html`<p>${note}</p>`}</div>`
 
-/** A form to give an instruction for a parcel whose delivery failed. */
+/** Shows a form to give an instruction for a parcel whose delivery failed. */
 const Decide = ({ waybill, onDone }) => {
   const fields = [
     { name: 'action', label: t('failures.action'), options: options() },
@@ -57,7 +57,7 @@ const columns = (/** @type {((waybill: string) => void) | false} */ open) => [
     : []),
 ]
 
-/** Parcels whose delivery failed; those that have waited longest come first. */
+/** Shows the parcels whose delivery failed; the parcels that have waited longest come first. */
 export const Failures = ({ query, mayDecide = true, actions = '', filters = '' }) => {
   const [open, setOpen] = useState('')
   const list = usePages('/order/failed-deliveries', query, 30)

@@ -1,4 +1,4 @@
-// Forms: fields with their errors under them.
+// Builds forms, whose fields show their errors under them.
 
 import { announced, Button, ErrorText, instead, useAction } from './actions.js'
 import { newKeys, own, withQuery } from './api.js'
@@ -37,7 +37,7 @@ const orderProps = {
   remark: { maxlength: 1000 },
 }
 
-/** Fields for forms, by the names that an order has for them. @param {string[]} names */
+/** Returns fields for forms, by the names of the fields of an order. @param {string[]} names */
 export const orderFields = names =>
   names.map(name => {
     const label = t(`field.${name.replace('_city_id', '')}`)
@@ -51,8 +51,8 @@ export const pause = async signal => {
 }
 
 /**
- * A choice of one of many rows by a part of its name: `find` reads the rows of a name or id. `value` is an id, empty
- * for none.
+ * Lets a person choose one of many rows by a part of its name: `find` reads the rows of a name or id. `value` is an id,
+ * or empty.
  */
 const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   const [text, setText] = useState('')
@@ -75,7 +75,7 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   )
   const rows = /** @type {Option[]} */ (found.data ?? [])
   const [isMissing, setIsMissing] = useState(false)
-  /** Keeps the row chosen last: the field may lose focus before the row is read again. */
+  /** Keeps the last chosen row: the field may lose focus before the row is read again. */
   const taken = useRef(/** @type {Option[]} */ ([]))
   /** An unfinished name chooses nothing. */
   const choose = ({ target }, isFinished) => {
@@ -99,7 +99,7 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
       ${rows.map(row => html`<option key=${row.id} value=${row.label}></option>`)}</datalist>`
 }
 
-/** An input; with `options` or `find`, a choice. */
+/** Shows an input; with `options` or `find`, a choice. */
 export const Control = (/** @type {any} */ { options, find, none, onValue, ...field }) => {
   if (find) return html`<${Choice} ...${field} find=${find} onChange=${onValue} />`
   if (field.type === 'checkbox')
@@ -112,8 +112,8 @@ export const Control = (/** @type {any} */ { options, find, none, onValue, ...fi
 }
 
 /**
- * Returns a function that posts to the face's part of orders: the same request repeated, until it succeeded, takes
- * effect once.
+ * Returns a function that posts to the face's part of orders. A request that is repeated until it succeeds takes effect
+ * once.
  */
 export const usePost = () => {
   const keys = useRef(newKeys())
@@ -125,9 +125,9 @@ export const usePost = () => {
 }
 
 /**
- * A form whose `fields` are `{ name, label }` and other props of a `Control`; `start` has their values until one enters
- * others. `onEnter` gets the entered values at each change, `send` at the end. Without `send` the form posts what
- * `toBody` makes of them to `path`, and gives the response to `onDone`.
+ * Shows a form whose `fields` are `{ name, label }` and other props of a `Control`; `start` holds their values until a
+ * person enters others. `onEnter` gets the entered values at each change, and `send` gets them at the end. Without
+ * `send` the form posts the body that `toBody` makes of them to `path`, and gives the response to `onDone`.
  */
 export const Form = (/** @type {any} */ { id, fields, start = {}, submit, children, onEnter, ...end }) => {
   const { send, path, toBody = entered => entered, onDone } = end
@@ -153,7 +153,7 @@ export const Form = (/** @type {any} */ { id, fields, start = {}, submit, childr
   </form>`
 }
 
-/** A form below its title, which opens it. */
+/** Shows a form below its title, which opens the form. */
 export const FoldedForm = ({ title, submit = title, kind = '', hint = '', ...form }) =>
   html`<details class=${kind}><summary>${title}</summary>${hint && html`<p class="hint">${hint}</p>`}
     <${Form} submit=${submit} ...${form} /></details>`

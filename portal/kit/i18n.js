@@ -1,18 +1,18 @@
-// Texts, numbers and times in the language of the person.
+// Writes texts, numbers and times in the language of the person.
 import en from './languages/en.js'
 import { statuses } from './languages/statuses.js'
 import { face, getSession } from './session.js'
 
 export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
 let language = 'en'
-/** The locale in which each language writes numbers and dates. */
+/** Maps each language to the locale in which it writes numbers and dates. */
 const locales = { en: 'en-GB', si: 'si-LK', ta: 'ta-LK' }
 /** @type {Record<string, string>} */
 let texts = en
 
 export const getLanguage = () => language
 
-/** Reads the texts of the kit and those of the face. @param {string} wanted */
+/** Reads the texts of the kit and of the face. @param {string} wanted */
 export const setLanguage = async wanted => {
   const name = Object.hasOwn(languages, wanted) ? wanted : 'en'
   const [common, own] = await Promise.all([
@@ -25,7 +25,7 @@ export const setLanguage = async wanted => {
   localStorage.setItem('courier.language', name)
 }
 
-/** Returns the language chosen before, or else the browser's. */
+/** Returns the language chosen before, or else the browser's language. */
 export const readLanguage = () => localStorage.getItem('courier.language') ?? navigator.language.slice(0, 2)
 
 /** Returns a text with `{name}` filled in. @param {string} key @param {Record<string, unknown>} [values] */
@@ -33,7 +33,7 @@ export const t = (key, values = {}) =>
   (texts[key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''))
 
 /**
- * Returns the text of a value that a service names; the name itself if it has none.
+ * Returns the text of a value that a service names, or the name itself if it has no text.
  * @param {string} group
  * @param {string} name
  */

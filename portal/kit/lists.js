@@ -1,4 +1,4 @@
-// Parts of lists: filters in the address, so that a link to a list can be shared, and pages.
+// Builds the parts of lists: filters, which the address holds so that people can share a link to a list, and pages.
 
 import { Button } from './actions.js'
 import { own, withQuery } from './api.js'
@@ -7,7 +7,7 @@ import { t } from './i18n.js'
 import { html, useEffect, useState } from './preact.js'
 import { Field, Live, Table, useLive } from './ui.js'
 
-/** A text field whose value applies once it is entered: on Enter or when it loses the focus. */
+/** Shows a text field whose value applies once it is entered: on Enter or when the field loses the focus. */
 const Entered = ({ value, onChange, ...more }) => {
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
@@ -16,8 +16,8 @@ const Entered = ({ value, onChange, ...more }) => {
 }
 
 /**
- * A form of filters whose `fields` are `{ name, label }` and other props of a `Control`; `first` is one that is always
- * open.
+ * Shows a form of filters whose `fields` are `{ name, label }` and other props of a `Control`; `first` is a field that
+ * is always visible.
  */
 export const Filters = ({ screen, query, fields, first = /** @type {any} */ (undefined) }) => {
   const control = (/** @type {any} */ { name, ...field }) => {
@@ -30,7 +30,7 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
       : html`<${Entered} autocomplete="off" maxlength="80" ...${common} onChange=${onValue} />`
   }
   const count = Object.keys(query).length
-  // Set once: otherwise a list that refreshes after the window became narrow closes the filters.
+  // Is set once: otherwise a list that refreshes after the window has become narrow would close the filters.
   const [isOpen] = useState(innerWidth > 640)
   return html`${first && control(first)}<details class="filters" open=${isOpen}>
     <summary>${t('filter.title')}${count > 0 && ` (${count})`}</summary>
@@ -40,7 +40,7 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
 }
 
 /**
- * Reads a list page by page, and again every `seconds` (0: never). It begins again when the path or the query changes.
+ * Reads a list page by page, and again every `seconds` (0: never). Begins again when the path or the query changes.
  * @param {string} path @param {Record<string, unknown>} query @param {typeof own} [send] to another service
  */
 export const usePages = (path, query = {}, seconds = 0, send = own) => {
@@ -54,7 +54,7 @@ export const usePages = (path, query = {}, seconds = 0, send = own) => {
   return { ...page, cursors, go: (/** @type {string[]} */ next) => setAt({ list, cursors: next }) }
 }
 
-/** Links to the pages beside the one that `usePages` read. */
+/** Shows links to the pages beside the page that `usePages` read. */
 export const Pages = ({ of: { data, cursors, go } }) => {
   const next = data.meta?.next_cursor ?? data.next_cursor
   return html`<div class="row">
@@ -63,7 +63,7 @@ export const Pages = ({ of: { data, cursors, go } }) => {
   </div>`
 }
 
-/** A table of what `usePages` or `useLive` read, with its other props; `note` stands below it. */
+/** Shows the rows that `usePages` or `useLive` read as a table, with its other props; `note` stands below the table. */
 export const Rows = ({ of, lines = 6, note = undefined, ...table }) =>
   html`<${Live} of=${of} lines=${lines}>${({ data }) => html`
     <${Table} ...${table} rows=${data} />${note}${of.cursors && html`<${Pages} of=${of} />`}`}<//>`

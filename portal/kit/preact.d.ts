@@ -1,4 +1,4 @@
-// Declares the part of htm/preact/standalone that the console uses; it brings no types of its own.
+// Declares the part of htm/preact/standalone that the portal uses; the package brings no types of its own.
 type Dependencies = readonly unknown[]
 type Children = unknown
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => Children

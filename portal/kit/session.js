@@ -1,4 +1,4 @@
-// The signed-in person. The token lives as long as the tab; it is never part of an address.
+// Keeps the signed-in person. The token lives as long as the tab; it is never part of an address.
 import { useEffect, useState } from './preact.js'
 
 /** @typedef {{ name: string, email: string | null, role: string, operations: string[],
@@ -6,7 +6,7 @@ import { useEffect, useState } from './preact.js'
 /** @typedef {{ tenant: string, token: string | null, me: Me | null }} Session */
 
 /**
- * Reads a stored value of this tab; returns `none` if it is missing or damaged.
+ * Reads a stored value of this tab. Returns `none` if the value is missing or damaged.
  * @param {string} name
  * @param {any} none
  */
@@ -18,7 +18,7 @@ export const readStored = (name, none) => {
   }
 }
 
-/** The face of this page: console or desk. Both may share an origin. */
+/** Names the face of this page: console or desk. Both may share an origin. */
 export const { face } = document.documentElement.dataset
 const key = face === 'desk' ? 'courier.desk' : 'courier'
 /** @type {Session} */

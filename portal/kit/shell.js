@@ -1,4 +1,4 @@
-// The frame of a face: the form to sign in, the menu, the open screen.
+// Builds the frame of a face: the form to sign in, the menu, the open screen.
 
 import { instead } from './actions.js'
 import { own } from './api.js'
@@ -8,8 +8,9 @@ import { changeSession, may, useSession } from './session.js'
 import { SignIn } from './sign-in.js'
 
 /**
- * Screens by the first part of the address after `#/`, the first one at no address. `needs` names the operation without
- * which it is not in the menu; `isHidden` keeps it out. A screen gets `params` (the other parts) and `query`.
+ * Maps the first part of the address after `#/` to a screen; any other address opens the first screen. The menu omits a
+ * screen with `isHidden`, or if the person may not use the operation that it `needs`. A screen gets `params` (the other
+ * parts) and `query`.
  * @typedef {Record<string, { Screen: any, needs?: string, isHidden?: boolean }>} Screens
  * @typedef {{ screens: Screens, readMe: (options?: object) => Promise<any>, Search?: any }} Face
  */
@@ -73,7 +74,7 @@ const Top = ({ me, route, onLanguage, face: { screens, Search } }) => html`
     </nav>
   </header>`
 
-/** The screen's heading gets the focus when it opens, so that screen readers announce the screen. */
+/** Moves the focus to the screen's heading when the screen opens, so that screen readers announce it. */
 const Main = ({ route, me, screens }) => {
   const main = useRef(/** @type {any} */ (null))
   const { Screen } = screens[route.name]
@@ -110,7 +111,7 @@ const App = (/** @type {{ face: Face }} */ { face }) => {
     </div>`
 }
 
-/** Shows a face, once its texts and its settings are there. @param {Face} face @param {Promise<unknown>} [settings] */
+/** Shows a face, once its texts and settings are loaded. @param {Face} face @param {Promise<unknown>} [settings] */
 export const show = async (face, settings) => {
   await Promise.all([settings, setLanguage(readLanguage())])
   render(html`<${App} face=${face} />`, /** @type {Element} */ (document.getElementById('app')))

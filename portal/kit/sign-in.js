@@ -6,7 +6,7 @@ import { changeSession, getSession } from './session.js'
 import { Field, Loading } from './ui.js'
 
 /**
- * Signs in, then reads whose token it is.
+ * Signs in, then reads whom the token belongs to.
  * @param {(options: object) => Promise<any>} readMe
  * @param {{ tenant: string, email: string, password: string }} entered
  */

@@ -1,12 +1,12 @@
-// Small parts that the screens share.
+// Contains small parts that the screens share.
 import { ErrorText } from './actions.js'
 import { dateTime, named, t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { useSession } from './session.js'
 
 /**
- * Reads a value from a service: `read` gets a signal that aborts when the screen is left or `inputs` change. While the
- * page is visible it repeats every `seconds` (0: never); the last value stays until the next one.
+ * Reads a value from a service: `read` gets a signal that aborts when the person leaves the screen or `inputs` change.
+ * Repeats every `seconds` (0: never) while the page is visible; the last value stays until the next value arrives.
  * @param {(signal: AbortSignal) => Promise<any>} read
  */
 export const useLive = (read, seconds = 0, inputs = /** @type {unknown[]} */ ([])) => {
@@ -21,7 +21,7 @@ export const useLive = (read, seconds = 0, inputs = /** @type {unknown[]} */ ([]
     let isWanted = false
     const run = async () => {
       clearTimeout(timer)
-      // The response to an older request does not replace that to a newer one.
+      // The response to an older request must not replace the response to a newer request.
       abort.abort()
       if (!isSignedIn.current) return
       abort = new AbortController()
@@ -58,12 +58,12 @@ export const useLive = (read, seconds = 0, inputs = /** @type {unknown[]} */ ([]
   return { ...state, reload: () => again.current() }
 }
 
-/** A secret that is shown once. */
+/** Shows a secret, once. */
 export const Secret = ({ label, value }) =>
   html`<div class="notice good"><${Field} id="secret" label=${label} hint=${t('secret.once')} value=${value} readonly
     onFocus=${event => event.target.select()} /></div>`
 
-/** A label with its control; `errors` are the sentences of the service about it. */
+/** Shows a control with its label; `errors` are the sentences of the service about it. */
 export const Field = ({ label, id, errors = [], hint = '', children = undefined, ...input }) => {
   const about = [errors.length > 0 && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ') || undefined
   const common = { id, 'aria-describedby': about, 'aria-invalid': errors.length > 0 ? 'true' : undefined, ...input }
@@ -93,17 +93,17 @@ export const Time = ({ at }) => html`<time datetime=${at}>${dateTime(at)}</time>
 export const ParcelLink = ({ waybill, ...more }) =>
   html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`} ...${more}>${waybill}</a>`
 
-/** A value with another one below it. */
+/** Shows a value with another value below it. */
 export const Two = ({ first, second }) => html`<span>${first}<br /><span class="soft">${second}</span></span>`
 
 /**
- * A column of a table: its heading, and what it shows of a row.
+ * Describes a column of a table: its heading, and the part of a row that it shows.
  * @param {string} label
  * @param {(row: any) => unknown} show
  */
 export const column = (label, show, align = '') => ({ label, show, align })
 
-/** A table of objects, which the field `id` identifies; on a phone each row is a card. */
+/** Shows a table of objects, which the field `id` identifies; on a phone each row is a card. */
 export const Table = ({ caption, columns, rows, empty = '', id = 'id' }) =>
   rows.length === 0
     ? html`<p class="empty">${empty}</p>`
@@ -127,24 +127,24 @@ export const Table = ({ caption, columns, rows, empty = '', id = 'id' }) =>
         </tbody>
       </table>`
 
-/** Names with their values; those without a value are left out. @param {{ of: Record<string, unknown> }} props */
+/** Shows names with their values; leaves out empty values. @param {{ of: Record<string, unknown> }} props */
 export const Facts = ({ of }) =>
   html`<dl class="details">${Object.entries(of).map(
     ([name, value]) => value && html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`
 
-/** A section with its heading, which can get the focus if it has an `id`. */
+/** Shows a section with its heading, which can get the focus if it has an `id`. */
 export const Panel = ({ title, id = undefined, kind = '', aside = null, children }) =>
   html`<section class=${`panel ${kind}`} aria-label=${id ? undefined : title} aria-labelledby=${id}>
     <header><h2 id=${id} tabindex=${id && '-1'}>${title}</h2>${aside}</header>${children}
   </section>`
 
-/** A placeholder until the first value arrives, as high as the content to come. */
+/** Shows a placeholder until the first value arrives, as high as the content to come. */
 export const Loading = ({ lines = 3 }) =>
   html`<div class="loading" aria-busy="true"><span class="hidden">${t('loading')}</span>
     ${Array.from({ length: lines }, (_, index) => html`<span key=${index} class="bar"></span>`)}</div>`
 
-/** A value of `useLive` once it has arrived: `children` is a function of it. */
+/** Shows a value of `useLive` once it has arrived: `children` is a function of the value. */
 export const Live = ({ of: { data, error }, lines = 3, children }) => [
   html`<${ErrorText} error=${error} />`,
   data === undefined ? !error && html`<${Loading} lines=${lines} />` : children(data),

@@ -31,7 +31,7 @@ const order = (fields: object) => ({
   ...fields,
 })
 
-/** Logs in, looks ids up, books one and several, reads errors and lists, as most such programs do. */
+/** Logs in, looks up ids, books one order and several, reads errors and lists, as most such programs do. */
 const testProgram = async (t: Test, program: Program): Promise<void> => {
   const token = await logIn(program)
   const get = (path: string, query: object = {}) =>
@@ -79,9 +79,9 @@ const testProgram = async (t: Test, program: Program): Promise<void> => {
   t.match(bad, { status: 401, body: { message: 'Unauthenticated.' } })
 }
 
-for (const program of programs) t.test(program.name, t => testProgram(t, program))
+for (const program of programs) t.test(`${program.name} books, reads and shows errors`, t => testProgram(t, program))
 
-t.test('tracking by a JSON body, in a GET and in a POST', async t => {
+t.test('programs track a parcel by a JSON body, in a GET and in a POST', async t => {
   for (const program of [laravel, axios, dart]) {
     const token = await logIn(program)
     const { body } = await program.send(base, 'GET', `${prefix}/order`, { token, query: { per_page: 1 } })

@@ -8,10 +8,10 @@ interface Sent {
   token?: string
 }
 
-/** A published kind of client program: how it writes a request, byte for byte. */
+/** Describes a published kind of client program: how it writes a request, byte for byte. */
 export interface Program {
   readonly name: string
-  /** The usual way to write a bare `noPagination` in this program. */
+  /** Holds the usual form of a bare `noPagination` in this program. */
   readonly wholeList: Fields
   send(base: string, method: string, path: string, sent?: Sent): Promise<WireResponse>
 }
@@ -42,7 +42,7 @@ const phpJson = (value: unknown): string =>
     .replaceAll('/', '\\/')
     .replace(/[\u0080-\uffff]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Laravel's `Http::withToken($token)->withHeaders([...])->get($url, $query)`; it sends a body even with a GET. */
+/** Acts as Laravel's `Http::withToken($token)->withHeaders([...])->get($url, $query)`: sends a body even with a GET. */
 export const laravel: Program = {
   name: "Laravel's Http",
   wholeList: { noPagination: 1 },
@@ -61,7 +61,7 @@ export const laravel: Program = {
     ),
 }
 
-/** axios' params keep brackets of nested names, with a cache buster that many programs add. */
+/** axios' params keep the brackets of nested names. Adds a cache buster, as many programs do. */
 const axiosQuery = (query: Fields): string =>
   Object.entries({ ...query, _: 1771527983000 })
     .flatMap(([name, value]) =>
@@ -119,7 +119,7 @@ export const dart: Program = {
     ),
 }
 
-/** fetch in a page at https://shop.example. */
+/** Acts as fetch in a page at https://shop.example. */
 export const page: Program = {
   name: 'a page with fetch',
   wholeList: { noPagination: 'true' },

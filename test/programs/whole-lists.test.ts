@@ -15,7 +15,7 @@ await bulk(batch)
 for (const program of programs) {
   const get = (path: string, query: Fields = {}) => program.send(base, 'GET', path, { token, query })
 
-  t.test(`${program.name}: all orders without pages, newest first`, async t => {
+  t.test(`${program.name}: reads all orders without pages`, async t => {
     for (const more of [{}, { per_page: 10 }, { page: 2 }]) {
       const { status, body } = await get(`${prefix}/order`, { ...program.wholeList, ...more })
       t.match([status, body.data.length], [200, batch.order_data.length], JSON.stringify(more))
@@ -30,7 +30,7 @@ for (const program of programs) {
     t.match((await get(`${prefix}/city`, { id: '2100' })).body.data, [{ id: 2100, name: 'Galle' }])
   })
 
-  t.test(`${program.name}: the second address of every request, and a status by POST`, async t => {
+  t.test(`${program.name}: reads lists at their second address, and a status by POST`, async t => {
     const { body } = await get('/api/merchant/city', { 'filter[name]': 'Galle' })
     t.match(body.data[0], { name: 'Galle' })
     const [order] = (await get('/api/merchant/order', { per_page: 1 })).body.data

@@ -25,7 +25,7 @@ const people = onChosen => [
   ),
 ]
 
-/** Takes what a person holds and owes. A handover whose sums differ stays open. */
+/** Takes the cash that a person holds and owes. A handover whose sums differ stays open. */
 const HandOver = ({ person, onDone }) => {
   const total = person ? person.amount + person.debt : 0
   const start = { collected_by: person?.name ?? '', declared: total ? String(total) : '', counted: '' }

@@ -6,7 +6,7 @@ import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, Facts, Live, Time, useLive } from '../../kit/ui.js'
 
-/** A field for a secret, which is sent and never shown again. */
+/** Describes a field for a secret, which is sent and never shown again. */
 const secret = (/** @type {string} */ name, /** @type {object} */ more = {}) => ({
   name,
   label: t(`channels.${name}`),
@@ -29,14 +29,14 @@ const newFields = () => [
 /** @param {string} id */
 const pathOf = id => `/api/channels/${encodeURIComponent(id)}`
 
-/** Puts a secret or a number; values that were left empty stay as they are. */
+/** Stores the entered values of a number; values that were left empty stay as they are. */
 const put = (/** @type {string} */ id, /** @type {Record<string, string>} */ entered) => {
   const given = Object.entries(entered).map(([name, value]) => [name, value.trim()])
   const body = Object.fromEntries(given.filter(([, value]) => value !== ''))
   return announced(notifier(pathOf(id), { method: 'PUT', body }))
 }
 
-/** A form for a new number. `known` holds the existing numbers, which this form does not change. */
+/** Shows a form for a new number. `known` holds the existing numbers, which this form does not change. */
 const NewChannel = ({ known, onDone }) => {
   const send = async ({ phone_number_id, ...entered }) => {
     const id = phone_number_id.trim()
@@ -67,7 +67,7 @@ const Register = ({ id, onDone }) => {
   return html`<${FoldedForm} title=${t('channels.register')} id=${`register-${id}`} fields=${fields} send=${send} />`
 }
 
-/** The result of a check: the number can send, or the problems that prevent it. */
+/** Shows the result of a check: the number can send, or the problems that prevent it. */
 const Health = ({ checked: { ok, problems, warnings, number } }) => html`
   <div class=${`notice ${ok ? 'good' : ''}`}>
     <p><strong>${ok ? `✓ ${t('channels.healthy')}` : `✗ ${t('channels.ill')}`}</strong>
@@ -76,7 +76,7 @@ const Health = ({ checked: { ok, problems, warnings, number } }) => html`
     ${[...problems, ...warnings].map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
   </div>`
 
-/** The last characters of a secret, and during a rotation those of the new one, until it has worked. */
+/** Shows the last characters of a secret, and during a rotation those of the new secret, until it has worked. */
 const Ends = ({ now, next }) =>
   html`<code>${now === null ? '–' : `…${now}`}</code>
   ${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
@@ -122,7 +122,7 @@ const Channel = ({ channel, onChanged }) => {
   </section>`
 }
 
-/** The numbers that send messages. */
+/** Shows the numbers that send messages. */
 export const Channels = () => {
   const list = useLive(signal => notifier('/api/channels', { signal }), 20)
   return html`<h1 tabindex="-1">${t('menu.channels')}</h1>

@@ -10,7 +10,7 @@ import { Badge, column, Live, MessageStatus, Panel, ParcelLink, Time, useLive } 
 export const conversationLink = ({ phone, channel }) =>
   withQuery(`#/conversations/${encodeURIComponent(phone)}`, { channel })
 
-/** A customer's message; for a file, its kind and caption. */
+/** Shows a customer's message; for a file, its kind and caption. */
 export const Written = ({ of: { type, text } }) =>
   html`${type !== 'text' && html`<span class="soft">${named('media', type)} </span>`}${text}`
 
@@ -29,7 +29,7 @@ const columns = () => [
   ),
 ]
 
-/** The unread messages of customers. */
+/** Shows the unread messages of customers. */
 export const Unread = () => {
   const list = useLive(signal => notifier('/api/conversations?unread=true&limit=10', { signal }), 15)
   const aside = html`<a href="#/conversations">${t('menu.conversations')}</a>`
@@ -89,13 +89,13 @@ const Message = ({ of }) => {
   </div></li>`
 }
 
-/** Marks what the screen shows as read. @param {string} path @param {any} shown */
+/** Marks the messages that the screen shows as read. @param {string} path @param {any} shown */
 const useReading = (path, shown) => {
   const newest = shown?.data.find(({ unread }) => unread)?.id
   useEffect(() => {
     if (!newest || !may('readConversation')) return
     const body = { up_to: newest, channel: shown.conversation.channel }
-    // After a failure the message stays unread; the next one marks it as well.
+    // After a failure the message stays unread; the next request marks it as well.
     notifier(`${path}/read`, { method: 'POST', body }).catch(() => {})
   }, [newest])
 }
@@ -121,6 +121,6 @@ const Thread = ({ phone, query: { channel } }) => {
     <//>`
 }
 
-/** Customers' messages, or one conversation with its reply form. */
+/** Shows customers' messages, or one conversation with its reply form. */
 export const Conversations = ({ params: [phone], query }) =>
   phone ? html`<${Thread} phone=${phone} query=${query} />` : html`<${List} query=${query} />`

@@ -5,8 +5,8 @@ import { t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
 
 /**
- * A form for the fields of an order that staff may change. `order` is the response that contains it; `onDone` gets the
- * warnings about the change.
+ * Shows a form for the fields of an order that staff may change. `order` is the response that contains the order;
+ * `onDone` gets the warnings about the change.
  */
 export const Edit = ({ order, onDone, onClose }) => {
   const [base, setBase] = useState(order)

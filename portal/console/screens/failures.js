@@ -6,7 +6,7 @@ import { Filters } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 
-/** Prints the sheet of the parcels that are to be delivered again today. */
+/** Prints the run sheet of the parcels that the courier is to deliver again today. */
 const printRunSheet = async () => {
   const reattempts_by = new Intl.DateTimeFormat('sv-SE').format()
   const body = { reattempts_by, title: `${t('failures.run_sheet')} ${reattempts_by}` }

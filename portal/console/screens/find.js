@@ -4,7 +4,7 @@ import { html, useEffect } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 
-/** The colours of statuses by their kind of badge. */
+/** Maps the colours of statuses to kinds of badges. */
 const kinds = { success: 'good', danger: 'bad', warning: 'warn' }
 export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${statusName(of.name)}<//>`
 
@@ -20,7 +20,7 @@ export const parcelColumns = () => [
   column(t('field.created'), row => html`<${Time} at=${row.created_at} />`),
 ]
 
-/** Returns the lists that may hold the typed text. @param {string} text @param {AbortSignal} signal */
+/** Returns the lists that may match the typed text. @param {string} text @param {AbortSignal} signal */
 const listsFor = async (text, signal) => {
   const isPhone = /^[ +().-]*\d[\d +().-]{5,38}$/.test(text)
   const merchants = may('listMerchants')
@@ -44,12 +44,12 @@ const find = async (text, signal) => {
   return (await Promise.all((await listsFor(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
 }
 
-/** A search for parcels by waybill number, phone, order number or merchant. */
+/** Searches for parcels by waybill number, phone, order number or merchant. */
 export const Find = ({ query }) => {
   const text = (query.q ?? '').trim()
   const found = useLive(signal => find(text, signal), 0, [text])
   const exact = found.data?.find(({ filter }) => filter.waybill_number !== undefined)?.rows[0]
-  // Replaces this screen in the history, so that the way back leads to the search.
+  // Replaces this screen in the history, so that the back button leads to the search.
   useEffect(() => exact && location.replace(`#/parcel/${encodeURIComponent(exact.waybill_number)}`), [exact])
   return html`<h1 tabindex="-1">${text ? t('find.results', { text }) : t('menu.find')}</h1>
     <${Live} of=${found} lines=${6}>${lists =>

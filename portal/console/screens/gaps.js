@@ -31,7 +31,7 @@ const readGaps = async (days, signal) => {
   return { data: data.map(row => ({ ...row, id: `${row.origin.id} ${row.destination.id}` })) }
 }
 
-/** City pairs that merchants want to ship and have no rate for. */
+/** Shows the pairs of cities between which merchants want to ship but have no rate. */
 export const Gaps = () => {
   const [days, setDays] = useState('30')
   const gaps = useLive(signal => readGaps(days, signal), 0, [days])

@@ -28,7 +28,7 @@ const columns = () => [
   column(t('status'), row => html`<${State} of=${row.state} />`),
 ]
 
-/** Makes drafts of one merchant, or of all. */
+/** Drafts the invoices of one merchant, or of all merchants. */
 const Make = ({ onDone }) => {
   const fields = [
     { name: 'until', label: t('invoice.until'), type: 'date', required: true },
@@ -57,7 +57,7 @@ const List = ({ query }) => {
 const save = async (/** @type {string} */ path, /** @type {string} */ name, format = 'csv') =>
   saveFile(await own(`${path}?format=${format}`, { as: 'blob' }), `${name}.${format}`)
 
-/** Lists what the bank is to pay, and why some invoices are left out. */
+/** Lists the payments that the bank is to make, and why some invoices are left out. */
 const PayRun = ({ onPaid }) => {
   const run = useLive(signal => own('/payout', { signal }))
   const shown = () => [
@@ -93,7 +93,7 @@ const PayRun = ({ onPaid }) => {
   <//>`
 }
 
-/** The steps that each state allows, and whether they ask for a reason. */
+/** Lists the steps that each state allows. true: the step asks for a reason. */
 const steps = {
   draft: { submit: false, cancel: true },
   submitted: { approve: false, reject: true, cancel: true },
@@ -166,5 +166,5 @@ const One = ({ no }) => {
           rows=${data.lines.map((line, id) => ({ ...line, id }))} empty=${t('empty')} /><//>`}<//>`
 }
 
-/** Invoices of merchants and the pay run; with a number, one invoice. */
+/** Shows the invoices of merchants and the pay run; with a number, one invoice. */
 export const Invoices = ({ params: [no], query }) => (no ? html`<${One} no=${no} />` : html`<${List} query=${query} />`)

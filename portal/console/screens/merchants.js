@@ -21,7 +21,7 @@ const columns = () => [
   column(t('merchants.orders'), ({ recent_orders: count }) => number(count) + (count === 10_000 ? '+' : ''), 'number'),
 ]
 
-/** The merchants of the company; with an id the money of one. */
+/** Shows the merchants of the company; with an id, the money of one merchant. */
 export const Merchants = ({ params: [id] }) => (id ? html`<${MerchantMoney} id=${id} />` : html`<${List} />`)
 
 const List = () => {

@@ -6,7 +6,7 @@ import { html, useMemo, useRef, useState } from '../../kit/preact.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { componentsOf, orderFields, parametersOf } from '../template-parameters.js'
 
-/** The message as the customer's phone shows it. */
+/** Shows the message as the customer's phone does. */
 const Phone = ({ text }) =>
   html`<div class="phone" aria-label=${t('message.phone')} role="group"><div class="bubble">
     ${text.media && html`<p class="media">${named('media', text.media.kind)}</p>`}
@@ -19,7 +19,7 @@ const Phone = ({ text }) =>
 const priceOf = ({ amount, currency, is_free }) =>
   is_free ? t('cost.free') : amount === null ? t('cost.unknown') : money(amount, currency)
 
-/** The result of a preflight: says if the message would leave, when, and at what price. */
+/** Shows the result of a preflight: if the message would be sent, when, and at what price. */
 const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } }) => {
   const sentences = Object.values(errors).flat()
   const isGood = status === 'queued' && sentences.length === 0 && !waits_for
@@ -36,7 +36,7 @@ const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } 
   </div>`
 }
 
-/** A form that fills in a template, shows the preflight, and sends it. */
+/** Shows a form that fills in a template, shows the preflight, and sends the message. */
 const Draft = ({ waybill, template, keys, onSent }) => {
   const parameters = parametersOf(template) ?? []
   const [values, setValues] = useState(() => Object.fromEntries(parameters.map(({ id, guess }) => [id, guess])))
@@ -96,7 +96,7 @@ const preflightOf = async (body, isFilled, signal) => {
 
 const idOf = template => `${template.waba_id} ${template.name} ${template.language}`
 
-/** A message to the parcel's customer. */
+/** Composes a message to the parcel's customer. */
 export const Composer = ({ waybill, onSent }) => {
   const catalogue = useLive(signal => notifier('/api/templates?status=APPROVED&limit=200', { signal }), 0)
   const templates = useMemo(

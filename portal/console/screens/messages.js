@@ -6,7 +6,7 @@ import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { column, MessageStatus, Panel, ParcelLink, Time } from '../../kit/ui.js'
 
-/** The actions that a message still allows. */
+/** Shows the actions that a message still allows. */
 export const MessageActions = ({ id, status, onDone }) => {
   const isOpen = (status === 'queued' || status === 'held') && may('cancelMessage')
   const isOver = (status === 'failed' || status === 'unknown') && may('resendMessage')
@@ -48,7 +48,7 @@ const fields = () => [
   { name: 'to', label: t('field.customer_phone'), type: 'tel' },
 ]
 
-/** Reads messages of the last `hours` of the query, which end now. @type {typeof notifier} */
+/** Reads the messages of the last `hours` of the query, counted back from now. @type {typeof notifier} */
 const readMessages = (path, options) => {
   const since = (/** @type {string} */ hours) => new Date(Date.now() - Number(hours) * 3_600_000).toISOString()
   return notifier(
@@ -57,7 +57,7 @@ const readMessages = (path, options) => {
   )
 }
 
-/** Messages to customers, newest first, and those that wait. */
+/** Shows the messages to customers, newest first, and the messages that wait. */
 export const Messages = ({ query }) => {
   const list = usePages('/api/messages', { ...query, limit: 50 }, 20, readMessages)
   return html`<h1 tabindex="-1">${t('menu.messages')}</h1>

@@ -1,4 +1,4 @@
-// The money of a parcel and of a merchant, for their screens.
+// Shows the money of a parcel and of a merchant, for their screens.
 import { own } from '../../kit/api.js'
 import { FoldedForm, Form } from '../../kit/form.js'
 import { named, sum, t } from '../../kit/i18n.js'
@@ -6,7 +6,7 @@ import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 
-/** Columns of lines, of a parcel or of an invoice. */
+/** Returns the columns of money lines, of a parcel or of an invoice. */
 export const lineColumns = () => [
   column(t('money.line'), row => html`<${Two} first=${named('money', row.kind)} second=${row.booked_on} />`),
   column(t('money.collected'), row => sum(row.collected), 'number'),
@@ -53,7 +53,7 @@ export const ParcelMoney = ({ order, onTakenBack }) => {
 
 const places = ['balance', 'payable_now', 'with_riders', 'at_office', 'banked', 'waiting', 'held']
 
-/** Shows what a merchant is owed, and where it is paid. */
+/** Shows how much the company owes a merchant, and the account to which it pays. */
 export const MerchantMoney = ({ id }) => {
   const path = `/merchant/${encodeURIComponent(id)}`
   const balance = useLive(signal => own(`${path}/balance`, { signal }), 0, [id])

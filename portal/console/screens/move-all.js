@@ -6,7 +6,7 @@ import { Field, Panel, useLive } from '../../kit/ui.js'
 import { movesOf, refusalOf } from '../scan-list.js'
 import { play } from '../sound.js'
 
-/** The statuses of failed deliveries and returns, which take a reason. */
+/** Returns true for the statuses of failed deliveries and returns, which take a reason. */
 export const mayFail = (/** @type {string} */ key) => /^key_(1[5-9]|2[01])$/.test(key)
 
 export const Reasons = ({ value, onChange }) => {
@@ -17,7 +17,7 @@ export const Reasons = ({ value, onChange }) => {
     ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
 }
 
-/** A form that moves all items to one status; it names the refused ones and can leave them out. */
+/** Shows a form that moves all items to one status; it names the refused items and can leave them out. */
 export const Move = ({ list, field }) => {
   const [status, setStatus] = useState('')
   const [note, setNote] = useState('')
@@ -78,7 +78,7 @@ export const Move = ({ list, field }) => {
   <//>`
 }
 
-/** Moves all or none; notes the service's refusal at each item. */
+/** Moves all items or none; notes the service's refusal at each refused item. */
 const moveAll = async (list, { status_key, note, reason }, keys) => {
   const waybill_numbers = list.items.map(({ waybill }) => waybill)
   const body = { waybill_numbers, status_key, ...(note && { note }), ...reason }

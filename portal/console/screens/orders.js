@@ -28,7 +28,7 @@ const fields = statuses => [
   { name: 'order_no', label: t('field.order_no') },
 ]
 
-/** The parcels of all merchants, newest first. */
+/** Shows the parcels of all merchants, newest first. */
 export const Orders = ({ query }) => {
   const statuses = useLive(signal => own('/status', { signal }))
   const list = usePages('/order', { ...query, per_page: 50 }, 30)

@@ -34,7 +34,7 @@ const Details = ({ order }) => {
   )} />`
 }
 
-/** The order, or the form that changes it. */
+/** Shows the order, or the form that changes it. */
 const Order = ({ order, onEdited }) => {
   const [isOpen, setIsOpen] = useState(false)
   const [warnings, setWarnings] = useState(/** @type {string[]} */ ([]))
@@ -105,7 +105,7 @@ const Moves = ({ order, onMoved }) => {
   <//>`
 }
 
-/** One parcel: its data, its history, and the actions that it allows. */
+/** Shows one parcel: its data, its history, and the actions that it allows. */
 export const Parcel = ({ params: [waybill = ''] }) => {
   const path = encodeURIComponent(waybill)
   const order = useLive(signal => own(`/order/${path}`, { signal }), 15, [waybill])

@@ -10,8 +10,8 @@ import { Status } from './find.js'
 import { Move } from './move-all.js'
 
 /**
- * Directs typing to the field from anywhere but another field, since a barcode reader types too. After a label it sends
- * Enter, Tab or a line feed, which arrives as Ctrl+J and would open the browser's downloads.
+ * Directs typing to the field from anywhere but another field, since a barcode reader types too. After a label the
+ * reader sends Enter, Tab or a line feed, which arrives as Ctrl+J and would open the browser's downloads.
  * @param {{ current: any }} field
  */
 const useReader = field =>
@@ -124,7 +124,7 @@ const Scanned = ({ list, field }) => {
   <//>`
 }
 
-/** Takes parcels one after another from a barcode reader, then acts on all of them at once. */
+/** Takes parcels one after another from a barcode reader, and then acts on all of them at once. */
 export const Scan = () => {
   const form = useRef(/** @type {any} */ (null))
   const list = useScanList()

@@ -8,13 +8,13 @@ import { Badge, column, Field, Panel } from '../../kit/ui.js'
 
 const kinds = { APPROVED: 'good', REJECTED: 'bad', DISABLED: 'bad', PAUSED: 'warn' }
 
-/** Reads templates, with an id. @type {typeof notifier} */
+/** Reads templates, and gives each an id. @type {typeof notifier} */
 const readTemplates = async (path, options) => {
   const { data, ...more } = await notifier(path, options)
   return { ...more, data: data.map(row => ({ ...row, id: `${row.waba_id} ${row.name} ${row.language}` })) }
 }
 
-/** A template's text as a customer reads it, with the positions of the parameters. */
+/** Returns a template's text as a customer reads it, with the positions of the parameters. */
 const previewOf = ({ components }) =>
   components
     .filter(({ type, text }) => typeof text === 'string' && /^(HEADER|BODY|FOOTER)$/i.test(type))
@@ -34,7 +34,7 @@ const columns = () => [
   column(t('part.body'), row => html`<p class="lines">${previewOf(row)}</p>`),
 ]
 
-/** The catalogue of the account, as last synced. */
+/** Shows the catalogue of the account, as last synced. */
 export const Templates = () => {
   const [name, setName] = useState('')
   const list = usePages('/api/templates', { name: name.trim(), limit: 100 }, 0, readTemplates)

@@ -68,7 +68,7 @@ const costOf = entries => {
   return [...sums].map(([currency, amount]) => money(amount, currency)).join(', ')
 }
 
-/** Shows what happened to a parcel: statuses, edits, messages and what customers said. */
+/** Shows the events of a parcel: statuses, edits, messages and the replies of customers. */
 export const Timeline = ({ of }) => {
   const entries = joinMessages(of.data?.data.timeline ?? [])
   const cost = costOf(entries)

@@ -8,7 +8,7 @@ import { column, Panel, ParcelLink, Time, useLive } from '../../kit/ui.js'
 import { DaysChart, MinutesChart } from '../charts.js'
 import { Unread } from './conversations.js'
 
-/** Counts, each with a link to its list. */
+/** Shows counts, each with a link to its list. */
 const Tiles = ({ of, links, group, bad = [] }) =>
   html`<dl class="tiles">${Object.entries(links).map(
     ([name, link]) => html`<div key=${name} class=${bad.includes(name) && of?.[name] > 0 ? 'bad' : ''}>
@@ -63,7 +63,7 @@ const Messages = () => {
   <//>`
 }
 
-/** Buttons to accept or decline, with a note for the customer's message. */
+/** Shows buttons to accept or decline, with a note for the customer's message. */
 const Decision = ({ request, onDecided }) => {
   const [note, setNote] = useState('')
   const decide = useAction(async decision => {
@@ -82,7 +82,7 @@ const Decision = ({ request, onDecided }) => {
   </div>`
 }
 
-/** Customers' requests from the buttons of messages. */
+/** Shows the requests that customers make by the buttons of messages. */
 export const Requests = ({ waybill = undefined }) => {
   // On a parcel's screen the panel disappears with the last request.
   const onDecided = () => {
@@ -106,7 +106,7 @@ export const Requests = ({ waybill = undefined }) => {
   <//>`
 }
 
-/** The day at a glance. */
+/** Shows the day at a glance. */
 export const Today = () => html`<h1 tabindex="-1">${t('menu.today')}</h1>
   <div class="columns">
     ${may('getToday') && html`<${Parcels} />`}

@@ -6,7 +6,7 @@ import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { Badge, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
 
-/** The tokens of the merchant's programs. */
+/** Shows the tokens of the merchant's programs. */
 const Tokens = () => {
   const list = useLive(signal => own('/token', { signal }))
   const [secret, setSecret] = useState('')
@@ -50,7 +50,7 @@ const password = () => ({
   required: true,
 })
 
-/** Changes the role or the password of a person, or ends and opens their access. */
+/** Changes the role or the password of a person, or ends or restores their access. */
 const PersonActions = ({ person, change }) => {
   const [isOpen, setIsOpen] = useState(false)
   const turn = person.is_active ? 'deactivate' : 'activate'
@@ -71,7 +71,7 @@ const PersonActions = ({ person, change }) => {
     }</div>`
 }
 
-/** The people who sign in for the merchant. */
+/** Shows the people who sign in for the merchant. */
 const People = () => {
   const list = useLive(signal => own('/person', { signal }))
   const send = async (/** @type {string} */ path, /** @type {string} */ method, /** @type {object} */ body) => {
@@ -106,5 +106,5 @@ const People = () => {
       send=${add} /><//>`
 }
 
-/** The people and the programs that may act for the merchant. */
+/** Shows the people and the programs that may act for the merchant. */
 export const Access = () => html`<h1 tabindex="-1">${t('menu.access')}</h1><${People} /><${Tokens} />`

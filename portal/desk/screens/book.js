@@ -13,7 +13,7 @@ const fields = () =>
     required: needed.includes(field.name),
   }))
 
-/** Reads what a parcel costs, once its origin, city and weight are known. */
+/** Reads the price of a parcel, once its origin, city and weight are known. */
 const readPrice = async (
   /** @type {any} */ { origin_city_id, destination_city_id, weight },
   /** @type {AbortSignal} */ signal,
@@ -27,7 +27,7 @@ const readPrice = async (
   return (await own('/order/quote', { method: 'POST', body, signal })).data[0]
 }
 
-/** Books one parcel, with its price as one types. */
+/** Books one parcel, and shows its price while the merchant types. */
 export const Book = () => {
   const businesses = useLive(readBusinesses)
   const [general, setGeneral] = useState({ merchant_business_id: '', origin_city_id: '', ...recall().general })
@@ -67,7 +67,7 @@ export const Book = () => {
     <//>`
 }
 
-/** Names the errors of the one order by its fields. @param {unknown} error @returns {never} */
+/** Names the errors of the only order by its fields. @param {unknown} error @returns {never} */
 const nameFields = error => {
   if (!(error instanceof ApiError)) throw error
   const errors = Object.fromEntries(

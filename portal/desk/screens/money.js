@@ -17,7 +17,7 @@ const showBalance = ({ currency, next_payment: next, ...data }) => ({
 const save = async (/** @type {string} */ path, /** @type {string} */ number, /** @type {string} */ format) =>
   saveFile(await own(`${path}?format=${format}`, { as: 'blob' }), `${number.replaceAll('/', '-')}.${format}`)
 
-/** The actions on an invoice: save it, and approve it while it waits for that. */
+/** Shows the actions on an invoice: save it, and approve it while it waits for approval. */
 const Actions = ({ invoice: { invoice_no: number, state }, onDone }) => {
   const path = `/invoice/${encodeURIComponent(number)}`
   const post = usePost()
@@ -30,7 +30,7 @@ const Actions = ({ invoice: { invoice_no: number, state }, onDone }) => {
     }</div>`
 }
 
-/** Shows what the merchant is owed, and its invoices. */
+/** Shows how much the company owes the merchant, and the invoices. */
 export const Money = () => {
   const balance = useLive(signal => own('/balance', { signal }), 60)
   const list = usePages('/invoice')

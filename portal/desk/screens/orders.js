@@ -76,7 +76,7 @@ const exportOrders = async (query, onProgress, signal) => {
   }
 }
 
-/** The actions on the orders of a list: labels of those that are chosen, the whole list as CSV. */
+/** Shows the actions on the orders of a list: labels of the chosen orders, and the whole list as CSV. */
 const Actions = ({ query, chosen, page, choose }) => {
   const [rows, setRows] = useState(0)
   const leaving = useRef(new AbortController())
@@ -97,7 +97,7 @@ const Actions = ({ query, chosen, page, choose }) => {
     <${ErrorText} error=${save.error} />`
 }
 
-/** The merchant's orders, newest first. */
+/** Shows the merchant's orders, newest first. */
 export const Orders = ({ query }) => {
   const statuses = useLive(signal => own('/order/status-list', { signal }))
   const list = usePages('/order', { ...query, per_page: 50 }, 30)

@@ -24,7 +24,7 @@ const Details = ({ order }) => {
   )} />`
 }
 
-/** Confirms or cancels an order that the company does not have yet. */
+/** Confirms a draft, or cancels a draft or a confirmed order. */
 const Moves = ({ order, onDone }) => {
   const post = usePost()
   const { key } = order.status
@@ -54,7 +54,7 @@ const Edit = ({ order, path, onDone }) => {
     <${Button} onClick=${() => setIsOpen(false)}>${t('parcel.close')}<//><//>`
 }
 
-/** Shows where a parcel was and which messages its recipient got, newest first, or that messages cannot be read. */
+/** Shows a parcel's statuses and the messages to its recipient, newest first, or that messages cannot be read. */
 const Timeline = ({ tracking, messages }) => {
   const moves = tracking.map(({ date_time, status, user }) => ({
     at: date_time,
@@ -75,7 +75,7 @@ const Timeline = ({ tracking, messages }) => {
     )}</ol><//>`
 }
 
-/** One parcel with its timeline. */
+/** Shows one parcel with its timeline. */
 export const Parcel = ({ params: [waybill] }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
   const order = useLive(signal => own(path, { signal }), 15, [waybill])

@@ -16,7 +16,7 @@ const events = [
 ]
 const all = Object.fromEntries(events.map(name => [name, 'true']))
 
-/** The form of a webhook: its address, and a box for each type of event. */
+/** Shows the form of a webhook: its address, and a box for each type of event. */
 const WebhookForm = ({ id, start, submit, send }) => {
   const fields = [
     { name: 'url', label: t('webhooks.url'), type: 'url', maxlength: 1024, required: true },
@@ -36,7 +36,7 @@ const State = ({ of: { state, disabled_reason: reason, failing_since: since } })
   return html`<${Badge} kind="good">${t('webhooks.enabled')}<//>`
 }
 
-/** The addresses of the merchant's programs that get events. */
+/** Shows the addresses of the merchant's programs that get events. */
 const List = () => {
   const list = useLive(signal => own('/webhook', { signal }), 30)
   const [secret, setSecret] = useState('')
@@ -78,7 +78,7 @@ const deliveryColumns = () => [
   column(t('webhooks.next'), row => row.next_attempt_at && html`<${Time} at=${row.next_attempt_at} />`),
 ]
 
-/** The deliveries to a webhook, and the form to send the events of a period again. */
+/** Shows the deliveries to a webhook, and the form to send the events of a period again. */
 const Deliveries = ({ id, path, query }) => {
   const list = usePages(`${path}/deliveries`, query, 15)
   const replay = async (/** @type {Record<string, string>} */ entered) => {
@@ -103,7 +103,7 @@ const Deliveries = ({ id, path, query }) => {
       send=${replay} /><//>`
 }
 
-/** The actions on a webhook beside changing it. */
+/** Shows the actions on a webhook except changing it. */
 const Actions = ({ webhook, path, onChanged }) => {
   const [pinged, setPinged] = useState(/** @type {any} */ (undefined))
   const [secret, setSecret] = useState('')

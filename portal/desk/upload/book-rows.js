@@ -1,5 +1,5 @@
-// Books an upload in chunks, each with a key. The browser stores them before it sends them: after a closed tab or a
-// lost connection the same chunks go with the same keys, and orders books none twice.
+// Books an upload in chunks, each with a key. The browser stores the chunks before it sends them: after a closed tab or
+// a lost connection it sends the same chunks with the same keys, and orders books no chunk twice.
 import { ApiError, own } from '../../kit/api.js'
 import { getSession } from '../../kit/session.js'
 import { chunk, retry } from '../merchant.js'
@@ -36,10 +36,10 @@ const inStore = (mode, act) =>
     }
   })
 
-/** Uploads are kept by company and merchant: others at this machine do not see them. */
+/** Uploads are kept by company and login: other people at this machine do not see them. */
 const owner = () => `${getSession().tenant} ${getSession().me?.email}`
 
-/** Reads the upload that was begun and not put away. @returns {Promise<Stored | undefined>} */
+/** Reads the upload that was begun but not put away. @returns {Promise<Stored | undefined>} */
 export const readUpload = () => inStore('readonly', store => store.get(owner()))
 const writeUpload = (/** @type {Stored} */ upload) => inStore('readwrite', store => store.put(upload, owner()))
 export const putAway = () => inStore('readwrite', store => store.delete(owner()))
@@ -61,7 +61,7 @@ export const beginUpload = async (rows, general) => {
   return upload
 }
 
-/** Orders remembers keys for a day: later it could no longer tell what was booked. @param {Stored} upload */
+/** Orders remembers keys for a day: later it could no longer tell which chunks it booked. @param {Stored} upload */
 export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000
 
 /** @param {Stored} upload */
@@ -79,8 +79,9 @@ const bookChunk = async ({ general }, part) => {
 }
 
 /**
- * Books what is not booked yet, one tab at a time. @param {Stored} upload @param {(upload: Stored) => void} onProgress
- * @param {string} elsewhere the error when another tab is booking it
+ * Books the chunks that are not booked yet, one tab at a time.
+ * @param {Stored} upload @param {(upload: Stored) => void} onProgress
+ * @param {string} elsewhere the error when another tab is booking the upload
  */
 export const book = (upload, onProgress, elsewhere) =>
   navigator.locks.request(`upload ${owner()}`, { ifAvailable: true }, async lock => {

@@ -1,10 +1,10 @@
-// Checks rows before anything is booked: finds their cities, then makes a dry run, which prices them.
+// Checks rows before anything is booked: finds their cities, then prices them in a dry run.
 import { ApiError, own } from '../../kit/api.js'
 import { chunk } from '../merchant.js'
 import { readNumber } from '../read-sheet.js'
 
 /**
- * A row of the sheet. `values` are its cells by field; `errors` and `warnings` are by field, '' for the whole row.
+ * Describes a row of the sheet: `values` are its cells by field; `errors` are by field, '' for the whole row.
  * @typedef {{ line: number, values: Record<string, string>, city?: { id: number, name: string, state: string } | null,
  *   alternatives?: { id: number, name: string, state: string }[], errors: Record<string, string[]>, warnings: string[],
  *   price?: number }} Row
@@ -28,7 +28,7 @@ export const toOrder = ({ values, city }, { weight }) => {
   }
 }
 
-/** Finds the city of each row that has none. @param {Row[]} rows @param {string} noCity */
+/** Finds the city of each row that has no city. @param {Row[]} rows @param {string} noCity */
 const findCities = async (rows, noCity) => {
   for (const some of chunk(
     rows.filter(row => !row.city),
@@ -46,7 +46,7 @@ const findCities = async (rows, noCity) => {
   }
 }
 
-/** Books rows in a dry run. A refusal names all bad rows; the others run again, for their prices. */
+/** Books rows in a dry run. A refusal names all bad rows; the other rows run again, for their prices. */
 const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ general) => {
   for (let good = rows; good.length > 0; good = good.filter(row => Object.keys(row.errors).length === 0)) {
     const body = { general_data: toGeneral(general), order_data: good.map(row => toOrder(row, general)) }
@@ -62,7 +62,7 @@ const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ gene
   }
 }
 
-/** Gives the errors of a response to its rows; returns false when none of them is about a row. */
+/** Gives the errors of a response to its rows. Returns false when no error is about a row. */
 export const addErrors = (/** @type {Row[]} */ rows, /** @type {Record<string, string[]>} */ errors) => {
   let isOfRow = false
   for (const [path, sentences] of Object.entries(errors)) {
@@ -76,7 +76,7 @@ export const addErrors = (/** @type {Row[]} */ rows, /** @type {Record<string, s
 }
 
 /**
- * Checks rows, whose errors, warnings and prices are then set. @param {Row[]} rows @param {General} general
+ * Checks rows, and sets their errors, warnings and prices. @param {Row[]} rows @param {General} general
  * @param {string} noCity the error of a row whose city is unclear @param {(done: number) => void} onProgress
  */
 export const checkRows = async (rows, general, noCity, onProgress) => {

@@ -1,8 +1,8 @@
-// Reads the first sheet of an Excel workbook. The desk loads it once somebody chooses one: our own, because readers on
-// npm unpack without a limit, in workers or with parsers that our content policy forbids.
+// Reads the first sheet of an Excel workbook. The desk loads this file once somebody chooses a workbook. The reader is
+// our own, because readers on npm unpack without a limit, in workers or with parsers that our content policy forbids.
 
 const maxFileBytes = 10_000_000
-/** A part of the workbook, unpacked: 10,000 rows take 5 MB. */
+/** Limits a part of the workbook, unpacked: 10,000 rows take 5 MB. */
 const maxPartBytes = 40_000_000
 const maxColumns = 200
 
@@ -13,7 +13,7 @@ const refuse = (/** @type {string} */ reason) => {
 }
 
 /**
- * Lists the parts of a ZIP archive by name, packed.
+ * Lists the packed parts of a ZIP archive by name.
  * @param {Blob} file
  * @returns {Promise<Map<string, { method: number, bytes: Blob }>>}
  */
@@ -60,8 +60,8 @@ const decode = (/** @type {string} */ text) =>
   )
 
 /**
- * Yields the tags of a document: their names without a prefix (`/c` ends a `c`), a reader of their attributes,
- * and the text that follows.
+ * Yields the tags of a document: the name without a prefix (`/c` ends a `c`), a reader of the attributes, and the text
+ * that follows.
  * @param {string} xml
  */
 function* readTags(xml) {
@@ -75,7 +75,7 @@ function* readTags(xml) {
   }
 }
 
-/** Reads the texts that cells refer to; phonetic hints are left out. @param {string} xml */
+/** Reads the texts that cells refer to, without phonetic hints. @param {string} xml */
 const readTexts = xml => {
   const texts = /** @type {string[]} */ ([])
   let isSpoken = false

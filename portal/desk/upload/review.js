@@ -12,7 +12,7 @@ import { checkRows } from './check-rows.js'
 const shownRows = 50
 const isBad = (/** @type {Row} */ row) => Object.keys(row.errors).length > 0
 
-/** A bad row, corrected in place. */
+/** Shows a bad row, which a person corrects in place. */
 const BadRow = (/** @type {{ row: Row, onChange: () => void }} */ { row, onChange }) => {
   const fields = Object.keys(row.errors)
   const set = (/** @type {string} */ name, /** @type {string} */ value) => {
@@ -55,7 +55,7 @@ const saveBad = (/** @type {Row[]} */ rows) =>
     'rows-to-correct.csv',
   )
 
-/** Shows what was found, before anything is booked. */
+/** Shows the results of the check, before anything is booked. */
 export const Checked = ({ rows, general, onBook }) => {
   const [, redraw] = useState(0)
   const [done, setDone] = useState(0)

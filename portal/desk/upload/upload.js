@@ -11,7 +11,7 @@ import { Booking, Checked } from './review.js'
 
 const maxRows = 10_000
 
-/** Reads the rows of a chosen file; the reader of workbooks is loaded for one. @param {File} file */
+/** Reads the rows of a chosen file; loads the reader of workbooks only for a workbook. @param {File} file */
 const readFile = async file => {
   if (!/\.xls\w?$/i.test(file.name)) return parseSheet(await file.text())
   const { readWorkbook, SheetError } = await import('./read-xlsx.js')
@@ -45,7 +45,7 @@ const Paste = ({ onRows }) => {
   <//>`
 }
 
-/** Lets the merchant choose the field of each column: guessed, or as corrected for the same headings before. */
+/** Lets the merchant choose each column's field. Starts with a guess, or the last choice for the same headings. */
 const Columns = ({ sheet, onDone }) => {
   const guess = guessColumns(sheet)
   const known = recall()
@@ -96,7 +96,7 @@ const Columns = ({ sheet, onDone }) => {
   <//>`
 }
 
-/** Leads from a sheet to waybills: paste, columns, check, book. */
+/** Leads from a sheet to waybills in four steps: paste, columns, check, book. */
 export const Upload = () => {
   const begun = useLive(() => readUpload().then(upload => ({ upload })))
   const [sheet, setSheet] = useState(/** @type {string[][] | undefined} */ (undefined))
