@@ -35,7 +35,7 @@ const findBroken = (texts: Texts, files: readonly string[]): string[] => {
   const hasAnchor = (page: string, anchor: string): boolean => anchorsOf(texts[page] ?? '').includes(anchor)
   return Object.entries(texts).flatMap(([file, text]) => {
     const comments = commentsOf(file, text)
-    // A landed migration is never edited: it may name what has moved since.
+    // A landed migration is never edited: it may name files that have moved since.
     const isHistory = file === 'CHANGELOG.md' || file.endsWith('.sql')
     const paths = isHistory ? [] : [...comments.matchAll(namedPath)].map(([, path = '']) => path)
     const folders = isHistory ? [] : [...comments.matchAll(namedFolder)].map(([, folder = '']) => folder)

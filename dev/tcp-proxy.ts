@@ -21,9 +21,9 @@ const silence: Trouble = { kind: 'black_hole' }
 
 /** Describes a proxy in front of servers, which injects failures. */
 export interface TcpProxy {
-  /** Is the port on 127.0.0.1. */
+  /** Belongs to 127.0.0.1. */
   readonly port: number
-  /** Applies to data from now on, on open connections too; undefined ends it. */
+  /** Applies to data from now on, on open connections too; undefined ends the failure. */
   trouble: Trouble | undefined
   /**
    * Lets nothing more arrive over the connections that are open now. Neither end notices, even when the other end

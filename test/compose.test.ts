@@ -185,7 +185,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
       fetch(`http://127.0.0.1:${port}/api/public/merchant/order/bulk`, { method: 'POST', headers, body })
     const booked = () =>
       compose(['logs', '--no-color', 'orders']).stdout.match(/^.*order\/bulk.*"status":200.*$/gm) ?? []
-    // The second process may still be starting, and the first one be busy.
+    // The second process may still be starting, and the first may be busy.
     const bothBooked = async () => {
       await Promise.all(Array.from({ length: 12 }, book))
       return new Set(booked().map(line => /\d(?= +\|)/.exec(line)?.[0])).size === 2

@@ -58,7 +58,7 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   const [text, setText] = useState('')
   const chosen = useLive(signal => (value ? find({ id: value }, signal) : Promise.resolve([])), 0, [value])
   const label = chosen.data?.[0]?.label ?? ''
-  // A row that arrives late does not replace what is being typed.
+  // A row that arrives late must not replace the text that a person is typing.
   const isTyping = useRef(false)
   useEffect(() => {
     if (!isTyping.current) setText(label)

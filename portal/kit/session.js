@@ -38,7 +38,7 @@ export const changeSession = changes => {
 }
 
 /**
- * Ends the session of this token only: a late response to an older one changes nothing.
+ * Ends the session of this token only: a late response to an older token changes nothing.
  * @param {string | null} token
  */
 export const endSession = token => {

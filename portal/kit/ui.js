@@ -58,7 +58,7 @@ export const useLive = (read, seconds = 0, inputs = /** @type {unknown[]} */ ([]
   return { ...state, reload: () => again.current() }
 }
 
-/** Shows a secret, once. */
+/** Shows a secret that the service reveals only once. */
 export const Secret = ({ label, value }) =>
   html`<div class="notice good"><${Field} id="secret" label=${label} hint=${t('secret.once')} value=${value} readonly
     onFocus=${event => event.target.select()} /></div>`

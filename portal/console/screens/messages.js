@@ -57,7 +57,7 @@ const readMessages = (path, options) => {
   )
 }
 
-/** Shows the messages to customers, newest first, and the messages that wait. */
+/** Shows the messages to customers, newest first, including the messages that wait. */
 export const Messages = ({ query }) => {
   const list = usePages('/api/messages', { ...query, limit: 50 }, 20, readMessages)
   return html`<h1 tabindex="-1">${t('menu.messages')}</h1>

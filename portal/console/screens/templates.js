@@ -14,7 +14,7 @@ const readTemplates = async (path, options) => {
   return { ...more, data: data.map(row => ({ ...row, id: `${row.waba_id} ${row.name} ${row.language}` })) }
 }
 
-/** Returns a template's text as a customer reads it, with the positions of the parameters. */
+/** Returns a template's text as a customer reads it, with placeholders for the parameters. */
 const previewOf = ({ components }) =>
   components
     .filter(({ type, text }) => typeof text === 'string' && /^(HEADER|BODY|FOOTER)$/i.test(type))

@@ -103,7 +103,7 @@ const Deliveries = ({ id, path, query }) => {
       send=${replay} /><//>`
 }
 
-/** Shows the actions on a webhook except changing it. */
+/** Shows the actions on a webhook except the change of its address and events. */
 const Actions = ({ webhook, path, onChanged }) => {
   const [pinged, setPinged] = useState(/** @type {any} */ (undefined))
   const [secret, setSecret] = useState('')
