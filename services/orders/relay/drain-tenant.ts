@@ -5,7 +5,7 @@ import {
 } from '@courier/shared/contract/order-events.ts'
 import { type ErrorCode, errorStatuses } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { type ServiceClient, serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -14,7 +14,7 @@ import { createLease, type Lease } from '../log/lease.ts'
 import type { Drained, DrainOptions } from '../log/loop.ts'
 import type { ReadSnapshots } from '../tracking/order-snapshot.ts'
 import { type Slice, toEvents, toParts, toSlices } from './events.ts'
-import { type AcquiredLease, acquireLease, releaseLease, suspend } from './leases.ts'
+import { type AcquiredLease, acquireLease, defaultLeaseSeconds, releaseLease, suspend } from './leases.ts'
 import { markRelayed, readOldest } from './queries.ts'
 
 export interface TenantOptions extends DrainOptions, PostOptions {
@@ -23,8 +23,6 @@ export interface TenantOptions extends DrainOptions, PostOptions {
   readonly onDelivered?: (events: number) => void
   readonly onFailed?: (kind: 'unreachable' | 'refused') => void
 }
-
-const defaultLeaseSeconds = (4 * serviceRequestMilliseconds) / 1000
 
 type Held = Lease<AcquiredLease>
 /** A reason to end a drain before everything that was read is delivered. */

@@ -1,4 +1,8 @@
+import { serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
 import type { Tx } from '../database/tables.ts'
+
+/** Another process takes over this long after the holder died. Half of it must outlast a request. */
+export const defaultLeaseSeconds = (4 * serviceRequestMilliseconds) / 1000
 
 export interface AcquiredLease {
   /** The notifier did not know the tenant when it last had an event of it. */
