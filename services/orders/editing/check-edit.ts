@@ -16,15 +16,15 @@ export type RefusedEdit = { kind: 'refused'; errors: FieldErrors; suggestions?: 
 interface WantedFields {
   readonly waybill: string
   readonly editor: Mover
-  /** The names of the fields to change. */
+  /** Lists the names of the fields to change. */
   readonly given: readonly string[]
 }
 
 type WantedEdit = Omit<WantedFields, 'given'> & { readonly changes: OrderChanges }
 
 /**
- * Returns the edited order, or every error of a change whose shape is right. Pure: holds for that version of the
- * catalogue.
+ * Returns the edited order, or every error of a change whose shape is right. Pure: its result holds for that version of
+ * the catalogue.
  */
 export const checkEdit = (
   edit: WantedEdit,
@@ -89,7 +89,7 @@ const writeHint = (editable: readonly string[], editor: Mover, statuses: Statuse
   return `${whoMay(editor)} change an order that is ${open.join(' or ')}.`
 }
 
-/** Checks a new phone number; a problem is an error or a warning, as the tenant chose for new orders. */
+/** Checks a new phone number. A problem is an error or a warning, as the tenant chose for new orders. */
 const checkPhone = (phone: string | undefined, { country, checks }: Catalogue) => {
   const check = checks.phone ?? 'warn'
   const isFine = phone === undefined || check === 'off' || isUsualPhone(phone, country)

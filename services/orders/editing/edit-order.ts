@@ -16,7 +16,7 @@ interface Edit {
   readonly waybill: string
   readonly editor: Mover
   readonly changes: OrderChanges
-  /** The ETag of the order as the editor saw it. */
+  /** Holds the ETag of the order as the editor saw it. */
   readonly ifMatch: string | undefined
   readonly by: Actor
 }
@@ -24,15 +24,15 @@ interface Edit {
 export type Edited =
   | { kind: 'edited'; fields: readonly string[]; charge: number; currency: string; etag: string; warnings: FieldErrors }
   | { kind: 'unknown' }
-  /** The order is not as the editor saw it. */
+  /** The order has changed since the editor read it. */
   | { kind: 'stale'; etag: string }
   | RefusedEdit
 
 const maxAttempts = 5
 
 /**
- * Edits an order that the editor may change: edits, entry of the log and audit are one transaction. undefined: the
- * catalogue kept changing, nothing was written.
+ * Edits an order that the editor may change. One transaction writes the order, its edits, the log entry and the audit.
+ * undefined: the catalogue kept changing and nothing was written.
  */
 export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited | undefined> => {
   if (!isWaybill.test(edit.waybill)) return { kind: 'unknown' }
@@ -44,8 +44,8 @@ export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edi
 }
 
 /**
- * Calls `attempt` again with a newer catalogue while it returns undefined: its catalogue is out of date. undefined:
- * gave up.
+ * Calls `attempt` again with a newer catalogue while it returns undefined, which means that its catalogue is out of
+ * date. undefined: it gave up.
  */
 export const withCatalogue = async <Result>(
   catalogues: Catalogues,
@@ -62,8 +62,8 @@ export const withCatalogue = async <Result>(
 }
 
 /**
- * `editOrder` in a transaction of the caller's. undefined: the catalogue is out of date. Writes nothing unless it is
- * edited.
+ * Does the work of `editOrder` in the caller's transaction. undefined: the catalogue is out of date. Writes nothing
+ * unless the order is edited.
  */
 export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
   const [, order] = await Promise.all([limitLockWait(tx), lockOrder(tx, edit)])
@@ -88,11 +88,11 @@ const lockOrderSql = `
   select ${orderColumnsSql} from orders where tenant_id = $1 and waybill_number = $2
     and ($3::bigint is null or merchant_id = $3) for no key update`
 
-/** RFC 9110: weak tags never match. */
+/** Compares tags as RFC 9110 asks for If-Match: weak tags never match. */
 const matches = (ifMatch: string | undefined, etag: string): boolean =>
   ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
 
-/** The clock is read while the row is locked: the changes of a waybill never go backwards. */
+/** Reads the clock while the row is locked, so that the changes of a waybill never go backwards. */
 export const writeEdit = async (
   tx: Tx,
   edit: Edit,

@@ -14,11 +14,11 @@ import type { CityReference } from '../catalogue/cities.ts'
 import type { OrderState } from '../tracking/etag.ts'
 import { fieldNames, fixedFields, OrderEdit, StaffOrderEdit } from './schema.ts'
 
-/** New values by column. */
+/** Holds the new values by column. */
 type NewValues = Partial<Omit<OrderState, 'destination_city_id' | 'delivery_charge' | 'status_key'>>
 
 export interface OrderChanges {
-  /** The fields that the body has. */
+  /** Lists the fields that the body has. */
   readonly given: readonly string[]
   readonly values: NewValues
   readonly destination: CityReference | undefined

@@ -26,7 +26,7 @@ const byMove = 'an order moves with POST /order/confirm, /order/cancel or, by st
 const fromStart = 'the price and the pickup follow from it. Cancel the order and book it again.'
 const ofBooking = 'it is that of the booking.'
 
-/** The reason why other fields of an order cannot be changed. */
+/** Says why each of the other fields of an order cannot be changed. */
 export const fixedFields: Readonly<Record<string, string>> = {
   waybill_number: 'labels and messages carry it. Cancel the order and book it again.',
   order_no: 'your own records refer to it. Cancel the order and book it again.',
@@ -48,14 +48,14 @@ export const fixedFields: Readonly<Record<string, string>> = {
 
 const options = { additionalProperties: false, description: 'At least one field; absent fields stay as they are.' }
 
-/** The fields of an order that a merchant changes. */
+/** Defines the fields of an order that a merchant can change. */
 export const OrderEdit = Type.Object(fields, {
   ...options,
   title: 'OrderEdit',
   examples: [{ customer_phone: '0770000102', customer_address: '14 Temple Road, Galle' }],
 })
 
-/** The same edit by staff. */
+/** Defines the same edit by staff. */
 export const StaffOrderEdit = Type.Object(
   {
     ...fields,

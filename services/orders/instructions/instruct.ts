@@ -10,13 +10,13 @@ import { findStatuses } from '../statuses/status-queries.ts'
 import type { OrderRow } from '../tracking/read-orders.ts'
 import type { GivenInstruction } from './schema.ts'
 
-/** An instruction for a parcel whose delivery failed. */
+/** Describes an instruction for a parcel whose delivery failed. */
 export interface Instruction {
   readonly tenant: string
   readonly waybill: string
   readonly giver: Mover
   readonly action: InstructionAction
-  /** YYYY-MM-DD; `reschedule` always has it. */
+  /** Is YYYY-MM-DD; `reschedule` always has it. */
   readonly date: string | null
   /** Only `change_address` has it. */
   readonly address: string | null
@@ -65,12 +65,12 @@ const refuseDate = async (tx: Tx, { tenant, date }: Instruction) => {
   return date < first || date > last ? refuse('date', `The date must be from ${first} to ${last}.`) : undefined
 }
 
-/** Parcels are kept for another attempt for a month at most. */
+/** Selects the first and last day of another attempt: a parcel waits for a month at most. */
 const daysSql = `
   select today::text as first, (today + 30)::text as last
   from (select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1) days`
 
-/** Recipients may be far from home: an address may change while its parcel waits, the city and the price may not. */
+/** Changes the address while the parcel waits, since recipients may be away from home. The city and the price stay. */
 const changeAddress = async (tx: Tx, { tenant, waybill, giver, by }: Instruction, order: OrderRow, address: string) => {
   const read = readEdit('merchant', { customer_address: address })
   if (read.kind === 'refused') return refuse('address', (read.errors.errors.customer_address ?? []).join(' '))
@@ -116,7 +116,7 @@ const writeInstructionSql = `
     jsonb_strip_nulls(jsonb_build_object('action', $3::text, 'date', $4::text, 'given_as', $6::text))
   from orders, held, clock where orders.tenant_id = $1 and orders.waybill_number = $2 returning log.tenant_id`
 
-/** The maximum of late failures that one transaction of housekeeping decides. */
+/** Limits how many late failures one transaction of housekeeping decides. */
 const decidedAtOnce = 100
 
 /** Sorts by waybill, the order in which moves lock. */

@@ -72,7 +72,7 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
   t.match(await failures(), [{ attempt: 2, reason: null }])
 })
 
-t.test('refuses an unknown reason, and a reason for a status that is no failure', async t => {
+t.test('refuses an unknown reason, and a reason for a status that is not a failure', async t => {
   await make(['DM00000005'], { initial_status_key: 'key_2' })
   t.strictSame(
     (await move(['DM00000005'], 'key_9', { reason_code: 'not_home' })).body,
@@ -104,7 +104,7 @@ t.test('a merchant gives an instruction; timeline, feed and staff show it', asyn
   t.strictSame(await rows(`select is_relayed from log where type = 'order.instructed'`), [{ is_relayed: true }])
 })
 
-t.test('an instruction of staff overrides that of the customer, and this that of the merchant', async t => {
+t.test('an instruction of staff overrides one of the customer, which overrides one of the merchant', async t => {
   await fail(['DM00000020'])
   t.equal((await instruct('DM00000020', { action: 'return' })).status, 200)
   t.match(await act('press 1', 'DM00000020', { action: 'reattempt' }), { outcome: 'done' })
@@ -191,7 +191,7 @@ t.test('after the deadline the default of the company holds, and staff alone may
   t.equal((await instructAsStaff('DM00000040', { action: 'reattempt' })).status, 200)
 })
 
-t.test('a failure that is taken back is no attempt', async t => {
+t.test('a failure that is taken back does not count as an attempt', async t => {
   await fail(['DM00000050'])
   const takeBack = () =>
     request('POST', '/api/staff/order/DM00000050/take-back', { reason: 'Scanned by mistake' }, { token: staffToken })

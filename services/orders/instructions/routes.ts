@@ -22,7 +22,7 @@ export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions>
   addReasons(app, options, 'listFailureReasons')
 }
 
-/** Lets staff say it for any parcel, and override others. */
+/** Lets staff give instructions for any parcel, and override those of others. */
 export const staffInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   addInstructions(app, options, 'instructAnyOrder')
   addFailures(app, options, 'listAllFailedDeliveries')

@@ -30,7 +30,7 @@ export const GivenInstruction = Type.Object(
 )
 export type GivenInstruction = Static<typeof GivenInstruction>
 
-/** A parcel that waits for what happens after a failed delivery. */
+/** Describes a parcel that waits for an instruction after a failed delivery. */
 export const FailedDelivery = Type.Object(
   {
     waybill_number: Type.String(),

@@ -14,7 +14,7 @@ const rowHeight = mm(6)
 const firstPage = { top: mm(128), rows: 24 }
 const laterPage = { top: mm(26), rows: 41 }
 
-/** Right edge of each column of amounts in millimetres, its head and its value. */
+/** Gives each column of amounts its right edge in millimetres, its head and its value. */
 const columns: readonly (readonly [right: number, head: string, value: (line: Line) => number])[] = [
   [90, 'Collected', line => line.collected],
   [107, 'Delivery', line => -line.delivery],

@@ -5,7 +5,7 @@ import { drawRule, type Page, write } from './text.ts'
 
 export const mm = (millimetres: number): number => (millimetres * 72) / 25.4
 
-/** One dot at 203 dots per inch, in points: codes are sharp when their modules are whole dots. */
+/** Is one dot at 203 dots per inch, in points. Codes are sharp when their modules are whole dots. */
 const dot = 72 / 203
 
 export const labelWidth = mm(100)

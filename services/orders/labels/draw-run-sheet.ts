@@ -7,7 +7,7 @@ const rowHeight = mm(19)
 const firstRow = mm(32)
 const rowsPerPage = 13
 
-/** Left edge and width of each column in millimetres, and its head. */
+/** Gives each column its left edge and width in millimetres, and its head. */
 const columns = {
   number: [0, 8, ''],
   waybill: [8, 34, 'Waybill'],
@@ -19,7 +19,7 @@ const columns = {
 type Column = keyof typeof columns
 const sheetWidth = mm(190)
 
-/** The run sheet of a courier on A4: a line for each parcel, with a column for signatures. */
+/** Describes the run sheet of a courier on A4: a line for each parcel, with a column for signatures. */
 export interface RunSheetJob {
   readonly kind: 'run_sheet'
   readonly labels: readonly Label[]

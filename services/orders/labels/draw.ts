@@ -20,8 +20,8 @@ const chooseTitle = (job: PrintJob): string =>
   job.kind === 'labels' ? 'Labels' : job.kind === 'invoice' ? job.invoice.invoice_no : job.title
 
 /**
- * Draws a PDF and hands out its bytes as they come. Takes about a millisecond of its thread for each parcel, then lets
- * other work run. Stops without an end of the PDF once `isWanted` returns false.
+ * Draws a PDF and hands out its bytes as they come. Takes about a millisecond of thread time for each parcel, then lets
+ * other work run. Stops without ending the PDF once `isWanted` returns false.
  */
 export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWanted: () => boolean = () => true) => {
   const page = new PDFDocument({ autoFirstPage: false, margin: 0, info: { Title: chooseTitle(job) } })

@@ -13,7 +13,7 @@ const scripts = {
 type Script = keyof typeof scripts
 
 export type Weight = 400 | 700
-/** The name in a document: `sinhala-700`. */
+/** Names a font in a document: `sinhala-700`. */
 type FontName = `${Script}-${Weight}`
 
 const weights: readonly Weight[] = [400, 700]
@@ -29,8 +29,8 @@ export const readFonts = (): [FontName, Buffer][] =>
   )
 
 /**
- * Turns a WOFF file into the OpenType file it was made from. From a WOFF file fontkit would inflate a whole table for
- * each glyph. https://www.w3.org/TR/WOFF/#OverallStructure and
+ * Turns a WOFF file into the OpenType file that it was made from: with a WOFF file, fontkit would inflate a whole table
+ * for each glyph. https://www.w3.org/TR/WOFF/#OverallStructure and
  * https://learn.microsoft.com/typography/opentype/spec/otff describe both formats.
  */
 const unpackWoff = (woff: Buffer<ArrayBuffer>): Buffer => {
@@ -63,7 +63,7 @@ const findScript = (character: string): Script => {
   return code >= 0x0100 && code <= 0x024f ? 'latin-ext' : 'latin'
 }
 
-/** Joiners and marks belong to the letter before them: without it they are not shaped. */
+/** Returns true for joiners and marks: they belong to the letter before them, and are not shaped without it. */
 const isJoined = (character: string): boolean => /^(\u200c|\u200d|\p{M})$/u.test(character)
 
 interface Run {
@@ -71,7 +71,7 @@ interface Run {
   readonly text: string
 }
 
-/** Replaces letters that the fonts lack, such as those of Vietnamese, by letters without marks. */
+/** Replaces letters that the fonts lack, such as those of Vietnamese, with letters without marks. */
 const keepPrintable = (text: string): string =>
   text.normalize('NFC').replace(/[\u1e00-\u1eff]/g, letter => letter.normalize('NFD').charAt(0))
 

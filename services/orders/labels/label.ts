@@ -1,20 +1,20 @@
 import type { OrderView } from '../tracking/order-schema.ts'
 
-/** A label on each page, or four on each page of A4. */
+/** Lists the layouts: a label on each page, or four on each page of A4. */
 export const layouts = ['100x150', 'a4x4'] as const
 export type Layout = (typeof layouts)[number]
 
-/** The data that a label shows of a parcel. */
+/** Describes the data of a parcel that its label shows. */
 export interface Label extends OrderView {
-  /** The tenant's name. */
+  /** Is the tenant's name. */
   readonly company: string
-  /** The page of the parcel, by its signed link. */
+  /** Is the signed link to the page of the parcel. */
   readonly url: string
-  /** The day of booking in the tenant's time zone, as 2026-02-19. */
+  /** Is the day of booking in the tenant's time zone, as 2026-02-19. */
   readonly booked_on: string
 }
 
-/** `COD LKR 4,500`; undefined when there is nothing to collect. */
+/** Words the amount to collect: `COD LKR 4,500`. undefined: there is nothing to collect. */
 export const wordCod = ({ cod, currency }: Pick<Label, 'cod' | 'currency'>): string | undefined =>
   cod > 0 ? `COD ${currency} ${cod.toLocaleString('en')}` : undefined
 

@@ -32,7 +32,7 @@ const ofMerchant = '/public/merchant/order'
 
 const hasScanner = spawnSync('zbarimg', ['--version']).status === 0 && spawnSync('pdftoppm', ['-v']).status === 0
 
-/** Reads the codes of each page of a PDF as a scanner would, printed with 203 dots per inch. */
+/** Reads the codes of each page of a PDF as a scanner would if it were printed at 203 dots per inch. */
 const scan = (t: Test, pdf: Buffer): string[][] => {
   const folder = t.testdir({})
   const file = join(folder, 'labels.pdf')
@@ -82,7 +82,7 @@ t.test(
   },
 )
 
-t.test('labels come in the order of the numbers, all of them or none', async t => {
+t.test('labels come in the order of the requested numbers, all of them or none', async t => {
   const [first = '', second = ''] = await book({}, {})
   const { status, bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: [` ${second} `, first, second] })
   t.equal(status, 200)
@@ -173,7 +173,7 @@ t.test('drawing stops once the client is gone', async t => {
   }
 })
 
-t.test('text uses a font of its script; joined letters and marks use the font of the letter before', async t => {
+t.test('text uses a font of its script; joined letters and marks use the font of the letter before them', async t => {
   t.strictSame(
     splitRuns('12 ශ්‍රී, ஸ்ரீ Ž', 400).map(({ font, text }) => `${font} ${text}`),
     ['latin-400 12 ', 'sinhala-400 ශ්‍රී', 'latin-400 , ', 'tamil-400 ஸ்ரீ', 'latin-400  ', 'latin-ext-400 Ž'],
@@ -186,7 +186,7 @@ const bytesOf = async (pdf: Readable | undefined): Promise<number> => {
   return sum
 }
 
-t.test('refuses too many jobs; jobs that fail or whose reader left delay no other', async t => {
+t.test('refuses too many jobs; a job that fails or loses its reader delays no other', async t => {
   const printer = new Printer()
   t.teardown(() => printer.close())
   const job = { kind: 'labels', labels: [label], layout: '100x150' } as const
@@ -238,7 +238,7 @@ t.test('words as long as a field cost no more than others, and end in an ellipsi
     customer_address: `${n}${long.slice(0, 480)}`,
     description: `${n}${long.slice(0, 480)}`,
   }))
-  // The thread had not enough memory for them.
+  // If pdfkit kept every prefix of these words, the thread would run out of memory.
   t.ok((await bytesOf(printer.print('demo', { kind: 'labels', labels, layout: 'a4x4' }))) > 10_000)
 })
 

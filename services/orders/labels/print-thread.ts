@@ -3,8 +3,8 @@ import { constants, setPriority } from 'node:os'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { draw, type PrintJob } from './draw.ts'
 
-// A low priority lets requests go first on busy cores. Only Linux has a priority for each thread; elsewhere it would be
-// that of the process.
+// A low priority lets requests go first on busy cores. Only Linux has a priority for each thread; elsewhere the call
+// would lower the whole process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
 
 /** Draws each job into its own port, several jobs in turns, and stops one whose port is closed. */

@@ -2,20 +2,20 @@ import { Readable } from 'node:stream'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { PrintJob } from './draw.ts'
 
-/** The maximum of jobs in a process, each until its last byte is read. A job has up to 500 labels in memory. */
+/** Limits the jobs in a process. A job counts until its last byte is read, and has up to 500 labels in memory. */
 const maxJobs = 10
-/** The maximum of jobs of one tenant, which leaves room for others. */
+/** Limits the jobs of one tenant, which leaves room for others. */
 const maxJobsOfTenant = 4
-/** The time after which a PDF that is not read to its end is given up. */
+/** Limits the time to read a PDF: one that is not read to its end by then is given up. */
 const maxMilliseconds = 120_000
-/** An idle thread ends after this time, since it keeps 60 to 100 MB. */
+/** Ends an idle thread after this time, since it keeps 60 to 100 MB. */
 const idleMilliseconds = 60_000
 /** Without these limits the thread takes twice the memory and two thirds of the time. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 }
 
 /**
- * Draws in a thread of its own, which starts with the first job and ends when idle. Tenants take
- * turns, label by label; each tenant's jobs are drawn one after another. A job stops when its reader is gone.
+ * Draws in a thread of its own, which starts with the first job and ends when idle. Tenants take turns, label by label;
+ * each tenant's jobs are drawn one after another. A job stops when its reader is gone.
  */
 export class Printer {
   readonly #jobs: string[] = []
@@ -23,7 +23,7 @@ export class Printer {
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
 
-  /** Returns the PDF while it is drawn; undefined when too many wait. */
+  /** Returns the PDF while it is drawn; undefined when too many jobs wait. */
   print(tenant: string, job: PrintJob): Readable | undefined {
     const own = this.#jobs.filter(each => each === tenant).length
     if (this.#jobs.length >= maxJobs || own >= maxJobsOfTenant) return undefined

@@ -58,7 +58,7 @@ const findListed = async (
   return found
 }
 
-/** `name` is the end of each operationId. */
+/** Creates the routes of labels. `name` is the end of each operationId. */
 const createLabelRoutes =
   (name: string): FastifyPluginAsyncTypebox<LabelsOptions> =>
   async (app, options) => {
@@ -120,7 +120,7 @@ const findLabels = async (store: OrderStore, request: FastifyRequest, waybills: 
   let day: Intl.DateTimeFormat | undefined
   const known = waybills.filter(waybill => isWaybill.test(waybill))
   const labels = await readOrders(store, tenant, selectAmong(tenant, known, merchantId), (row: OrderRow, catalogue) => {
-    // Swedish dates are ISO 8601. Making the format takes longer than a label.
+    // Swedish dates are ISO 8601. Creating the format takes longer than a label.
     day ??= new Intl.DateTimeFormat('sv-SE', { timeZone: catalogue.timeZone })
     const url = writeTrackingUrl(request.publicUrl, catalogue, row.waybill_number)
     const booked_on = day.format(new Date(row.created_at))

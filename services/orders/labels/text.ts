@@ -1,10 +1,10 @@
 import { splitRuns, type Weight } from './fonts.ts'
 
-/** A PDF document of pdfkit, as far as texts need it. */
+/** Describes a PDF document of pdfkit, as far as texts need it. */
 export type Page = PDFKit.PDFDocument
 
 interface TextStyle {
-  /** The size in points. */
+  /** Is the size in points. */
   readonly size: number
   readonly weight?: Weight
   /** Longer texts end in an ellipsis. */
@@ -16,7 +16,7 @@ const lineHeight = 1.25
 const measureWidth = (page: Page, text: string, { size, weight = 400 }: TextStyle): number =>
   splitRuns(text, weight).reduce((sum, run) => sum + page.font(run.font).fontSize(size).widthOfString(run.text), 0)
 
-/** Splits a text into lines of at most `width` points, at most one more than are shown. */
+/** Splits a text into lines of at most `width` points. Returns at most one line more than is shown. */
 const breakLines = (page: Page, text: string, width: number, style: TextStyle): string[] => {
   const { maxLines = 1 } = style
   const space = measureWidth(page, ' ', style)
@@ -48,7 +48,7 @@ const breakWord = (page: Page, word: string, width: number, style: TextStyle): s
     ? [word]
     : Array.from(clusters.segment(word), ({ segment }) => segment)
 
-/** The limit in UTF-16 units: no longer word fits on a line of a label. */
+/** Is the limit in UTF-16 units: no longer word fits on a line of a label. */
 const maxWholeWord = 60
 
 const clusters = new Intl.Segmenter('si', { granularity: 'grapheme' })
@@ -70,7 +70,7 @@ export const write = (page: Page, text: string, x: number, y: number, width: num
     let left = x
     for (const { font, text } of splitRuns(line, weight)) {
       page.font(font).fontSize(size)
-      // The fonts of the scripts have different ascenders; the baseline is common.
+      // The fonts of the scripts have different ascenders but share the baseline.
       page.text(text, left, y + (index + 1) * size * lineHeight - size * 0.3, {
         lineBreak: false,
         baseline: 'alphabetic',
@@ -81,7 +81,7 @@ export const write = (page: Page, text: string, x: number, y: number, width: num
   return y + lines.length * size * lineHeight
 }
 
-/** Draws a line across the page, its thickness in points. */
+/** Draws a line across the page. `thickness` is in points. */
 export const drawRule = (page: Page, left: number, right: number, y: number, thickness = 0.5): void => {
   page.moveTo(left, y).lineTo(right, y).lineWidth(thickness).stroke('#000')
 }

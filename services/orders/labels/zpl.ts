@@ -13,7 +13,7 @@ const escapeText = (text: string): string =>
 /** Keeps the beginning of a long text, without half of an emoji. */
 const cut = (text: string): string => text.slice(0, 200).replace(/[\ud800-\udbff]$/, '')
 
-/** Writes a text of at most so many lines; 203 dots to the inch. */
+/** Writes a text of at most `lines` lines. Positions and sizes are in dots, 203 to the inch. */
 const text = (x: number, y: number, height: number, width: number, lines: number, value: string): string =>
   `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(cut(value))}^FS`
 
@@ -46,15 +46,16 @@ const writeLabel = (label: Label): string => {
 }
 
 /**
- * Returns a width of the modules that scans well and fits the label: a character takes 11 modules, and 35 surround all.
+ * Returns a module width that scans well and fits the label. A character takes 11 modules, and 35 modules surround the
+ * text.
  */
 const moduleDots = (waybill: string): number => Math.max(1, Math.min(4, Math.floor(736 / (11 * waybill.length + 35))))
 
 const labelsPerSlice = 20
 
 /**
- * Writes labels in ZPL II for a thermal printer with 203 dots per inch, 20 at a time (about a millisecond), and lets
- * other requests run between them.
+ * Writes labels in ZPL II for a thermal printer with 203 dots per inch. Writes 20 at a time (about a millisecond), and
+ * lets other requests run in between.
  */
 export const writeZpl = async function* (labels: readonly Label[]): AsyncGenerator<string> {
   for (let start = 0; start < labels.length; start += labelsPerSlice) {

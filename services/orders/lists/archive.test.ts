@@ -18,7 +18,7 @@ const built = await ordersFixture(t)
 const owner = createPool({ url: built.database.ownerUrl, name: 'test owner', connections: 2 })
 t.teardown(() => owner.end())
 
-/** No orders but those whose ages the test chooses, and the command `archive` with a folder of its own. */
+/** Creates no orders but those whose ages the test chooses, and runs `archive` with a folder of its own. */
 const fixture = async (t: Test) => {
   await built.rows('truncate orders, order_events, order_edits')
   const folder = mkdtempSync(join(tmpdir(), 'courier-archive-'))
@@ -45,7 +45,7 @@ const fixture = async (t: Test) => {
       [days, waybill],
     )
   }
-  /** The rows of all files of a table. */
+  /** Reads the rows of all files of a table. */
   const archived = (table: string): Record<string, unknown>[] =>
     readdirSync(join(folder, 'demo'))
       .filter(name => name.startsWith(`${table}-`))

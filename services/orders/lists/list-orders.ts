@@ -6,29 +6,29 @@ import { hasMoneySql, type ListedRow, orderColumnsSql } from '../tracking/read-o
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched, searchSql } from './search.ts'
 
-/** An order's position in a list, newest first; it never changes. */
+/** Describes an order's position in a list, newest first; it never changes. */
 export interface Position {
-  /** A time in ISO 8601, UTC, in microseconds. */
+  /** Is a time in ISO 8601, UTC, in microseconds. */
   readonly createdAt: string
   readonly waybill: string
 }
 
-/** A part of a list: after the last order of the previous page, or so many rows from the newest. */
+/** Describes a part of a list: after the last order of the previous page, or from an offset. */
 interface Window {
   readonly after?: Position | undefined
   readonly offset: number
-  /** The number of rows; null for all. */
+  /** null: all rows. */
   readonly limit: number | null
 }
 
-/** The most orders that are counted and paged by number; cursors reach further. */
+/** Limits the orders that are counted and paged by number; cursors reach further. */
 export const maxCounted = 10_000
 
 /** Returns rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
 export const listOrders = (tx: Tx, tenant: string, filter: OrderFilter, window: Window) =>
   tx.rows<ListedRow>(selectOrders(tenant, filter, window))
 
-/** Returns the statement of `listOrders`. It looks for money on the page alone, not for each order before it. */
+/** Returns the statement of `listOrders`. It looks up money only for the page, not for the orders before it. */
 export const selectOrders = (tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
   const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
@@ -41,7 +41,7 @@ export const selectOrders = (tenant: string, filter: OrderFilter, { after, offse
   return { text, values }
 }
 
-/** Counts the orders that match the filter, after a position if given; `most` for that many or more. */
+/** Counts the orders that match the filter, after a position if given. Stops counting at `most`. */
 export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, most = maxCounted, after?: Position) => {
   const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
@@ -52,8 +52,8 @@ export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, m
 }
 
 /**
- * Selects the matching orders. Orders filtered by number, phone or day of an outcome are few and materialized first:
- * the planner may otherwise scan all orders by age.
+ * Selects the matching orders. Filters by number, phone or day of an outcome match few orders, so they are materialized
+ * first: the planner may otherwise scan all orders by age.
  */
 const hits = (filter: OrderFilter, conditions: readonly string[], values: unknown[]): string => {
   const { waybill_number, order_no, phone, delivered_on, failed_on, search, phone_parts = [] } = filter
@@ -78,12 +78,15 @@ export const findSearchEnd = async (tx: Tx, tenant: string, filter: OrderFilter,
 /** Adds a parameter of a statement, whose $1 is the tenant; returns its placeholder. */
 const add = (values: unknown[], value: unknown): string => `$${values.push(value)}`
 
-/** Ranges, the class that `status_keys` replaces, and what no index serves. */
+/**
+ * Names the filters that `conditionSql` does not list: ranges, the class that `status_keys` replaces, and those that no
+ * index serves.
+ */
 type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'search' | 'phone_parts'
 
 /**
- * The condition of each filter, on the placeholder of its value. An index of the tenant's orders serves each but those
- * by city, which read orders by age until the page is full.
+ * Writes the condition of each filter, given the placeholder of its value. An index of the tenant's orders serves each
+ * filter except those by city, which read orders by age until the page is full.
  */
 const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value: string) => string>> = {
   merchant_id: id => `merchant_id = ${id}::bigint`,
@@ -121,13 +124,13 @@ const fromSql = (bound: DateOrTime, values: unknown[]): string =>
     'time' in bound ? `${add(values, bound.time)}::timestamptz` : midnightSql(add(values, bound.date), 0)
   }`
 
-/** A range that ends with a date includes that day. */
+/** Writes the end of a range. A range that ends with a date includes that day. */
 const untilSql = (bound: DateOrTime, values: unknown[]): string =>
   'time' in bound
     ? `created_at <= ${add(values, bound.time)}::timestamptz`
     : `created_at < ${midnightSql(add(values, bound.date), 1)}`
 
-/** Selects the orders of the events of a day. */
+/** Selects the orders that have one of the events of a day. */
 const onDaySql = (day: string, fromEvents: (first: string, last: string) => string): string =>
   `waybill_number in (select waybill_number ${fromEvents(midnightSql(day, 0), midnightSql(day, 1))})`
 

@@ -13,9 +13,9 @@ import { labelStatus } from '../tracking/order-view.ts'
 import { type OrderRow, type OrderStore, orderColumnsSql, readOrders } from '../tracking/read-orders.ts'
 
 const maxNumbers = 500
-/** The orders returned for one order number, newest first: merchants may reuse numbers. */
+/** Limits the orders returned for one order number, newest first: merchants may reuse numbers. */
 const maxPerOrderNo = 10
-/** The bytes of an order number of 100 escaped characters, and white space. */
+/** Allows each order number 100 escaped characters, and white space. */
 const bodyLimit = maxNumbers * 1_024
 
 const numbers = (maxLength: number, description: string) =>
@@ -85,7 +85,7 @@ const wantedIn = ({ waybill_numbers, order_nos }: Static<typeof LookUp>) => {
 }
 
 interface FoundRow extends OrderRow {
-  /** The time when it came to its status; null: its timeline is archived. */
+  /** Is the time when the order reached its status; null: its timeline is archived. */
   readonly since: string | null
 }
 

@@ -19,7 +19,7 @@ const search: filter.Filter<string> = {
   read: text => (text.length >= 3 ? text : undefined),
 }
 
-/** The filters of a merchant's list. */
+/** Defines the filters of a merchant's list. */
 export const merchantFilters = {
   status: filter.text('The key of a status.', 'status_key'),
   created_at: filter.dateOrTime('A date in the time zone of the courier company, or a time.'),
@@ -43,8 +43,8 @@ export const staffFilters = {
 }
 
 export type OrderFilter = filter.Wanted<typeof staffFilters> & {
-  /** The keys of `status_class`. */
+  /** Lists the keys of the statuses in `status_class`. */
   readonly status_keys?: readonly string[] | undefined
-  /** Lists what `search` may mean in phone numbers. */
+  /** Lists the parts of phone numbers that `search` may stand for. */
   readonly phone_parts?: readonly string[] | undefined
 }

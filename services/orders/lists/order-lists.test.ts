@@ -23,14 +23,17 @@ const {
 } = fixture
 await apply(tenantFile({ id: 'other' }))
 
-/** Ten orders, made in the order of their numbers, days apart; the even ones are confirmed. Two of Ceylon Books. */
+/**
+ * Names the ten orders, which are made in the order of their numbers, days apart. The even ones are confirmed; the last
+ * two belong to Ceylon Books.
+ */
 const number = (index: number): string => `DM0000000${index}`
 const made = async (index: number): Promise<void> => {
   const initial_status_key = index % 2 ? 'key_1' : 'key_2'
   const fields = { initial_status_key, order_no: `LS-${index % 5}`, customer_phone: `+94 (77) 000-010${index}` }
   if (index < 8) await make([number(index)], fields)
   else await makeOfBooks([number(index)], fields)
-  // Half past eleven in the evening in Colombo.
+  // 18:00 UTC is half past eleven in the evening in Colombo.
   await rows(`update orders set created_at = $1::date + time '18:00:00.123456' where waybill_number = $2`, [
     `2026-02-0${index + 1}`,
     number(index),
@@ -255,7 +258,7 @@ const date = (name: string) =>
 const cursor = 'The cursor field must be the next_cursor of a page.'
 const cursorOf = (text: string): string => Buffer.from(text).toString('base64url')
 
-t.test('refuses odd input under its field', async t => {
+t.test('refuses odd input and names its field', async t => {
   const table: [string, string, string][] = [
     ['created_from=2026-02-30', 'created_from', date('from')],
     ['created_to=2026-13-01', 'created_to', date('to')],
@@ -296,7 +299,7 @@ t.test('refuses odd input under its field', async t => {
     t.ok((await get(`/order?${query}`)).status < 500, query)
 })
 
-/** One order, and 10,100 like it that are older, a second apart. */
+/** Opens a fixture with one order and 10,100 older copies of it, a second apart. */
 const openLargeCounter = async (t: Test) => {
   const large = await ordersFixture(t)
   await large.make(['DM00000001'])
@@ -311,7 +314,7 @@ const openLargeCounter = async (t: Test) => {
   return large
 }
 
-t.test('a list is counted up to 10,000, and goes on by cursor', async t => {
+t.test('a list is counted up to 10,000, and continues by cursor', async t => {
   const { get } = await openLargeCounter(t)
   const { body } = await get('/order?per_page=1000&page=10')
   t.strictSame([body.meta.total, body.meta.last_page, body.data.length, body.links.next], [10_000, 10, 1000, null])

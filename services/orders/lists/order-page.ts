@@ -17,7 +17,7 @@ import { countOrders, findSearchEnd, listOrders, maxCounted, type Position } fro
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched } from './search.ts'
 
-/** The query fields of a list of orders besides its filters. */
+/** Defines the query fields of a list of orders besides its filters. */
 export const orderPageFields = {
   ...pages.pageFields,
   cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
@@ -64,8 +64,8 @@ export const OrderPage = Type.Object(
 )
 
 /**
- * Returns the part of a list that a query requests; without a page, everything that follows. Throws for an invalid
- * cursor, for pages beyond the counted ones, and for pages of a search by number.
+ * Returns the part of a list that a query requests. Without a page, returns everything that follows. Throws for an
+ * invalid cursor, for pages beyond the counted ones, and for pages by number of a search.
  */
 export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>, isSearch: boolean) => {
   const [createdAt, waybill] = cursors.read(query).after
@@ -85,11 +85,14 @@ const time = /^[12]\d{3}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/
 const cursors = listCursor({ test: text => time.test(text) && isDate(text.slice(0, 10)) }, /^[\x21-\x7e]{1,50}$/)
 
 /**
- * Reads a page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the
- * next page.
+ * Reads a page of a list of orders: by number with a count, or after a cursor without one. Both return the cursor of
+ * the next page.
  */
 export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
-  /** Remembers lists that had `maxCounted` orders: orders are never deleted, and never change their merchant. */
+  /**
+   * Remembers lists that had `maxCounted` orders. They never shrink: orders are never deleted and never change their
+   * merchant.
+   */
   const longLists = new LRUCache<string, true>({ max: 10_000 })
 
   const count = async (tx: Tx, tenant: string, filter: OrderFilter): Promise<number> => {

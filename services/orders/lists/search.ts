@@ -2,14 +2,13 @@ import { type CountryCode, getCountryCallingCode, isSupportedCountry } from 'lib
 import { readDigits } from '../tracking/mask.ts'
 
 /**
- * The most orders that a request reads: names have no index, which would cost each booking more than searches are
- * worth.
+ * Limits the orders that a request reads. Names have no index: it would cost each booking more than searches are worth.
  */
 export const maxSearched = 20_000
 
 /**
- * The parts, as `customer_phone` has them without blanks, that a typed part of a phone number may mean; empty for other
- * text.
+ * Lists the spellings, as in `customer_phone` without blanks, that a typed part of a phone number may stand for. Empty
+ * for other text.
  */
 export const listPhoneParts = (text: string, country: string): string[] => {
   const typed = readDigits(text)
@@ -23,7 +22,7 @@ export const listPhoneParts = (text: string, country: string): string[] => {
 }
 
 /**
- * Selects the orders with a text in name or waybill number, or with a part of a phone number, among the newest of
+ * Selects the orders that have a text in their name or waybill number, or a part of a phone number, among the newest of
  * `from`.
  */
 export const searchSql = (from: string, text: string, phoneParts: string): string => `

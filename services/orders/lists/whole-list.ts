@@ -10,18 +10,23 @@ import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
 /**
- * The longest list in one response: about 50 MB, which Postgres and the service read and write in some seconds. Longer
+ * Limits a list in one response: about 50 MB, which Postgres and the service read and write in some seconds. Longer
  * ones would hold a connection, and a snapshot, for minutes.
  */
 export const maxWholeList = 50_000
 
-/** A reader that takes longer is disconnected: it holds a connection to Postgres as long as orders are unread. */
+/**
+ * Limits the seconds until a slow client is disconnected: a list holds a connection to Postgres while orders are
+ * unread.
+ */
 const longestSeconds = 60
-/** The rows in memory at once: about half a megabyte. */
+/** Limits the rows in memory at once: about half a megabyte. */
 export const rowsPerFetch = 500
-/** The bytes read ahead of the client, as many as a long page has: shorter lists free their connection at once. */
+/**
+ * Limits the bytes read ahead of the client. A long page has as many, so shorter lists free their connection at once.
+ */
 export const bufferedBytes = 1_048_576
-/** The waiting requests of one caller, and the waiting callers. */
+/** Limits the waiting requests of one caller, and the waiting callers. */
 const maxWaiting = 10
 
 const tooLong =
@@ -32,12 +37,15 @@ const busy = 'Too many whole lists are read at once. Repeat the request.'
 type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined]
 
 /**
- * Opens the list of all orders that match a filter, newest first, as of one moment: `{"data": [...]}`, which its
- * receiver reads or destroys. Throws for one that is too long, and while too many are read.
+ * Opens the list of all orders that match a filter, newest first, as of one moment: `{"data": [...]}`. The caller reads
+ * or destroys it. Throws for a list that is too long, and while too many are read.
  */
 export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<Readable>
 
-/** Each caller reads one list at a time, and all callers together hold a quarter of the connections at most. */
+/**
+ * Creates the reader of whole lists. Each caller reads one list at a time, and all callers together hold a quarter of
+ * the connections at most.
+ */
 export const createWholeLists = (store: OrderStore, maxSeconds = longestSeconds): OpenWholeList => {
   const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(store.pool.options.max / 4) }, maxWaiting)
   return (caller, ...wanted) =>
@@ -52,7 +60,7 @@ export const createWholeLists = (store: OrderStore, maxSeconds = longestSeconds)
     })
 }
 
-/** `closed` resolves when the list needs its transaction no longer. */
+/** Opens a list in a transaction. `closed` resolves when the list no longer needs it. */
 const openList = async (tx: Tx, { catalogues }: OrderStore, maxSeconds: number, ...[tenant, filter, after]: Wanted) => {
   const total = await countOrders(tx, tenant, filter, maxWholeList + 1, after)
   if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })
@@ -67,14 +75,14 @@ const openList = async (tx: Tx, { catalogues }: OrderStore, maxSeconds: number, 
   const options = { objectMode: false, highWaterMark: bufferedBytes }
   const json = Readable.from(chunks(tx, total, write, resolve), options)
   const timer = setTimeout(() => json.destroy(new Error('a whole list was not read in time')), maxSeconds * 1000)
-  // Runs also for a list that was never read.
+  // The event also comes for a list that was never read.
   json.once('close', resolve)
   return { json, closed: closed.finally(() => clearTimeout(timer)) }
 }
 
 type WriteRows = (rows: ListedRow[]) => Promise<string>
 
-/** Turns rows into text, a batch at a time. Fails unless there are as many as were counted. */
+/** Turns rows into text, a batch at a time. Fails unless there are as many rows as were counted. */
 async function* chunks(tx: Tx, total: number, write: WriteRows, release: () => void) {
   let count = 0
   let opening = '{"data":['

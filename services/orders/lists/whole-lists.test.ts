@@ -9,7 +9,7 @@ import type { RequestOptions } from '../test/build.ts'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { bufferedBytes, createWholeLists, maxWholeList, rowsPerFetch } from './whole-list.ts'
 
-/** Fixed: the oldest order, and `more` of it that are a millisecond older each. */
+/** Creates one order and `more` older copies of it, a millisecond apart. */
 const fixtureWith = async (t: Test, more: number) => {
   const fixture = await ordersFixture(t)
   await fixture.make(['DM00000001'])
@@ -62,7 +62,7 @@ t.test('noPagination returns all orders, newest first, whatever the page', async
     t.equal((await get(`/order?${query}`)).body.meta.total, total, query)
 })
 
-t.test('a page reads the money of all its orders in one statement, if any has money', async t => {
+t.test('a page reads the money of all its orders in one statement, if any of them has money', async t => {
   let count = 0
   const onAcquire = () => count++
   pool.on('acquire', onAcquire)
@@ -165,7 +165,7 @@ const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
 await app.listen({ host: '127.0.0.1', port: 0 })
 const { port } = app.server.address() as AddressInfo
 
-/** A response of which nothing is read yet; its socket takes little. */
+/** Requests a list without reading the response. */
 const request = async (path: string): Promise<IncomingMessage> => {
   const sent = http.get({ host: '127.0.0.1', port, path, headers, agent: false })
   const [response] = await once(sent, 'response')

@@ -1,7 +1,7 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import { numberChanges } from './feed.ts'
 
-/** Changes are kept for this long. */
+/** Is how long changes are kept. */
 export const keptDays = 30
 
 const deleteExpiredSql = `
@@ -26,8 +26,8 @@ const unreadSql = `
   where m.tenant_id = $1 and oldest.happened_at < now() - interval '10 minutes' order by 1 limit 10`
 
 /**
- * Numbers the changes of merchants who do not read their feeds, so that a first request finds no backlog. Returns of
- * how many.
+ * Numbers the changes of merchants who do not read their feeds, so that a first request finds no backlog. Returns the
+ * number of these merchants.
  */
 export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const unread = await tx.rows(unreadSql, [tenant])
@@ -35,6 +35,6 @@ export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<
   return unread.length
 }
 
-/** Deletes entries that are no longer kept and that nobody waits for; returns how many. */
+/** Deletes entries that are no longer kept and that no reader waits for; returns how many. */
 export const deleteOldChanges = async (tx: AnyTransaction, tenant: string): Promise<number> =>
   (await tx.rows(deleteExpiredSql, [tenant]))[0].deleted

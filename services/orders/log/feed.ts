@@ -3,9 +3,9 @@ import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 
-/** The state of a merchant's feed. */
+/** Describes the state of a merchant's feed. */
 export interface FeedState {
-  /** Positions of another epoch mean nothing. */
+  /** Identifies the numbering: positions of another epoch mean nothing. */
   readonly epoch: string
   readonly lastPosition: number
   /** Changes up to here are no longer kept. */
@@ -14,7 +14,7 @@ export interface FeedState {
   readonly isBehind: boolean
 }
 
-/** Entries that one transaction numbers. */
+/** Limits the entries that one transaction numbers. */
 const numberedAtOnce = 1_000
 
 const numberChangesSql = `
@@ -36,9 +36,9 @@ const numberChangesSql = `
     (select count(*) from placed) = ${numberedAtOnce} as "isBehind"`
 
 /**
- * Gives the merchant's committed changes, the oldest thousand entries of them, their positions. A change that is
- * committed later gets a later position, whatever its id: a reader that has seen all positions skips nothing. Changes
- * of one waybill keep their order, since the later one's id is given after the earlier one is committed.
+ * Gives positions to the merchant's committed changes, in at most a thousand entries, oldest first. A change that is
+ * committed later gets a later position, whatever its id, so a reader that has seen all positions skips nothing.
+ * Changes of one waybill keep their order, since each gets its id after the earlier one is committed.
  */
 export const numberChanges = async (tx: Tx, tenant: string, merchantId: string): Promise<FeedState> => {
   const values = [tenant, merchantId]
@@ -51,7 +51,7 @@ export const numberChanges = async (tx: Tx, tenant: string, merchantId: string):
 }
 
 const addFeedSql = 'insert into feeds (tenant_id, merchant_id) values ($1, $2) on conflict do nothing'
-/** A statement of its own: the numbering sees what was committed before it begins. */
+/** Is a statement of its own, so that the numbering sees everything committed before it begins. */
 const lockFeedSql = 'select from feeds where tenant_id = $1 and merchant_id = $2 for update'
 
 /** Finds the feed's state when no change waits for its position. */
@@ -61,20 +61,20 @@ const currentFeedSql = `
   from feeds where tenant_id = $1 and merchant_id = $2
     and not exists (select from log where tenant_id = $1 and merchant_id = $2 and position is null)`
 
-/** Whose feed it is. */
+/** Identifies the merchant whose feed it is. */
 export interface FeedOwner {
   readonly tenant: string
   readonly merchantId: string
 }
 
-/** Returns the merchant's feed with all that is committed, up to a thousand more entries of the log at a time. */
+/** Returns the state of the merchant's feed. First numbers committed changes, up to a thousand entries of the log. */
 export const openFeed = async (pool: pg.Pool, { tenant, merchantId }: FeedOwner): Promise<FeedState> => {
   const query = { name: 'find_current_feed', text: currentFeedSql, values: [tenant, merchantId] }
   const [current] = await readInTenant<FeedState & pg.QueryResultRow>(pool, tenant, query)
   return current ?? inTenant(pool, tenant, (tx: Tx) => numberChanges(tx, tenant, merchantId))
 }
 
-/** Does the same with all that is committed, however much that is. */
+/** Numbers all committed changes, however many there are, and returns the state of the feed. */
 export const catchUp = async (pool: pg.Pool, owner: FeedOwner): Promise<FeedState> => {
   for (;;) {
     const feed = await openFeed(pool, owner)
@@ -82,6 +82,6 @@ export const catchUp = async (pool: pg.Pool, owner: FeedOwner): Promise<FeedStat
   }
 }
 
-/** After a restore: positions that were given since the backup are given again, to other changes. */
+/** Starts a new epoch after a restore: positions given since the backup are given again, to other changes. */
 export const renewFeeds = (tx: Tx, tenant: string) =>
   tx.client.query('update feeds set epoch = $2 where tenant_id = $1', [tenant, randomUUID()])

@@ -5,7 +5,7 @@ import type { Tx } from '../database/tables.ts'
 interface LeaseOptions<Acquired> {
   readonly pool: pg.Pool
   readonly tenant: string
-  /** The seconds after which a dead process's lease expires. */
+  /** Sets the seconds after which a dead process's lease expires. */
   readonly seconds: number
   /** Acquires or renews the row of the lease; undefined when another process holds it, or this one no longer does. */
   readonly acquireRow: (tx: Tx, isRenewal: boolean) => Promise<Acquired | undefined>
@@ -13,11 +13,14 @@ interface LeaseOptions<Acquired> {
 
 export interface Lease<Acquired> {
   readonly acquire: (tx: Tx) => Promise<Acquired | undefined>
-  /** Renews the lease when less than half is left; false when it is lost. */
+  /** Renews the lease when less than half of its time is left; false when it is lost. */
   readonly renew: () => Promise<boolean>
 }
 
-/** Expiry counts from before the request, on this machine's clock: never later than in the database. */
+/**
+ * Creates a lease. Expiry counts from before the request, on this machine's clock, so it is never later than in the
+ * database.
+ */
 export const createLease = <Acquired>(options: LeaseOptions<Acquired>): Lease<Acquired> => {
   const { pool, tenant, seconds, acquireRow } = options
   let expiresAt = 0

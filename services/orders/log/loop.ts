@@ -2,22 +2,22 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { backoffAfter } from './backoff.ts'
 
-/** A key with something to deliver, such as a tenant. */
+/** Describes a key with something to deliver, such as a tenant. */
 export interface Waiting<Key> {
   readonly key: Key
-  /** Another process is delivering for it. */
+  /** Another process delivers for this key. */
   readonly isLeasedElsewhere: boolean
 }
 
-/** The options of a drain, whatever it delivers to. */
+/** Holds the options of a drain, whatever it delivers to. */
 export interface DrainOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   /** Identifies this process. */
   readonly holder: string
-  /** When a dead process's lease expires; more than twice the time limit of a request. */
+  /** Sets when a dead process's lease expires: more than twice the time limit of a request. */
   readonly leaseSeconds?: number
-  /** Once it returns true, no more requests start. */
+  /** Returns true once no more requests may start. */
   readonly isStopping: () => boolean
 }
 
@@ -25,54 +25,59 @@ export type Drained = 'done' | 'leased_elsewhere' | { readonly failure: string; 
 
 interface LoopOptions<Key> {
   readonly logger: Logger
-  /** The noun of the log lines. */
+  /** Is the noun of the log lines. */
   readonly name: string
   readonly findWaiting: () => Promise<readonly Waiting<Key>[]>
-  /** Delivers for one key, until all is delivered or `isStopping`. */
+  /** Delivers for one key, until everything is delivered or `isStopping` returns true. */
   readonly drain: (key: Key) => Promise<Drained>
   /** Names the key in the log. */
   readonly describe: (key: Key) => object
   readonly identify: (key: Key) => string
-  /** The number of keys drained at once. */
+  /** Limits the keys drained at once. */
   readonly concurrency: number
-  /** A drain that lasts longer leaves its slot to others, and takes one of these the next time. */
+  /**
+   * Gives slow drains slots of their own: a drain that lasts longer frees its slot for others, and its key uses a slow
+   * slot the next time.
+   */
   readonly slow?: { readonly milliseconds: number; readonly concurrency: number }
   /** Entries written within this time share a poll. */
   readonly wakeMilliseconds?: number
-  /** The greatest share of its time that it polls, unless a poll lasts long: after a second it polls again. */
+  /**
+   * Limits the share of its time that the loop polls. It always polls again after a second, even if polls last long.
+   */
   readonly pollShare?: number
 }
 
 const pollMilliseconds = 1_000
-/** Between polls while the database is unavailable. */
+/** Limits the time between polls while the database is unavailable. */
 const longestPollMilliseconds = 5_000
-/** More keys than these are forgotten, those first that were idle longest. */
+/** Limits the keys that are remembered. The ones idle longest are forgotten first. */
 const maxRemembered = 10_000
 
 interface Backoff {
   readonly failures: number
-  /** A time of `performance.now()`. */
+  /** Is a time of `performance.now()`. */
   readonly retryAt: number
 }
 
 interface Drain {
   readonly finished: Promise<void>
   readonly startedAt: number
-  /** Started in a slot for slow ones. */
+  /** The drain started in a slot for slow ones. */
   readonly isSlow: boolean
 }
 
 /**
- * Polls for keys with something to deliver and drains several at once, the one that waited longest first. Back-off is
- * per key. Any number of processes may run one.
+ * Polls for keys with something to deliver and drains several at once, the least recently drained first. Back-off is
+ * per key. Any number of processes may run a loop.
  */
 export class DeliveryLoop<Key> {
   readonly #options: LoopOptions<Key>
   readonly #draining = new Map<string, Drain>()
   readonly #backoffs = new Map<string, Backoff>()
-  /** Keys by their last drain, the latest last. */
+  /** Holds keys in the order of their last drain, the latest last. */
   readonly #drained = new Set<string>()
-  /** Keys whose last drain was slow. */
+  /** Holds keys whose last drain was slow. */
   readonly #slow = new Set<string>()
   #isRunning = false
   #isWoken = false
@@ -95,7 +100,7 @@ export class DeliveryLoop<Key> {
     this.#pollAfter(0)
   }
 
-  /** Polls soon: that key has something new. The end of its drain or back-off finds it anyway. */
+  /** Polls soon, because the key has something new. While the key drains or backs off, a later poll finds it anyway. */
   wake(id?: string): void {
     if (!this.#isRunning || this.#isWoken || this.#pollFailures > 0) return
     if (id !== undefined && (this.#draining.has(id) || this.#isBackingOff(id))) return
@@ -157,7 +162,7 @@ export class DeliveryLoop<Key> {
     }
   }
 
-  /** Forgets keys with nothing to deliver; the order of the others stays. */
+  /** Forgets keys with nothing to deliver, and keeps the order of the others. */
   #forgetIdle(waiting: ReadonlyMap<string, unknown>): void {
     for (const id of this.#backoffs.keys()) if (!waiting.has(id)) this.#backoffs.delete(id)
     for (const id of this.#drained) {
@@ -167,7 +172,7 @@ export class DeliveryLoop<Key> {
     }
   }
 
-  /** The keys that may be drained now, least recently drained first, as many as there are free slots. */
+  /** Returns the keys that may be drained now, least recently drained first, as many as there are free slots. */
   #choose(waiting: ReadonlyMap<string, Waiting<Key>>): Key[] {
     const ready = new Map(
       [...waiting].filter(
@@ -175,7 +180,7 @@ export class DeliveryLoop<Key> {
       ),
     )
     const isNew = (id: string): boolean => !this.#drained.has(id)
-    // Avoids intersection(), which may keep the other set's order.
+    // Avoids intersection(), which may return the order of the other set.
     const ids = [...[...ready.keys()].filter(isNew), ...[...this.#drained].filter(id => ready.has(id))]
     const chosen = [false, true].flatMap(isSlow =>
       ids.filter(id => this.#slow.has(id) === isSlow).slice(0, Math.max(0, this.#freeSlots(isSlow))),
@@ -227,7 +232,7 @@ export class DeliveryLoop<Key> {
     }
   }
 
-  /** Returns the milliseconds until the next attempt. */
+  /** Begins a back-off and returns the milliseconds until the next attempt. */
   #backOff(id: string): number {
     const failures = (this.#backoffs.get(id)?.failures ?? 0) + 1
     const milliseconds = backoffAfter(failures, Math.random)

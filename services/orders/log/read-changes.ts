@@ -3,25 +3,25 @@ import type pg from 'pg'
 import { isoTime } from '../database/iso-time.ts'
 import type { ChangeActor, ChangeType } from '../database/tables.ts'
 
-/** One change of one order. */
+/** Describes one change of one order or invoice. */
 export interface Change {
-  /** The place in the merchant's feed: 1, 2, 3 and so on. */
+  /** Is the place in the merchant's feed: 1, 2, 3 and so on. */
   readonly position: number
   readonly type: ChangeType
-  /** null, as the order's number and status, for a change of an invoice. */
+  /** null: a change of an invoice, which has no order number or status either. */
   readonly waybill_number: string | null
   readonly order_no: string | null
   readonly status: { readonly key: string; readonly name: string } | null
-  /** ISO 8601, UTC, in microseconds. */
+  /** Is a time in ISO 8601, UTC, in microseconds. */
   readonly happened_at: string
   readonly by: ChangeActor
-  /** The names of the fields that an edit changed. */
+  /** Lists the names of the fields that an edit changed. */
   readonly fields: readonly string[] | null
-  /** Details beyond the type: a reason_code, an instruction, an invoice. */
+  /** Holds details beyond the type: a reason_code, an instruction, an invoice. */
   readonly details: Readonly<Record<string, string>> | null
 }
 
-/** Reads the entry in which the first of them lies, and all that begin before the last. */
+/** Reads the entry that holds the first wanted change, and all entries that begin before the last. */
 const changesSql = `
   select (c.position + place - 1)::float8 as position, c.type, nullif(item.waybill_number, '') as waybill_number,
     o.order_no,
@@ -40,7 +40,7 @@ const changesSql = `
   ), 0)
   order by position`
 
-/** Returns up to `limit` changes behind position `after`, in their order. */
+/** Returns up to `limit` changes after the position `after`, in the order of their positions. */
 export const readChanges = async (pool: pg.Pool, tenant: string, merchantId: string, after: number, limit: number) =>
   readInTenant<Change>(pool, tenant, {
     name: 'read_changes',

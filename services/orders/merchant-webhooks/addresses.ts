@@ -3,17 +3,17 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { Agent } from 'undici'
 
-/** Azure's metadata and DNS, at a public address. */
+/** Lists public addresses that lead to private services: Azure's metadata and DNS. */
 const metadataAddresses = ['168.63.129.16']
 
 /**
- * Returns true for an IP address of the internet: not private, loopback, link-local, shared, reserved, multicast or a
- * tunnel's.
+ * Returns true for an IP address of the internet: not a private, loopback, link-local, shared, reserved, multicast or
+ * tunnel address.
  */
 export const isPublicAddress = (address: string): boolean => {
   const parsed = ipaddr.process(address)
   if (parsed.range() !== 'unicast' || metadataAddresses.includes(parsed.toString())) return false
-  // Others, such as ::127.0.0.1, are assigned to nobody.
+  // Other IPv6 addresses, such as ::127.0.0.1, are assigned to nobody.
   return parsed.kind() === 'ipv4' || parsed.match(ipaddr.parse('2000::'), 3)
 }
 
@@ -26,7 +26,7 @@ export const urlProblem = (text: string, allowsPrivate: boolean): string | undef
   if (protocol !== 'https:' && !(allowsPrivate && protocol === 'http:')) return 'must begin with https://'
   if (username || password) return 'must not have a user name or password'
   if (allowsPrivate) return undefined
-  // The parser has made 0x7f.1 and 2130706433 of an IP address to 127.0.0.1.
+  // The URL parser turns spellings such as 0x7f.1 and 2130706433 into 127.0.0.1.
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   const isPublic = isIP(host) ? isPublicAddress(host) : host.includes('.') && !privateNames.test(host)
   return isPublic ? undefined : privateProblem
@@ -34,10 +34,10 @@ export const urlProblem = (text: string, allowsPrivate: boolean): string | undef
 
 export const privateProblem = 'must not lead to a private network'
 
-/** The addresses of a host name. */
+/** Resolves a host name to its addresses. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
-/** Asks the name servers: without the threads that getaddrinfo would block, and with a time limit. */
+/** Creates a resolver that asks the name servers. It has a time limit, and blocks no threads as getaddrinfo would. */
 export const createResolve = (): Resolve => {
   const resolver = new promises.Resolver({ timeout: 2_000, tries: 2 })
   return async hostname => {
@@ -48,7 +48,7 @@ export const createResolve = (): Resolve => {
   }
 }
 
-/** Returns true if requests may go to the host; a name that has no address now may get one. */
+/** Returns true if the host has a private address. A name that has no address now may get one. */
 export const leadsToPrivate = async (url: string, resolve: Resolve): Promise<boolean> => {
   const { hostname } = new URL(url)
   const addresses = hostname.startsWith('[') || isIP(hostname) ? [] : await resolve(hostname).catch(() => [])
@@ -59,7 +59,10 @@ export const refusedCode = 'ADDRESS_REFUSED'
 
 type Done = (error: Error | null, addresses: string | LookupAddress[], family?: number) => void
 
-/** net.connect connects to exactly the addresses that this returns. One private address refuses all of them. */
+/**
+ * Looks up a host for net.connect, which connects to exactly the addresses returned. A private address among them
+ * refuses all.
+ */
 const lookUp = (resolve: Resolve) => (hostname: string, options: LookupOptions, done: Done) => {
   const give = (addresses: readonly LookupAddress[]): void => {
     const refused = addresses.some(({ address }) => !isPublicAddress(address))
@@ -73,11 +76,11 @@ const lookUp = (resolve: Resolve) => (hostname: string, options: LookupOptions, 
     .catch((error: Error) => done(error, ''))
 }
 
-/** Connections to endpoints. Without `resolve` any address is allowed. It follows no redirects. */
+/** Creates the agent that connects to endpoints. Without `resolve` any address is allowed. It follows no redirects. */
 export const createAgent = (resolve: Resolve | undefined): Agent =>
   new Agent({
     connect: { timeout: 5_000, ...(resolve && { lookup: lookUp(resolve) }) },
-    // With both, undici never sends a request twice.
+    // With both options, undici never sends a request twice.
     allowH2: false,
     pipelining: 1,
     keepAliveTimeout: 4_000,

@@ -31,10 +31,10 @@ const waitingSql = `
 export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> =>
   tx.rows({ name: 'find_waiting_endpoints', text: waitingSql, values: [holder] })
 
-/** More events than these wait in the feed. */
+/** Limits the pending events of an endpoint; more events wait in the feed. */
 const maxPending = 1_000
 
-/** An endpoint that this process sends to. */
+/** Describes an endpoint that this process sends to. */
 export interface HeldEndpoint extends EndpointKey {
   /** Identifies this process. */
   readonly holder: string
@@ -43,7 +43,7 @@ export interface HeldEndpoint extends EndpointKey {
   readonly url: string
   readonly events: readonly string[]
   readonly position: number
-  /** Positions that are sent again: behind the first, up to the last. */
+  /** Marks the start of a replay, which sends the positions after `replayAfter` up to `replayTo` again. */
   readonly replayAfter: number | null
   readonly replayTo: number | null
   readonly failures: number
@@ -68,8 +68,8 @@ const endpointSql = `
   from webhook_endpoints e where tenant_id = $1 and endpoint_id = $2`
 
 /**
- * Acquires or renews the lease; undefined when another process holds it, or the endpoint is disabled or deleted. A
- * lease that was lost, as by a change of the endpoint, is not renewed.
+ * Acquires or renews the lease; undefined when another process holds it, or the endpoint is disabled or deleted. Does
+ * not renew a lost lease, such as one lost by a change of the endpoint.
  */
 export const holdEndpoint = async (
   tx: Tx,
@@ -86,7 +86,7 @@ export const holdEndpoint = async (
   return rowCount === 0 ? undefined : { tenant, endpointId, holder, ...rows[0], secrets: secretsIn(rows[0]) }
 }
 
-/** After so many seconds it is looked at again, if it had nothing to send. */
+/** Releases the lease. Unless `seconds` is null, nothing is sent to the endpoint for that long. */
 export const releaseEndpoint = (tx: Tx, { tenant, endpointId, holder }: HeldEndpoint, seconds: number | null) =>
   tx.client.query(
     `update webhook_endpoints set holder = null, held_until = null,
@@ -95,7 +95,7 @@ export const releaseEndpoint = (tx: Tx, { tenant, endpointId, holder }: HeldEndp
     [tenant, endpointId, holder, seconds],
   )
 
-/** A change as it is sent. */
+/** Describes a change as it is sent. */
 export interface Event {
   readonly position: number
   readonly messageId: string
@@ -105,10 +105,10 @@ export interface Event {
   readonly happenedAt: string
 }
 
-/** The position up to which events of the feed have been added, of a replay or of new ones. */
+/** Tells how far events of the feed have been added, for a replay or for new events. */
 export interface Progress {
   readonly reached: number
-  /** The last position of the replay while it goes on; null: it ends. undefined: there is none. */
+  /** Is the last position of the replay while it continues; null: the replay ends; undefined: there is no replay. */
   readonly replayTo?: number | null
 }
 
@@ -120,7 +120,7 @@ const newDeliveriesSql = `
     set message_id = excluded.message_id, body = excluded.body, state = 'pending', attempts = 0, next_attempt_at = null
     where webhook_deliveries.state <> 'pending'`
 
-/** Adds events, also those that were sent before, and notes how far that is; false: the lease is lost, roll back. */
+/** Adds events, even ones that were sent before, and stores the progress; false: the lease is lost, roll back. */
 export const addDeliveries = async (
   tx: Tx,
   endpoint: HeldEndpoint,
@@ -149,7 +149,7 @@ const activationSql = `
   where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = ranked.position
     and d.state = 'pending' and (d.next_attempt_at is null) = is_first`
 
-/** Makes the first pending event of the waybill of each of these due; the others wait for it. */
+/** Makes the first pending event of each waybill in `events` due; its later events wait for it. */
 export const activate = (tx: Tx, { tenant, endpointId }: EndpointKey, events: readonly { waybill: string }[]) => {
   const values = [tenant, endpointId, [...new Set(events.map(({ waybill }) => waybill))]]
   return tx.client.query({ name: 'activate_deliveries', text: activationSql, values })
@@ -160,7 +160,7 @@ export interface DueDelivery {
   readonly messageId: string
   readonly waybill: string
   readonly body: string
-  /** The number of attempts so far. */
+  /** Counts the attempts so far. */
   readonly attempts: number
 }
 
@@ -170,7 +170,7 @@ const dueSql = `
   where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now() order by position
     limit $3`
 
-/** Due events, the oldest first: of a waybill one. */
+/** Finds due events, the oldest first: one of each waybill. */
 export const findDue = (tx: Tx, { tenant, endpointId }: EndpointKey, limit: number): Promise<DueDelivery[]> =>
   tx.rows({ name: 'find_due_deliveries', text: dueSql, values: [tenant, endpointId, limit] })
 
@@ -179,7 +179,9 @@ const healthSql = `
     coalesce(retry_at > now(), false) as "isPaused"
   from webhook_endpoints where tenant_id = $1 and endpoint_id = $2 and holder = $3 and state = 'enabled' for update`
 
-/** Reads the endpoint's health, held until the transaction ends; undefined: the lease is lost, or it was disabled. */
+/**
+ * Reads and locks the endpoint's health until the transaction ends; undefined: the lease is lost, or it was disabled.
+ */
 export const lockHealth = async (tx: Tx, { tenant, endpointId, holder }: HeldEndpoint): Promise<Health | undefined> => {
   const values = [tenant, endpointId, holder]
   return (await tx.rows({ name: 'lock_endpoint_health', text: healthSql, values }))[0]
@@ -193,7 +195,7 @@ const outcomesSql = `
     as o (position bigint, state text, delay float8, code int, milliseconds int, error text, "responseBody" text)
   where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position and d.state = 'pending'`
 
-/** Makes what waits for another attempt due now. */
+/** Makes events that wait for another attempt due now. */
 const recoverySql = `
   update webhook_deliveries set next_attempt_at = now()
   where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at > now()`
@@ -203,7 +205,7 @@ const newHealthSql = `
     failing_since = case when $3 > 0 then coalesce(failing_since, now) end
   from (select now() as now) clock where tenant_id = $1 and endpoint_id = $2`
 
-/** Stores what came of attempts. The health was locked. */
+/** Stores the outcomes of attempts. The caller has locked the endpoint's health. */
 export const storeOutcomes = async (tx: Tx, key: EndpointKey, outcomes: readonly Outcome[], settled: Settled) => {
   const { verdicts, failures, isRecovered, pause, disabledReason } = settled
   const ids = [key.tenant, key.endpointId]
@@ -217,7 +219,7 @@ export const storeOutcomes = async (tx: Tx, key: EndpointKey, outcomes: readonly
   ])
 }
 
-/** Its events wait until it is enabled. */
+/** Disables an endpoint. Its events wait until it is enabled. */
 export const disable = (tx: Tx, key: EndpointKey, reason: 'gone' | 'failing' | 'merchant_inactive') =>
   tx.client.query(
     `update webhook_endpoints set state = 'disabled', disabled_reason = $3, disabled_at = now()

@@ -16,7 +16,7 @@ import * as route from './route-options.ts'
 import { cursors, DeliveryQuery, Ping, ReplayPeriod, WebhookDelivery } from './schema.ts'
 import { openSecret } from './secrets.ts'
 
-/** Sends something to a webhook, to try it or again, and lists what was sent. */
+/** Sends a webhook a ping or past events again, and lists its deliveries. */
 export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
   const { pool } = options
   const pinging = new Set<string>()

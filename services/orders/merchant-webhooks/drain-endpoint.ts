@@ -24,23 +24,24 @@ import { type Attempt, isSuccess, type Outcome, settle } from './settle.ts'
 
 export interface EndpointOptions extends DrainOptions, PostOptions {
   readonly keyring: Keyring
-  /** Aborts requests in flight: they are sent again. */
+  /** Aborts requests in flight, which are sent again later. */
   readonly aborted: AbortSignal
   readonly onAttempt: (result: 'delivered' | 'refused' | 'unreachable') => void
 }
 
 const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
-/** The most requests to one endpoint at once. */
+/** Limits the requests to one endpoint at once. */
 const requestsAtOnce = 16
 const eventsAtOnce = 256
-/** After this time other endpoints get their turn. */
+/** Starts no more requests after this time, so that other endpoints get their turn. */
 const startMilliseconds = 5_000
-/** Applies to an endpoint with too many waiting events, none of them due. */
+/** Sets how long an endpoint rests when too many of its events wait and none is due. */
 const restSeconds = 5
 
 /**
- * Sends an endpoint's due events, several at once but one for each waybill, and stores the outcomes. No other process
- * sends to it meanwhile, and no lock is held during a request. Rejects when the database is unavailable.
+ * Sends an endpoint's due events and stores the outcomes. Sends several at once, but only one for each waybill. No
+ * other process sends to the endpoint meanwhile, and no lock is held during a request. Rejects when the database is
+ * unavailable.
  */
 export const drainEndpoint = async (options: EndpointOptions, key: EndpointKey): Promise<Drained> => {
   const { pool, holder, leaseSeconds: seconds = defaultLeaseSeconds } = options
@@ -75,7 +76,7 @@ const drainHeld = async (options: EndpointOptions, endpoint: HeldEndpoint, lease
   return isAdded || due.length > 0
 }
 
-/** Sends until all is sent, the time is over, the lease is lost, or the endpoint has to rest. */
+/** Sends until no event is due, the time is over, the lease is lost, or the endpoint has to rest. */
 const sendAll = async (
   options: EndpointOptions,
   endpoint: HeldEndpoint,
@@ -94,7 +95,7 @@ const sendAll = async (
       if (!delivery || !(await lease.renew())) return
       const attempt = await sendOnce(options, { ...delivery, url, secrets }, options.aborted)
       options.onAttempt(nameResult(attempt))
-      // Recorded even if another one has paused the endpoint meanwhile.
+      // The outcome is recorded even if another one has paused the endpoint meanwhile.
       const pauses = await record('', { ...attempt, ...delivery, attempts: delivery.attempts + 1 })
       isPaused ||= pauses
     }
@@ -114,8 +115,8 @@ const nameResult = ({ code }: Attempt) => {
 }
 
 /**
- * Stores outcomes that come together in one transaction, and none without the lease. Each resolves to true if the
- * endpoint has to rest.
+ * Creates a batch that stores concurrent outcomes in one transaction, and none without the lease. Each resolves to true
+ * if the endpoint has to rest.
  */
 const recorder = ({ pool, logger }: EndpointOptions, endpoint: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({

@@ -9,15 +9,15 @@ import { addDeliveries, type Event, type HeldEndpoint } from './delivery-queries
 const changesAtOnce = 500
 
 /**
- * Adds the next changes of the merchant's feed that the endpoint wants; false when there are none, or too many wait
- * already.
+ * Adds the next changes of the merchant's feed that the endpoint wants; false when there are none, or when too many
+ * events wait already.
  */
 export const fanOut = async (pool: pg.Pool, endpoint: HeldEndpoint): Promise<boolean> => {
   const { tenant, merchantId, position, replayAfter, replayTo, isFull } = endpoint
   if (isFull) return false
   const feed = await openFeed(pool, endpoint)
   const isReplay = replayTo !== null
-  // Moves on past changes that are no longer kept, or it would wait for ever.
+  // Skips changes that are no longer kept; the endpoint would otherwise wait for them for ever.
   const after = Math.max(isReplay ? (replayAfter ?? 0) : position, feed.deletedPosition)
   const through = replayTo ?? feed.lastPosition
   if (after >= through && !isReplay && after === position) return false
@@ -32,12 +32,12 @@ export const fanOut = async (pool: pg.Pool, endpoint: HeldEndpoint): Promise<boo
 
 const toEvent = (epoch: string, change: Change): Event => {
   const { position, type, happened_at: happenedAt } = change
-  // Changes of invoices wait for each other as those of a waybill do.
+  // Changes of invoices wait for each other, as changes of one waybill do.
   const waybill = change.waybill_number ?? ''
   const data = changeItem(epoch, change)
   return { position, messageId: data.id, type, waybill, happenedAt, body: writeBody(type, happenedAt, data) }
 }
 
-/** The body of a message, as Standard Webhooks recommends. */
+/** Writes the body of a message, as Standard Webhooks recommends. */
 export const writeBody = (type: string, timestamp: string, data: object): string =>
   JSON.stringify({ type, timestamp, data })

@@ -2,7 +2,7 @@ import { type DeleteExpired, deleteWhere } from '@courier/shared/postgres/housek
 import { keptDays } from '../log/expiry.ts'
 import { activate } from './delivery-queries.ts'
 
-/** Delivered and failed events are listed for this long. */
+/** Sets how long delivered and failed events are listed. */
 export const listedDays = 7
 
 const deleteFinished = deleteWhere(
@@ -13,8 +13,8 @@ const deleteFinished = deleteWhere(
 const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now() - make_interval(days => ${keptDays})`
 
 /**
- * Deletes from the endpoint with the oldest one, locked: nothing is added to it or stored meanwhile. The next of each
- * waybill is due then.
+ * Deletes old pending events of the endpoint that has the oldest one. The endpoint is locked, so no event or outcome is
+ * added meanwhile. Then makes the next event of each waybill due.
  */
 const deletePending: DeleteExpired = async (tx, tenant) => {
   const [oldest] = await tx.rows(
@@ -40,5 +40,5 @@ const deleteEndpoints: DeleteExpired = async (tx, tenant) => {
   return (await tx.client.query(`delete from webhook_endpoints where ${isDeleted}`, [tenant])).rowCount ?? 0
 }
 
-/** Deliveries that are no longer kept, and deleted endpoints with theirs. */
+/** Deletes deliveries that are no longer kept, and deleted endpoints with their deliveries. */
 export const deliveryDeletions: readonly DeleteExpired[] = [deleteFinished, deletePending, deleteEndpoints]

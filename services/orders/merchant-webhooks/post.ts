@@ -8,7 +8,7 @@ import { type Attempt, isSuccess } from './settle.ts'
 
 interface Message {
   readonly url: string
-  /** Each signs the message. */
+  /** Holds the secrets, each of which signs the message. */
   readonly secrets: readonly string[]
   readonly messageId: string
   readonly body: string
@@ -21,24 +21,24 @@ export interface PostOptions {
   readonly clock: Clock
 }
 
-/** The limit of a request, its response included. */
+/** Limits the time of a request, including its response. */
 export const requestMilliseconds = 10_000
 const keptBytes = 1_024
 
 const none: Attempt = { code: null, milliseconds: 0, error: null, responseBody: null, retryAfter: 0 }
 
-/** Signs a message and sends it once. Never rejects, except when `aborted` aborts: then nothing is known. */
+/** Signs a message and sends it once. Rejects only when `aborted` aborts: the outcome is unknown then. */
 export const sendOnce = async (
   { dispatcher, allowsPrivate, clock }: PostOptions,
   { url, secrets, messageId, body }: Message,
   aborted?: AbortSignal,
 ): Promise<Attempt> => {
-  // It was checked when it was stored: the setting may have changed.
+  // The URL was checked when it was stored, but the setting may have changed since.
   const problem = urlProblem(url, allowsPrivate)
   if (problem !== undefined) return { ...none, error: `the url ${problem}` }
   const limit = AbortSignal.timeout(requestMilliseconds)
   const signal = aborted ? AbortSignal.any([aborted, limit]) : limit
-  // Receivers refuse a time that is minutes off. While Postgres does not respond our own clock has to do.
+  // Receivers refuse a time that is minutes off. While Postgres does not respond, this machine's clock is used.
   const at = await clock().catch(() => new Date())
   const headers = signHeaders(secrets, messageId, body, at)
   const started = performance.now()
@@ -47,7 +47,7 @@ export const sendOnce = async (
     const response = await request(url, { dispatcher, method: 'POST', headers, body, signal })
     const { statusCode: code } = response
     const responseBody = await readStart(response.body)
-    // A date is counted by the clock that wrote it.
+    // A date in Retry-After is relative to the clock of the server that wrote it.
     const readAt = Date.parse(String(response.headers.date)) || at.getTime()
     const retryAfter = isSuccess(code) ? 0 : readRetryAfter(response.headers['retry-after'], readAt)
     return { code, milliseconds: elapsedMilliseconds(), error: null, responseBody, retryAfter }
@@ -63,7 +63,7 @@ export const sendOnce = async (
 const readStart = async (body: Dispatcher.ResponseData['body']): Promise<string | null> => {
   const parts: Buffer[] = []
   let bytes = 0
-  // A status counts, whatever becomes of the body.
+  // The status counts even if reading the body fails.
   try {
     for await (const part of body as AsyncIterable<Buffer>) {
       parts.push(part)

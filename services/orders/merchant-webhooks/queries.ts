@@ -6,10 +6,13 @@ import { type FeedOwner, numberChanges } from '../log/feed.ts'
 import { maxEndpoints, type NewWebhook, type Webhook, type WebhookChange, type WebhookDelivery } from './schema.ts'
 import { secretColumns, secretsIn } from './secrets.ts'
 
-/** An endpoint as merchants see it. */
+/** Describes an endpoint as merchants see it. */
 type Endpoint = Static<typeof Webhook>
 
-/** An endpoint of a merchant, by its id. The functions below return undefined when the merchant has none of that id. */
+/**
+ * Identifies an endpoint of a merchant by its id. The functions below return undefined when the merchant has no
+ * endpoint with that id.
+ */
 export interface OwnEndpoint extends FeedOwner {
   readonly id: string
 }
@@ -29,10 +32,12 @@ export const listEndpoints = (tx: Tx, { tenant, merchantId }: FeedOwner): Promis
 
 type NewEndpoint = Required<Static<typeof NewWebhook>> & { readonly secret: Sealed }
 
-/** Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: there are too many. */
+/**
+ * Adds an endpoint for changes from now on, with a feed that has caught up; undefined: there are too many endpoints.
+ */
 export const addEndpoint = async (tx: Tx, own: OwnEndpoint, endpoint: NewEndpoint): Promise<Endpoint | undefined> => {
   const { url, events, secret } = endpoint
-  // Its lock on the feed makes another request wait.
+  // The lock on the feed makes a concurrent request wait.
   const feed = await numberChanges(tx, own.tenant, own.merchantId)
   const rows = await tx.rows(
     `insert into webhook_endpoints as e (tenant_id, merchant_id, endpoint_id, url, events, position, key_id,
@@ -46,8 +51,8 @@ export const addEndpoint = async (tx: Tx, own: OwnEndpoint, endpoint: NewEndpoin
 }
 
 /**
- * Changes an endpoint and, unless it is disabled then, sends what waits. Responses to requests to another url, or from
- * before it was enabled, no longer count.
+ * Changes an endpoint and, unless it is now disabled, makes its waiting events due. Responses to requests that were
+ * sent to an earlier URL, or before it was enabled, no longer count.
  */
 export const changeEndpoint = async (
   tx: Tx,
@@ -77,7 +82,7 @@ export const changeEndpoint = async (
 const findEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<Endpoint | undefined> =>
   (await tx.rows(`select ${columns} from webhook_endpoints e where ${isOwn}`, toValues(own)))[0]
 
-/** The row stays until housekeeping has deleted its deliveries; what is secret goes now. */
+/** Deletes an endpoint. Its secrets go now; its row stays until housekeeping has deleted its deliveries. */
 export const deleteEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<true | undefined> => {
   const { rowCount } = await tx.client.query(
     `update webhook_endpoints set state = 'deleted', url = '', sealed_secret = '', previous_key_id = null,
@@ -89,7 +94,7 @@ export const deleteEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<true | u
   return rowCount === 1 || undefined
 }
 
-/** Gives an endpoint a new secret; the one before signs for 24 hours more. */
+/** Gives an endpoint a new secret; the previous one signs for 24 hours more. */
 export const rotateSecret = async (tx: Tx, own: OwnEndpoint, secret: Sealed): Promise<Endpoint | undefined> => {
   await tx.client.query(
     `update webhook_endpoints set previous_key_id = key_id, previous_secret = sealed_secret,
@@ -107,8 +112,7 @@ export const findTarget = async (tx: Tx, own: OwnEndpoint): Promise<{ url: strin
 }
 
 /**
- * Sends what was sent of a period once more, the oldest first, before what is new. Returns how many changes lie in the
- * period.
+ * Sends the events of a period again, the oldest first, before new ones. Returns how many changes lie in the period.
  */
 export const replay = async (
   tx: Tx,
@@ -134,7 +138,7 @@ export const replay = async (
 
 interface DeliveryFilter {
   readonly state?: string | undefined
-  /** Older than this one. */
+  /** Selects events before this position. */
   readonly before?: string | undefined
   readonly limit: number
 }
@@ -158,7 +162,7 @@ export const listDeliveries = async (
   )
 }
 
-/** After a restore: positions that were given since the backup are given again. */
+/** Moves endpoints back after a restore, since positions given after the backup are given again. */
 export const mendPositions = (tx: Tx, tenant: string) =>
   tx.client.query(
     `update webhook_endpoints e set position = least(e.position, f.last_position), replay_after = null, replay_to = null

@@ -6,7 +6,7 @@ import type { Tx } from '../database/tables.ts'
 import { openAccount, sealAccount } from '../money/bank-accounts.ts'
 import { openSecret, type SecretRow, sealSecret, secretsIn } from './secrets.ts'
 
-/** An endpoint whose secrets could not be opened, and why; it stays as it was. */
+/** Names an endpoint whose secrets could not be opened, and why; it stays as it was. */
 interface Unopened {
   readonly tenant: string
   readonly endpoint_id: string
@@ -14,8 +14,8 @@ interface Unopened {
 }
 
 /**
- * Seals the secrets of every endpoint and every bank account with the newest key, each tenant in a transaction: broken
- * off, it may run again.
+ * Seals the secrets of every endpoint and every bank account with the newest key, each tenant in a transaction of its
+ * own. It can run again after an interruption.
  */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
   const unopened: Unopened[] = []
@@ -32,7 +32,9 @@ export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = op
   return { rotated, unopened }
 }
 
-/** Seals bank accounts of merchants again; one that cannot be opened stays as it was, and the pay run says so. */
+/**
+ * Seals bank accounts of merchants again. An account that cannot be opened stays as it was, and the pay run reports it.
+ */
 const rotateAccounts = async (tx: Tx, keyring: Keyring, tenant: string): Promise<void> => {
   for (const row of await tx.rows(accountsSql, [tenant, keyring.newest])) {
     if (!keyring.keys.has(row.key_id)) continue
@@ -56,7 +58,7 @@ const secretsSql = `
 
 type Row = SecretRow & { readonly endpoint_id: string }
 
-/** Returns the reason why the secrets could not be opened. */
+/** Seals the secrets of an endpoint again; returns the reason if they cannot be opened. */
 const rotateEndpoint = async (tx: Tx, keyring: Keyring, tenant: string, row: Row, by: Actor) => {
   const { endpoint_id: id } = row
   const again = (sealed: Sealed): Sealed => sealSecret(keyring, tenant, id, openSecret(keyring, tenant, id, sealed))

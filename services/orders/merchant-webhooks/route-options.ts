@@ -16,7 +16,7 @@ export interface WebhookOptions extends PostOptions {
   readonly keyring: Keyring | undefined
   /** undefined: any address is allowed. */
   readonly resolve: Resolve | undefined
-  /** Called when a webhook of the tenant is added or its events may be due. */
+  /** Is called when a webhook of the tenant is added or its events may be due. */
   readonly onChanged: (tenant: string) => void
 }
 
@@ -26,7 +26,7 @@ const isId = /^[0-9a-f-]{36}$/
 
 type ByWebhookRequest = FastifyRequest<{ Params: Static<typeof ByWebhook> }>
 
-/** Returns the webhook in the path; any other text than an id is that of none. */
+/** Returns the webhook in the path. A text that is not an id matches no webhook. */
 export const readOwn = ({ merchant, params }: Pick<ByWebhookRequest, 'merchant' | 'params'>): OwnEndpoint => {
   const { tenant, merchantId } = merchant
   return { tenant, merchantId, id: expectFound(isId.test(params.id) ? params.id : undefined) }

@@ -25,7 +25,7 @@ const rotated = 'Webhook Secret Rotated Successfully'
 const done = <Data extends TSchema>(message: string, data: Data) =>
   Type.Object({ message: Type.String({ examples: [message] }), data })
 
-/** Returns the URL as it is stored. */
+/** Returns the URL in its stored form. */
 const readUrl = async (text: string, resolve: Resolve | undefined): Promise<string> => {
   const problem = urlProblem(text, resolve === undefined)
   if (problem !== undefined) throw invalid({ url: [`The url ${problem}.`] })
@@ -33,7 +33,7 @@ const readUrl = async (text: string, resolve: Resolve | undefined): Promise<stri
   return new URL(text).href
 }
 
-/** A merchant's endpoints for webhooks (docs/merchants/webhooks.md). */
+/** Manages a merchant's endpoints for webhooks (docs/merchants/webhooks.md). */
 export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
   const { pool, resolve, onChanged } = options
   acceptJson(app)
@@ -62,7 +62,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
     const { events = [...changeTypes] } = request.body
     const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(request.body.url, resolve)]
     const endpoint = { url, events, secret: sealSecret(route.expectKeys(options), tenant, id, secret) }
-    // Before the transaction, which would keep the feed locked for all of a backlog.
+    // Catches up before the transaction, which would otherwise keep the feed locked for a whole backlog.
     await catchUp(pool, request.merchant)
     const result = await inTenant(pool, tenant, async (tx: Tx) => {
       const added = await addEndpoint(tx, { tenant, merchantId, id }, endpoint)

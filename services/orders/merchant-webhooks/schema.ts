@@ -50,7 +50,7 @@ export const WebhookWithSecret = component('WebhookWithSecret', {
   }),
 })
 
-/** The result of a request. */
+/** Defines the result of a request. */
 const attempt = {
   code: orNull(Type.Integer(), {
     description: 'The HTTP status of the response; null if there was none.',
@@ -104,7 +104,7 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' },
 })
 
-/** The request that the sender sends. */
+/** Describes the request that the sender sends. */
 export const messageOperation = {
   tags: ['webhooks'],
   operationId: 'merchantEvent',

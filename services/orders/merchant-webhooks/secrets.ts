@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { type Keyring, openAs, type Sealed, sealAs } from '@courier/shared/vault.ts'
 import { Webhook } from 'standardwebhooks'
 
-/** A secret as merchants get it (Standard Webhooks). */
+/** Creates a secret in the form that merchants get (Standard Webhooks). */
 export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-/** Stored secrets are bound to these texts: they never change. */
+/** Returns the texts that a stored secret is bound to; they never change. */
 const reference = (tenant: string, endpointId: string) => ['courier webhooks 1', tenant, endpointId]
 
 export const sealSecret = (keyring: Keyring, tenant: string, endpointId: string, secret: string): Sealed =>
   sealAs(keyring, reference(tenant, endpointId), secret)
 
-/** Throws VaultError. */
+/** Opens a stored secret. Throws VaultError. */
 export const openSecret = (keyring: Keyring, tenant: string, endpointId: string, sealed: Sealed): string =>
   openAs(keyring, reference(tenant, endpointId), sealed)
 
-/** The columns with what signs for an endpoint now. */
+/** Selects the secrets that sign for an endpoint now. */
 export const secretColumns = `key_id, sealed_secret, previous_secret,
   case when previous_until > now() then previous_key_id end as previous_key_id`
 
@@ -26,13 +26,13 @@ export interface SecretRow {
   readonly previous_secret: Buffer
 }
 
-/** The newest first. */
+/** Returns the secrets of a row, the newest first. */
 export const secretsIn = ({ key_id, sealed_secret, previous_key_id, previous_secret }: SecretRow): Sealed[] => [
   { keyId: key_id, sealed: sealed_secret },
   ...(previous_key_id === null ? [] : [{ keyId: previous_key_id, sealed: previous_secret }]),
 ]
 
-/** The headers of a message: signed with each secret. */
+/** Creates the headers of a message, signed with each secret. */
 export const signHeaders = (secrets: readonly string[], messageId: string, body: string, at: Date) => ({
   'content-type': 'application/json',
   'user-agent': 'Courier-Webhooks',

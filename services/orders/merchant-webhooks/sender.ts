@@ -12,7 +12,7 @@ import { createAgent, createResolve, type Resolve } from './addresses.ts'
 import { type EndpointKey, findTenants, findWaiting } from './delivery-queries.ts'
 import { drainEndpoint, type EndpointOptions } from './drain-endpoint.ts'
 
-/** Counting stops here, so that measuring a backlog of any size costs the same. */
+/** Stops counting here, so that measuring a backlog of any size costs the same. */
 const maxCounted = 100_000
 
 const metricsSql = `
@@ -42,10 +42,10 @@ const measureWebhooks = async (tx: Tx) => {
   return (await tx.rows(metricsSql))[0]
 }
 
-/** Endpoints at once; those that take longer than a second have slots of their own. */
+/** Limits the endpoints drained at once; those that take longer than a second have slots of their own. */
 const concurrency = 8
 const slow = { milliseconds: 1_000, concurrency: 64 }
-/** The time that requests in flight get when the process stops. */
+/** Gives requests in flight this time when the process stops. */
 const stopMilliseconds = 3_000
 
 export type WebhookSender = ReturnType<typeof createWebhookSender>
@@ -55,7 +55,7 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
   const { pool, logger } = options
   const aborting = new AbortController()
   const holder = randomUUID()
-  /** Has the tenants with enabled endpoints, as of the last poll. */
+  /** Holds the tenants with enabled endpoints, as of the last poll. */
   let tenants = new Set<string>()
   const draining = { ...options, holder, isStopping: () => loop.isStopping, aborted: aborting.signal }
   const loop: DeliveryLoop<EndpointKey> = new DeliveryLoop({
@@ -78,18 +78,18 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
   return {
     start: () => loop.start(),
     /**
-     * Sends soon, if the tenant has endpoints: there are new changes. An endpoint that another process added is found
-     * within a second.
+     * Sends soon if the tenant has endpoints, because it has new changes. An endpoint that another process added is
+     * found within a second.
      */
     wake: (tenant: string): void => {
       if (tenants.has(tenant)) loop.wake()
     },
-    /** Sends soon: the tenant has an endpoint, or something is to be sent to one. */
+    /** Sends soon, because the tenant has an endpoint that was added or has something to send. */
     changed: (tenant: string): void => {
       tenants.add(tenant)
       loop.wake()
     },
-    /** Requests that take longer than some seconds more are sent again by another process. */
+    /** Stops the loop. Another process sends requests again that do not end within some seconds. */
     stop: async (): Promise<void> => {
       const timer = setTimeout(() => aborting.abort(), stopMilliseconds)
       await loop.stop()
@@ -99,15 +99,15 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
 }
 
 export interface SendingOptions {
-  /** Without it the sender sends nothing. */
+  /** undefined: the sender sends nothing. */
   readonly keyring: Keyring | undefined
   /** Allows http and private networks, for development. */
   readonly allowsPrivate: boolean
-  /** Instead of the name servers. */
+  /** Replaces the lookup at the name servers. */
   readonly resolve?: Resolve
 }
 
-/** The sender, with its metrics, and what its connections are made with. */
+/** Creates the sender, its metrics, and the parts that make its connections. */
 export const createSending = (pool: pg.Pool, logger: Logger, options: SendingOptions, registry: Registry) => {
   const { keyring, allowsPrivate } = options
   const resolve = allowsPrivate ? undefined : (options.resolve ?? createResolve())

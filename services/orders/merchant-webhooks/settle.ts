@@ -1,50 +1,50 @@
 import { failuresAfter, isDown, nextAttempt, pauseAfter } from './schedule.ts'
 
-/** The result of a request. */
+/** Describes the result of a request. */
 export interface Attempt {
   /** null: there was no response, and `error` says why. */
   readonly code: number | null
   readonly milliseconds: number
   readonly error: string | null
-  /** The beginning of the response's body. */
+  /** Holds the beginning of the response's body. */
   readonly responseBody: string | null
-  /** Seconds for which the endpoint wants to get nothing. */
+  /** Holds the seconds for which the endpoint asks to get nothing. */
   readonly retryAfter: number
 }
 
 export const isSuccess = (code: number | null): boolean => code !== null && code >= 200 && code < 300
 
-/** The result of an attempt to deliver an event. */
+/** Describes the result of an attempt to deliver an event. */
 export interface Outcome extends Attempt {
   readonly position: number
   readonly waybill: string
-  /** The number of attempts, this one included. */
+  /** Counts the attempts, including this one. */
   readonly attempts: number
 }
 
 export interface Health {
-  /** Since the last success. */
+  /** Counts the failures since the last success. */
   readonly failures: number
-  /** It has been failing for five days. */
+  /** The endpoint has been failing for five days. */
   readonly isOverdue: boolean
-  /** It is to get nothing for now: these requests were in flight, and their failures do not count again. */
+  /** The endpoint is paused. The requests were in flight by then, so their failures do not count again. */
   readonly isPaused: boolean
 }
 
 export interface Settled {
-  /** The order is that of the outcomes. `delay` has the seconds until the next attempt. */
+  /** Follows the order of the outcomes. `delay` is the seconds until the next attempt. */
   readonly verdicts: readonly { readonly state: 'pending' | 'delivered' | 'failed'; readonly delay: number | null }[]
   readonly failures: number
-  /** It was down and works again. */
+  /** The endpoint was down and works again. */
   readonly isRecovered: boolean
-  /** Seconds for which it gets nothing. */
+  /** Holds the seconds for which the endpoint gets nothing. */
   readonly pause: number
   readonly disabledReason: 'gone' | 'failing' | null
 }
 
 /**
- * Says what attempts mean for the events and their endpoint. An event is given up after its last attempt if the
- * endpoint took others meanwhile; while it takes none its events wait, until it works or is disabled.
+ * Decides what the outcomes mean for the events and their endpoint. An event is given up after its last attempt if the
+ * endpoint accepted others meanwhile. While the endpoint accepts none, its events wait until it works or is disabled.
  */
 export const settle = (health: Health, outcomes: readonly Outcome[], random: () => number): Settled => {
   const failed = outcomes.filter(({ code }) => !isSuccess(code))

@@ -97,7 +97,7 @@ t.test('URLs of private networks are refused in every spelling of an address', a
     t.equal(urlProblem(url, false), undefined, url)
 })
 
-/** A server on loopback that counts connections. */
+/** Starts a server on loopback that counts connections. */
 const startServer = async (t: Test) => {
   const state = { connections: 0, port: 0 }
   const server = createTcpServer(socket => {
@@ -120,7 +120,7 @@ const send = async (t: Test, url: string, resolve: Resolve) => {
   return sendOnce(optionsOf(agent), { ...message, url })
 }
 
-t.test('at connect a name that leads to a private address is refused, even one among public ones', async t => {
+t.test('a connection to a name with a private address is refused, even if its other addresses are public', async t => {
   const server = await startServer(t)
   for (const address of refusedAddresses) {
     const family = address.includes(':') ? 6 : 4
@@ -134,7 +134,7 @@ t.test('at connect a name that leads to a private address is refused, even one a
   t.equal(server.connections, 0)
 })
 
-t.test('a name that was public when it was registered, and is private when it is connected to, is refused', async t => {
+t.test('a name that is public at registration but private at connection is refused', async t => {
   const server = await startServer(t)
   let address = '93.184.215.14'
   const resolve: Resolve = async () => [{ address, family: 4 }]
@@ -160,7 +160,7 @@ t.test('a name that was public when it was registered, and is private when it is
   t.equal(server.connections, 0)
 })
 
-t.test('https and public addresses are required, unless it is development', async t => {
+t.test('https and public addresses are required, except in development', async t => {
   const { call } = await webhooksFixture(t, {
     webhooks: { keyring: webhookKeyring, allowsPrivate: false, resolve: async () => [] },
   })

@@ -26,7 +26,7 @@ const clean = async (pool: pg.Pool): Promise<number> => {
   return deleted
 }
 
-t.test('410 disables at once; enabled again it gets what it missed, oldest first', async t => {
+t.test('410 disables an endpoint at once; enabled again, it gets the events that it missed, oldest first', async t => {
   const { sender, addReceiver, book, cancel, call, endpoint, rows } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   receiver.react = () => ({ status: 410 })
@@ -87,7 +87,7 @@ t.test('after five days without a success an endpoint is disabled, and its event
 })
 
 t.test(
-  'an endpoint that is down gets one request at a time, pauses, and all that waits when it works again',
+  'an endpoint that is down gets one request at a time and pauses; once it works, it gets all waiting events',
   async t => {
     const { sender, addReceiver, book, rows } = await webhooksFixture(t)
     const { receiver } = await addReceiver()
@@ -133,7 +133,7 @@ t.test('Retry-After is honoured by the whole endpoint', async t => {
 
 t.test('slow endpoints do not delay others', async t => {
   const { sender, addReceiver, book, createToken, apply } = await webhooksFixture(t)
-  // Uses more endpoints than places, none of which responds: each request lasts 10 seconds.
+  // Uses more endpoints than there are slots. None of them responds: each request lasts 10 seconds.
   const slow: WebhookReceiver[] = []
   for (const id of ['sa', 'sb', 'sc', 'sd']) {
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
@@ -156,13 +156,13 @@ t.test('slow endpoints do not delay others', async t => {
     longest = Math.max(longest, performance.now() - started)
   }
   t.comment(`${slow.length} slow endpoints, the longest delivery to a quick one took ${Math.round(longest)} ms`)
-  // A poll finds the places that slow endpoints freed. The rest of the time is for a busy machine.
+  // A poll finds the slots that slow endpoints freed. The rest of the time allows for a busy machine.
   t.ok(longest < 8_000, `${longest} ms`)
   await waitUntil('all slow ones get theirs', () => slow.every(({ requests }) => requests.length > 0))
   t.ok(slow.every(({ most }) => most <= 16))
 })
 
-t.test('nobody sees or changes the webhooks of another merchant', async t => {
+t.test('no merchant sees or changes the webhooks of another', async t => {
   const { addReceiver, call, createToken, book, sender } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   const token = await createToken('books@example.com')
@@ -190,7 +190,7 @@ t.test('nobody sees or changes the webhooks of another merchant', async t => {
   t.equal((await call('DELETE', `/${id}`)).status, 404)
 })
 
-t.test('a merchant has five webhooks, also when it asks for more at once', async t => {
+t.test('a merchant has at most five webhooks, even with concurrent requests for more', async t => {
   const { call } = await webhooksFixture(t)
   const { url } = await startWebhookReceiver(t)
   const created = await Promise.all(Array.from({ length: 8 }, () => call('POST', '', { url })))
@@ -251,7 +251,7 @@ t.test('a deactivated merchant gets nothing', async t => {
   t.equal(receiver.requests.length, 0)
 })
 
-t.test('after an older backup is restored an endpoint does not wait behind positions that are given again', async t => {
+t.test('after a restore an endpoint does not wait for positions that are given again', async t => {
   const { sender, addReceiver, book, pool, rows } = await webhooksFixture(t)
   const { receiver } = await addReceiver()
   await rows('update webhook_endpoints set position = 1000, replay_after = 3, replay_to = 1000')
@@ -322,7 +322,7 @@ t.test('Retry-After holds, whatever the results of requests in flight', async t 
   t.ok(wait > 590, `${wait}`)
 })
 
-t.test('when an old event is deleted the next of its waybill is sent', async t => {
+t.test('when an old event is deleted, the next event of its waybill is sent', async t => {
   const { sender, addReceiver, book, cancel, call, pool, rows } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   receiver.react = () => ({ status: 500 })
@@ -343,7 +343,7 @@ t.test('when an old event is deleted the next of its waybill is sent', async t =
   t.equal(receiver.accepted[0]?.type, 'order.status_changed')
 })
 
-t.test('a deleted webhook goes with its secret at once, its deliveries in slices', async t => {
+t.test('a deleted webhook and its secret go at once, its deliveries in slices', async t => {
   const { sender, addReceiver, register, book, call, endpoint, pool, rows } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   sender.start()

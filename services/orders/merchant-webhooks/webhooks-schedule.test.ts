@@ -20,7 +20,7 @@ t.test('an event is tried ten times over three days, with a tenth of jitter', as
   )
 })
 
-t.test('an endpoint is down after five failures in a row, and pauses 5 seconds to 5 minutes', async t => {
+t.test('an endpoint is down after five failures in a row, and pauses for 5 seconds to 5 minutes', async t => {
   t.strictSame([0, 4, 5].map(isDown), [false, false, true])
   t.strictSame(
     [0, 4, 5, 6, 8, 11, 1_000].map(failures => pauseAfter(failures, middle)),
@@ -43,7 +43,7 @@ t.test('Retry-After is read as seconds or as a date, up to a day', async t => {
     ['Fri, 20 Feb 2036 08:00:00 GMT', 24 * hour],
     ['-5', 0],
     ['soon', 0],
-    // Texts have up to 40 characters; as a date, some digits are a year.
+    // Texts of more than 40 characters are not read. Some texts of digits would parse as the year of a date.
     ['1'.repeat(100), 0],
     [`Fri, 20 Feb 2026 09:01:00 GMT${' '.repeat(11)}`, 60],
     [`Fri, 20 Feb 2026 09:01:00 GMT${' '.repeat(12)}`, 0],
@@ -84,7 +84,7 @@ t.test('Retry-After makes the event and the endpoint wait', async t => {
   t.match(settled(healthy, outcome(503, { retryAfter: 2 })), { verdicts: [{ delay: 5 }], pause: 2 })
 })
 
-t.test('an event is given up after its last attempt only while the endpoint takes others', async t => {
+t.test('an event is given up after its last attempt only while the endpoint accepts others', async t => {
   const last = outcome(500, { attempts: 10 })
   t.match(settled(healthy, last), { verdicts: [{ state: 'failed', delay: null }] })
   t.match(settled({ ...healthy, failures: 9 }, last), { verdicts: [{ state: 'pending', delay: 24 * hour }] })
@@ -104,7 +104,7 @@ t.test('each event has a verdict of its own', async t => {
   t.equal(settled({ ...healthy, failures: 9 }, outcome(500)).isRecovered, false)
 })
 
-t.test('410 and five days of failure disable', async t => {
+t.test('410 or five days of failure disable an endpoint', async t => {
   t.equal(settled({ ...healthy, isOverdue: true }, outcome(500)).disabledReason, 'failing')
   t.equal(settled(healthy, outcome(410), outcome(500)).disabledReason, 'gone')
   t.equal(settled(healthy, outcome(410)).disabledReason, 'gone')

@@ -82,7 +82,7 @@ t.test('changes of invoices name no parcel, and wait for each other', async t =>
   t.match(await deliveries(id), [{ waybill_number: null }, { waybill_number: null }])
 })
 
-t.test('events of a waybill wait for each other, others do not', async t => {
+t.test('events of one waybill wait for each other, events of others do not', async t => {
   const { sender, addReceiver, book, cancel, deliveries, hurry } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   const [stuck = '', ...others] = await book(20)
@@ -117,7 +117,7 @@ t.test('events of a waybill wait for each other, others do not', async t => {
   t.equal(receiver.forged, 0)
 })
 
-t.test('a lost response is sent again with the same webhook-id and a new timestamp', async t => {
+t.test('an event whose response is lost is sent again with the same webhook-id and a new timestamp', async t => {
   const { sender, addReceiver, book, hurry } = await webhooksFixture(t)
   const { receiver } = await addReceiver()
   receiver.react = () => (receiver.requests.length === 1 ? { status: 502 } : {})

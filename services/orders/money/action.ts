@@ -11,7 +11,7 @@ import type { Person } from '../access/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { isInHundredths } from './ledger.ts'
 
-/** A request that changes money, of staff or of a merchant. */
+/** Describes a request of staff or of a merchant that changes money. */
 export interface Call<Body> {
   readonly tenant: string
   /** null: staff. */
@@ -19,9 +19,9 @@ export interface Call<Body> {
   /** null: staff, a program or the account of the merchant. */
   readonly person: Person | null
   readonly by: Actor
-  /** The parameter of the path; empty without one. */
+  /** Is the parameter of the path; empty without one. */
   readonly id: string
-  /** Its texts are trimmed, and its lists have each entry once. */
+  /** Holds the body, with texts trimmed and each entry of a list once. */
   readonly body: Body
 }
 
@@ -31,10 +31,10 @@ interface Refused {
 }
 
 export type Acted<Data> =
-  /** `objects` are named in the audit; without any the request changed nothing. */
+  /** The audit names `objects`; without any, the request changed nothing. */
   | { kind: 'done'; data: Data; objects: readonly string[] }
   | Refused
-  /** There is no such handover, invoice, … */
+  /** There is no such object: `what` names its kind, such as a handover or an invoice. */
   | { kind: 'unknown'; what: string }
 
 export const refuse = (path: string, sentence: string): Refused => ({ kind: 'refused', errors: { [path]: [sentence] } })
@@ -66,18 +66,18 @@ interface ActionRoute<Body extends TObject, Data extends TSchema> {
   readonly data: Data
   readonly action: Action
   readonly act: (tx: Tx, call: Call<Static<Body>>) => Promise<Acted<NoInfer<Static<Data>>>>
-  /** Called after the commit. */
+  /** Is called after the commit. */
   readonly onDone?: ((tenant: string) => void) | undefined
 }
 
-/** The body of a request: these fields and no others. */
+/** Defines the body of a request: these fields and no others. */
 export const bodyOf = <Fields extends TProperties>(title: string, fields: Fields) =>
   Type.Object(fields, { title, additionalProperties: false })
 
-/** Fits 1,000 waybills with every character escaped; a body without a list fits the server's own limit. */
+/** Fits 1,000 waybills with every character escaped. A body without a list fits the server's own limit. */
 const maxBytes = 512_000
 
-/** Adds a POST that acts in one transaction, once for its Idempotency-Key, with its entries in the audit. */
+/** Adds a POST that acts in one transaction, once for its Idempotency-Key, and writes its entries in the audit. */
 export const addAction = <Body extends TObject, Data extends TSchema>(
   app: FastifyInstance,
   pool: pg.Pool,
@@ -134,7 +134,7 @@ const tidy = <Body extends object>(body: Body): Body =>
     ]),
   ) as Body
 
-/** Actions read each entry of a list once; the paths of errors name its first index in the body. */
+/** Corrects the paths of errors: actions read each entry of a list once, and paths name its first index in the body. */
 const nameGiven = (errors: FieldErrors, body: object): FieldErrors => {
   const name = (path: string): string => {
     const [field = '', index] = path.split('.')
@@ -144,7 +144,9 @@ const nameGiven = (errors: FieldErrors, body: object): FieldErrors => {
   return Object.fromEntries(Object.entries(errors).map(([path, sentences]) => [name(path), sentences]))
 }
 
-/** Refuses amounts with more than two decimals and days such as the 30th of February; schemas let both pass. */
+/**
+ * Refuses amounts with more than two decimals and impossible days such as the 30th of February. Schemas accept both.
+ */
 export const refuseValues = (fields: TProperties, values: object): void => {
   const errors = Object.entries(values).flatMap(([path, value]) => {
     if (typeof value === 'number' && !isInHundredths(value))

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { sum } from './fields.ts'
 import { netSql } from './ledger.ts'
 
-/** The sums of lines, as merchants read them. `sumsSql` selects them. */
+/** Defines the sums of lines as merchants read them. `sumsSql` selects them. */
 export const amountFields = {
   collected: sum('The sum that recipients paid.', 1000),
   delivery: sum('Delivery charges.', 450),
@@ -18,7 +18,7 @@ const toColumn = (field: string): string => (field === 'collected' ? 'cod' : fie
 const selectAmounts = (fields: readonly string[], toSql: (expression: string) => string): string =>
   fields.map(field => `${toSql(`line.${toColumn(field)}`)}::float8 as ${field}`).join(', ')
 
-/** Selects `amountFields` of lines, `line`, and what they leave for the merchant under the name `net`. */
+/** Selects `amountFields` of lines, `line`, and the amount that they leave for the merchant, named `net`. */
 export const sumsSql = (net: string): string => {
   const toSum = (expression: string) => `coalesce(sum(${expression}), 0)`
   return `${selectAmounts(Object.keys(amountFields), toSum)}, ${toSum(netSql)}::float8 as ${net}`

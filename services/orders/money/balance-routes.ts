@@ -56,7 +56,7 @@ const addBalance = (app: FastifyInstance, pool: pg.Pool, path: string, about: Fa
   })
 }
 
-/** Serves merchants their balance: the money that they are owed, and where it lies. */
+/** Serves merchants their balance: the money that they are owed, and where it is. */
 export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
   addBalance(app, pool, '/balance', {
     operationId: 'getBalance',
@@ -79,7 +79,7 @@ const held = `disputed as (
 const isHanded = `'handed_over' = any(later.kinds)`
 const isReversed = `'delivery_reversed' = any(later.kinds)`
 
-/** Reads lines that no invoice has, open disputes and unpaid invoices, and skips all that is settled. */
+/** Reads lines that are on no invoice, open disputes and unpaid invoices, and skips everything that is settled. */
 const balanceSql = `
   with terms as (${termsSql} and merchants.merchant_id = $2
   ), day as (

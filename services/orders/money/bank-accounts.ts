@@ -8,7 +8,7 @@ import { lockName, readClock } from './parcels.ts'
 
 // Keeps the accounts to which merchants are paid (docs/money.md#the-pay-run), sealed; shows their last four digits.
 
-/** A new account is paid only this long after the change, so that a deceived merchant can object. */
+/** Sets the wait in hours before a new account is paid, so that a deceived merchant can object. */
 const waitHours = 48
 
 const name = (example: string) =>
@@ -56,14 +56,14 @@ export const usableAtSql = `changed_at + interval '${waitHours} hours'`
 const columns = `version, last_four, changed_by, ${isoTime('changed_at')} as changed_at, confirmed_by,
   ${isoTime('confirmed_at')} as confirmed_at, ${isoTime(`(${usableAtSql})`)} as usable_at`
 
-/** The newest account of each merchant of the tenant $1: earlier ones are no longer paid. */
+/** Selects the newest account of each merchant of the tenant $1; earlier ones are no longer paid. */
 export const newestAccountsSql = `
   select distinct on (merchant_id) * from bank_accounts where tenant_id = $1 order by merchant_id, version desc`
 
 const newestSql = `select ${columns} from bank_accounts where tenant_id = $1 and merchant_id = $2
   order by bank_accounts.version desc limit 1`
 
-/** Sealed accounts are bound to these texts: they never change. */
+/** Returns the texts that a sealed account is bound to; they never change. */
 const reference = (tenant: string, merchantId: string, version: number) => [
   'courier bank accounts 1',
   tenant,
@@ -71,7 +71,7 @@ const reference = (tenant: string, merchantId: string, version: number) => [
   String(version),
 ]
 
-/** Throws VaultError. */
+/** Opens a sealed account. Throws VaultError. */
 export const openAccount = (
   keyring: Keyring,
   tenant: string,
@@ -92,7 +92,7 @@ export const sealAccount = (
 export const findAccount = async (tx: Tx, tenant: string, merchantId: string): Promise<BankAccount | undefined> =>
   (await tx.client.query<BankAccount>(newestSql, [tenant, merchantId])).rows[0]
 
-/** Stores a new version of a merchant's account. Nothing is paid until it is confirmed and its time has come. */
+/** Stores a new version of a merchant's account. It is paid only once it is confirmed and its wait is over. */
 export const changeAccount = async (
   tx: Tx,
   keyring: Keyring,

@@ -37,7 +37,7 @@ const Cash = Type.Object(
 type Cash = Static<typeof Cash>
 const HandoverQuery = listQuery({}, { state: oneOf(handoverStates, 'Default: all.') })
 
-/** Takes cash of riders and brings it to the bank, for staff. */
+/** Takes cash from riders and brings it to the bank, for staff. */
 export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
   const reading = {
@@ -105,8 +105,8 @@ const lyingSql = (amount = 'coalesce(sum(cod), 0)'): string =>
   `count(waybill_number)::int as parcels, (${amount})::float8 as amount, ${isoTime('min(at)')} as since`
 
 /**
- * Reads lines whose money is not in the bank, balances of the last folded day and the transfers since, and skips all
- * that is settled.
+ * Reads lines whose money is not in the bank, balances of the last folded day and the transfers since, and skips
+ * everything that is settled.
  */
 const cashSql = `
   with recursive lying as (

@@ -6,7 +6,7 @@ import { Amount, CollectedBy, nullable, Reason, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { type Clock, hasLaterSql, lockName, lockParcels, nextLineSql, readClock } from './parcels.ts'
 
-// Cash of riders: handed over to the office, and settled where sums differ (docs/money.md#cash).
+// Takes cash from riders at the office, and settles handovers whose sums differ (docs/money.md#cash).
 
 export const handoverStates = ['cleared', 'open', 'owed', 'written_off'] as const
 export const Handover = Type.Object(
@@ -37,7 +37,7 @@ export const handoverColumns = `handover_id::float8, collected_by, waybill_numbe
   declared::float8, counted::float8, state, note, taken_by, ${isoTime('taken_at')} as taken_at, settled_by,
   ${isoTime('settled_at')} as settled_at, settle_reason`
 
-/** Cash that a person holds: lines, `line`, of parcels that were not handed over or taken back. */
+/** Holds for a line, `line`, whose cash a person has: the parcel was neither handed over nor taken back. */
 const heldSql = `
   select line.waybill_number, line.cod::float8 as cod from money_lines line
   where tenant_id = $1 and cash_account = 'rider:' || $2::text and banked_by is null and kind = 'delivered' and cod > 0
@@ -68,7 +68,7 @@ export const handOver = async (
     return refuse('collected_by', `Settle handover ${open[0].handover_id} of ${name} first: its sums differ.`)
   const held = await findHeld(tx, tenant, name)
   await lockParcels(tx, tenant, [...held.keys()])
-  // Parcels delivered since then are not locked: the next handover takes them.
+  // Parcels delivered since the first read are not locked: the next handover takes them.
   const own = new Map([...(await findHeld(tx, tenant, name))].filter(([waybill]) => held.has(waybill)))
   const foreign = (waybill: string) =>
     !own.has(waybill) && `${name} holds no cash of ${waybill}: leave it out, or name who does.`
@@ -115,7 +115,7 @@ const findDebt = async (tx: Tx, tenant: string, name: string): Promise<number> =
   return rows[0].debt
 }
 
-/** Books that the cash of a handover's parcels, whose orders are locked, lies at the office. */
+/** Books that the cash of a handover's parcels is at the office. The caller has locked their orders. */
 const clear = async (tx: Tx, tenant: string, handover: Handover, { journalId, today }: Clock): Promise<void> => {
   const { collected_by, waybill_numbers, taken_by } = handover
   const values = [tenant, collected_by, waybill_numbers, journalId, today, taken_by]
@@ -133,7 +133,7 @@ const clearSql = `
     and not ${hasLaterSql('handed_over', 'delivery_reversed')}
   returning tenant_id`
 
-/** Finds the open handover that has a parcel: its line must stay until the handover is settled. */
+/** Finds the open handover that has a parcel. The parcel's line must stay until the handover is settled. */
 export const findOpenHandover = async (tx: Tx, tenant: string, waybill: string): Promise<number | undefined> => {
   const text = `select handover_id::float8 from cash_handovers where tenant_id = $1 and state = 'open'
     and $2 = any(waybill_numbers)`

@@ -11,26 +11,28 @@ import { hasLaterSql } from './parcels.ts'
 export interface LedgerCheck {
   readonly lines: number
   readonly transfers: number
-  /** Journals whose transfers differ from the sums of their lines. */
+  /** Lists journals whose transfers differ from the sums of their lines. */
   readonly unequal: readonly string[]
-  /** Waybills booked as delivered, returned or handed over more than once. */
+  /** Lists waybills booked as delivered, returned or handed over more than once. */
   readonly doubled: readonly string[]
-  /** Waybills with a COD that were delivered since the first line, and have no line. */
+  /** Lists waybills with a COD that were delivered since the first line, and have no line. */
   readonly unbooked: readonly string[]
-  /** Invoices whose total or number of parcels is not that of their lines, or with lines of another merchant. */
+  /**
+   * Lists invoices whose total or number of parcels differs from their lines, or that have lines of another merchant.
+   */
   readonly wrong_invoices: readonly string[]
-  /** Cleared handovers whose parcels are not what they expected. */
+  /** Lists cleared handovers whose parcels differ from the expected sum. */
   readonly wrong_handovers: readonly string[]
-  /** Deposits whose amount or number of parcels is not that of their lines. */
+  /** Lists deposits whose amount or number of parcels differs from their lines. */
   readonly wrong_deposits: readonly string[]
-  /** Folded days whose sums or balances differ from their transfers. */
+  /** Lists folded days whose sums or balances differ from their transfers. */
   readonly wrong_days: readonly string[]
   readonly broken_seals: readonly string[]
 }
 
 type Finding = Exclude<keyof LedgerCheck, 'lines' | 'transfers'>
 
-/** Lists the findings of a check: each broken rule with what breaks it. */
+/** Lists the findings of a check: each broken rule with the object that breaks it. */
 export const listFindings = ({ lines, transfers, ...found }: LedgerCheck): [Finding, string][] =>
   Object.entries(found).flatMap(([rule, objects]) => objects.map((one): [Finding, string] => [rule as Finding, one]))
 

@@ -7,7 +7,7 @@ import { isInHundredths } from './ledger.ts'
 /** Lists the ways to pay. Only cash stays with the person who collected it. */
 const methods = ['cash', 'card', 'qr', 'transfer'] as const
 
-/** A response names at most this many waybills that the move does not have. */
+/** Limits the waybills that a response names as not part of the move. */
 const maxForeign = 100
 
 export const Collected = Type.Record(
@@ -35,7 +35,7 @@ export const Collected = Type.Record(
   { description: 'The amounts that recipients paid, by waybill number, for statuses that book a delivery.' },
 )
 
-/** Names who collected the cash of a delivery, and what recipients paid other than the COD in cash. */
+/** Describes who collected the cash of a delivery, and which payments differ from the COD in cash. */
 export interface Collection {
   /** null: the mover. */
   readonly collectedBy: string | null
@@ -43,7 +43,7 @@ export interface Collection {
 }
 
 /**
- * Lists the errors of what was collected by a move that books `booking`. `cods` holds the COD of each order that the
+ * Lists the errors of the amounts collected by a move that books `booking`. `cods` holds the COD of each order that the
  * mover may see. An amount other than the COD needs a reason; a partial delivery needs an amount. Pure.
  */
 export const checkCollection = (
@@ -79,7 +79,7 @@ export const checkCollection = (
   return errors
 }
 
-/** Returns the columns of `given` in `deliveryLinesSql`, in its order. */
+/** Returns the columns of `given` in `deliveryLinesSql`, in order. */
 export const collectionParameters = ({ collected }: Collection): unknown[] => {
   const given = Object.entries(collected)
   return [

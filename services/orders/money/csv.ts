@@ -1,7 +1,7 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 
-/** The query field of a route that responds in JSON or in other formats. */
+/** Defines the query field of a route that responds in JSON or in other formats. */
 export const formatField = (...formats: readonly string[]) =>
   Type.Optional(
     Type.Union(
@@ -10,7 +10,7 @@ export const formatField = (...formats: readonly string[]) =>
     ),
   )
 
-/** The response of a route that writes `data` as JSON, or rows as CSV. */
+/** Defines the response of a route that writes `data` as JSON, or rows as CSV. */
 export const jsonOrCsv = (description: string, data: TSchema, row: TObject, more: object = {}) => ({
   description,
   content: {
@@ -29,8 +29,8 @@ export const sendCsv = (reply: FastifyReply, file: string, rows: Rows, row: TObj
     .send(toCsv(rows, row))
 
 /**
- * Writes rows as CSV (RFC 4180) with the names of the fields of `row` as its header. An apostrophe precedes a text that
- * a spreadsheet would run as a formula.
+ * Writes rows as CSV (RFC 4180), with the names of the fields of `row` as the header. Puts an apostrophe before a text
+ * that a spreadsheet would run as a formula.
  */
 const toCsv = (rows: Rows, row: TObject): string => {
   const names = Object.keys(row.properties)

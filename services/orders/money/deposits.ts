@@ -29,15 +29,13 @@ const unbankedSql = `
     and ${isUnbankedSql}
   order by waybill_number`
 
-/**
- * Sums the office's balance apart from parcels: debts that were paid, less missing sums and deposits.
- */
+/** Sums the office's balance apart from parcels: debts that were paid, less missing sums and deposits. */
 const otherAtOfficeSql = `(
     select coalesce(sum(debt - (expected - counted)), 0) from cash_handovers where tenant_id = $1
       and journal_id is not null
   ) - (select coalesce(sum(other), 0) from cash_deposits where tenant_id = $1)`
 
-/** Books what was brought to the bank. The same reference and amount again is the same deposit. */
+/** Books money that was brought to the bank. The same reference and amount again is the same deposit. */
 export const deposit = async (
   tx: Tx,
   { tenant, by, body }: Call<Static<typeof NewDeposit>>,
@@ -85,7 +83,7 @@ const bankSql = `
   update money_lines line set banked_by = $2 where tenant_id = $1 and waybill_number = any($3::text[])
     and ${isUnbankedSql}`
 
-/** Finds the money of named parcels; without them, all cash of the office. */
+/** Finds the money of the named parcels or, without names, all cash at the office. */
 const findUnbanked = async (tx: Tx, tenant: string, waybills?: readonly string[]): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query({ name: 'find_unbanked', text: unbankedSql, values: [tenant, waybills] })
   return new Map(rows.map(({ waybill_number, cod }) => [waybill_number, cod]))

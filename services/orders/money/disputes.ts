@@ -11,7 +11,7 @@ import { paidSql } from './payable.ts'
 
 export const Dispute = bodyOf('Dispute', { waybill_numbers: Waybills, reason: Reason })
 
-/** Holds the part that parcels add to the total of a submitted invoice; the rest of the invoice proceeds. */
+/** Holds back the part that parcels add to the total of a submitted invoice; the rest of the invoice proceeds. */
 export const disputeParcels = async (
   tx: Tx,
   { tenant, merchantId, id: number, body }: Call<Static<typeof Dispute>>,
@@ -45,7 +45,7 @@ export const disputeParcels = async (
 
 const nothingLeft = 'Nothing would be left to pay: ask the courier company to reject or cancel the invoice instead.'
 
-/** Selects what each parcel adds to the total of the invoice $2. */
+/** Selects the amount that each parcel adds to the total of the invoice $2. */
 const disputableSql = `
   select waybill_number, sum(${paidSql})::float8 as amount,
     max(line_no) filter (where kind <> 'disputed') as refers_to, bool_or(kind = 'disputed') as is_disputed,
@@ -76,7 +76,7 @@ export const DisputeSettlement = bodyOf('DisputeSettlement', {
   reason: Reason,
 })
 
-/** Releases what is held for disputed parcels, with an adjustment: the merchant's next invoice takes it. */
+/** Releases the amount held for disputed parcels, with an adjustment. The merchant's next invoice takes both. */
 export const settleDispute = async (
   tx: Tx,
   { tenant, by, id: number, body }: Call<Static<typeof DisputeSettlement>>,

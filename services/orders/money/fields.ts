@@ -1,7 +1,7 @@
 import { textPattern } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 
-// Fields of requests and responses about money.
+// Defines fields of requests and responses about money.
 
 const someText = (maxLength: number, must: string, example: string) =>
   Type.String({ maxLength, pattern: `^(?=\\s*\\S)${textPattern.slice(1)}`, must, examples: [example] })
@@ -20,7 +20,7 @@ export const Day = Type.String({
 
 export const mostCollected = 9_999_999_999.99
 
-/** An amount that a request states, in the tenant's currency. */
+/** Defines an amount that a request states, in the tenant's currency. */
 export const Amount = Type.Number({
   minimum: 0,
   maximum: mostCollected,
@@ -34,7 +34,7 @@ export const Waybills = Type.Array(Waybill, { minItems: 1, maxItems: 1000, examp
 export const nullable = (description?: string) =>
   Type.Union([Type.String(), Type.Null()], description ? { description } : {})
 
-/** A sum that a response states. */
+/** Defines a sum that a response states. */
 export const sum = (description: string, example: number) => Type.Number({ description, examples: [example] })
 
 export const InvoiceParams = Type.Object({

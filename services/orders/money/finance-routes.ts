@@ -14,7 +14,7 @@ import { stateSql } from './invoices.ts'
 import { hasLaterSql } from './parcels.ts'
 
 const maxNumbers = 500
-/** A waybill has at most 50 characters, and a comma after it. */
+/** Allows each waybill 50 characters and a comma. */
 const maxLength = maxNumbers * 51
 
 /** Lists where the money of a parcel can be. */
@@ -55,7 +55,7 @@ const FinanceQuery = Type.Object({
   waybill_numbers: Type.String({ maxLength, description: `At most ${maxNumbers}, separated by commas.` }),
 })
 
-/** Shows merchants what was booked for their parcels. */
+/** Shows merchants the amounts booked for their parcels. */
 export const parcelMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/order/finance',
@@ -96,8 +96,8 @@ const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterS
 
 /**
  * Selects `ParcelMoney` of the wanted parcels, $3, of the tenant $1 and, unless null, the merchant $2. The lines of
- * moves and compensations say of which invoice a parcel is: what was settled later does not. Money in dispute is held,
- * whatever becomes of the invoice.
+ * moves and compensations decide which invoice a parcel is on; later settlements do not. Money in dispute is held,
+ * whatever the state of the invoice.
  */
 const parcelMoneySql = (isWanted: string): string => `
   with line as (
@@ -132,8 +132,8 @@ const oneParcelSql = parcelMoneySql('= $3')
 const manyParcelsSql = parcelMoneySql('= any($3::text[])')
 
 /**
- * One parcel has a statement of its own: Postgres plans one with an array at each execution, which takes longer than
- * the rest.
+ * Queries one parcel with a statement of its own. Postgres plans the statement with an array at each execution, which
+ * takes longer than the rest.
  */
 const toQuery = (tenant: string, merchantId: string | null, waybills: readonly string[]): pg.QueryConfig => {
   const wanted = waybills.filter(waybill => isWaybill.test(waybill))
@@ -142,7 +142,7 @@ const toQuery = (tenant: string, merchantId: string | null, waybills: readonly s
     : { name: 'read_money_of_parcels', text: manyParcelsSql, values: [tenant, merchantId, wanted] }
 }
 
-/** The fields about money in lists of orders. */
+/** Defines the fields about money in lists of orders. */
 export const financeFields = { ...FinanceStatus.properties, finance_state: ParcelMoney.properties.state }
 interface FinanceFields extends FinanceStatus {
   readonly finance_state: ParcelMoney['state']
@@ -151,7 +151,7 @@ interface FinanceFields extends FinanceStatus {
 type ReadMoney = (query: pg.QueryConfig) => Promise<ParcelMoney[]>
 
 /**
- * Adds to each order the state of its money. Reads the money of `withMoney` in one statement, if there are any: the
+ * Adds the state of its money to each order. Reads the money of `withMoney` in one statement, if there are any; the
  * other orders have no line and are pending.
  */
 export const addFinance = async <Order extends { readonly waybill_number: string }>(
@@ -171,8 +171,7 @@ export const addFinance = async <Order extends { readonly waybill_number: string
 }
 
 /**
- * Lists the waybills of orders with money. Most orders have none yet, and a further statement costs as much as the
- * list.
+ * Lists the waybills of orders with money. Most orders have none yet, and one more statement costs as much as the list.
  */
 export const listWithMoney = (rows: readonly { waybill_number: string; has_money: boolean }[]): string[] =>
   rows.filter(row => row.has_money).map(row => row.waybill_number)

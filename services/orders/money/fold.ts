@@ -5,7 +5,7 @@ import { lockName } from './parcels.ts'
 
 // Sums the closed days of the ledger, so that statements stay fast, and seals them (docs/money.md#statements).
 
-/** The sums of days' transfers for each pair of accounts, from both sides. */
+/** Sums the transfers of days for each pair of accounts, from both sides. */
 export const daySumsSql = (condition: string): string => `
   select account, booked_on, counter_account, sum(debit) as debit, sum(credit) as credit from (
     select debit as account, booked_on, credit as counter_account, amount as debit, 0 as credit from ledger_transfers
@@ -14,24 +14,24 @@ export const daySumsSql = (condition: string): string => `
     select credit, booked_on, debit, 0, amount from ledger_transfers where tenant_id = $1 and ${condition}
   ) side group by 1, 2, 3`
 
-/** The balance of an account at the end of the newest folded day before one: debits less credits. */
+/** Selects the balance of an account, debits less credits, at the end of its newest folded day before a day. */
 export const foldedBalanceSql = (account: string, before = `'infinity'`): string => `coalesce((
       select balance from ledger_days day where day.tenant_id = $1 and day.account = ${account}
         and day.booked_on < ${before}
       order by day.booked_on desc, day.counter_account desc limit 1
     ), 0)`
 
-/** The last folded day. */
+/** Selects the last folded day. */
 export const lastFoldedSql = `(select coalesce(max(booked_on), '-infinity') from ledger_seals where tenant_id = $1)`
 
-/** The SHA-256 of each folded day's sums, in hexadecimal; the oldest day first. */
+/** Selects the SHA-256 of each folded day's sums, in hexadecimal. */
 export const digestsSql = `
   select booked_on::text, encode(sha256(convert_to(string_agg(
     concat_ws('|', account, counter_account, debit, credit), E'\\n' order by account, counter_account), 'UTF8')),
       'hex') as digest
   from ledger_days where tenant_id = $1`
 
-/** The seal of a day: a hash over the seal before it and the day's digest. */
+/** Returns the seal of a day: a hash over the previous seal, the day and its digest. */
 export const seal = (before: string, day: string, digest: string): string =>
   hash('sha256', `${before}\n${day}\n${digest}`)
 

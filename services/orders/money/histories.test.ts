@@ -6,8 +6,8 @@ import { tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { foldDay } from './fold.ts'
 
-// Random histories of moves, reversals, handovers, invoices, disputes and payments, against a model by plain
-// arithmetic. MONEY_SEED repeats one; MONEY_STEPS makes them longer.
+// Compares random histories of moves, reversals, handovers, invoices, disputes and payments with a model in plain
+// arithmetic. MONEY_SEED repeats a history; MONEY_STEPS makes it longer.
 
 const seed = Number(process.env.MONEY_SEED ?? Date.now() % 1_000_000)
 const steps = Number(process.env.MONEY_STEPS ?? 150)
@@ -36,7 +36,10 @@ interface Parcel {
   /** The newest move was taken back. */
   isTaken: boolean
   place: 'none' | 'rider' | 'office' | 'bank'
-  /** The amounts that the live line and further lines leave for the shop, each until an invoice has it. */
+  /**
+   * Holds the amount that the live line leaves for the shop until an invoice takes it; `more` is the amount of further
+   * lines.
+   */
   owed: number
   more: number
   invoice: string | null
@@ -82,7 +85,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const cashOf = (place: Parcel['place']): number =>
     parcels.reduce((sum, parcel) => sum + (parcel.place === place && parcel.state === 'delivered' ? parcel.cod : 0), 0)
   const isReleased = ({ state, cod, place }: Parcel): boolean => state !== 'delivered' || cod === 0 || place !== 'rider'
-  /** Returns what an invoice made now would take of each parcel. */
+  /** Returns the amount that an invoice made now would take for each parcel. */
   const payable = (): [Parcel, number][] =>
     parcels.flatMap(parcel => {
       const line = parcel.invoice === null && isReleased(parcel) ? parcel.owed : 0
@@ -92,7 +95,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const dated = ['money_lines', 'ledger_transfers', 'cash_handovers', 'cash_deposits', 'invoices']
   let days = 0
   const acts: Record<string, () => Promise<void>> = {
-    /** Moves what was booked since the last one to a day of its own, which is folded. */
+    /** Moves the lines booked since the last fold to a day of their own, which is folded. */
     fold: async () => {
       const day = `$1::date - 100 + ${days++}`
       for (const table of dated) await rows(`update ${table} set booked_on = ${day} where booked_on = $1`, [today])
@@ -181,7 +184,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       const { status } = await request('POST', `/api/public/merchant/invoice/${parcel.invoice}/dispute`, {
         ...{ waybill_numbers: [parcel.waybill], reason: 'x' },
       })
-      // Once settled, the next invoice has it: this one has nothing of it any more.
+      // Once the dispute is settled, the next invoice has the parcel's amount, and this invoice has none of it.
       const isOff = settled.has(`${parcel.waybill} ${parcel.invoice}`)
       t.equal(status, invoice.total - parcel.owed > 0 && !isOff ? 200 : 422, `dispute ${parcel.waybill}`)
       if (status !== 200) return

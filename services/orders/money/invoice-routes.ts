@@ -31,7 +31,7 @@ import {
 } from './invoices.ts'
 import { Made, makeInvoices, NewInvoices } from './make-invoices.ts'
 
-/** Holds what is printed of an invoice. */
+/** Holds the printed data of an invoice. */
 export interface PrintedInvoice {
   readonly company: string
   readonly currency: string
@@ -40,9 +40,9 @@ export interface PrintedInvoice {
 
 export interface InvoiceOptions {
   readonly pool: pg.Pool
-  /** Draws a PDF in a thread; undefined when too many wait. */
+  /** Draws a PDF in a thread; undefined when too many jobs wait. */
   readonly printer: { print(tenant: string, job: PrintedInvoice & { kind: 'invoice' }): Readable | undefined }
-  /** Called after an invoice was paid, for merchants' webhooks. */
+  /** Is called after an invoice is paid, for merchants' webhooks. */
   readonly onChanged: (tenant: string) => void
 }
 
@@ -57,7 +57,9 @@ const InvoiceWithLines = Type.Composite([Invoice, Type.Object({ lines: Type.Arra
 })
 const pdf = { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) }
 
-/** Adds the reads of invoices: a list, and one with its lines. A merchant sees its own, once they are submitted. */
+/**
+ * Adds the routes that read invoices: a list, and one invoice with its lines. A merchant sees its own, once submitted.
+ */
 const addReads = (app: FastifyInstance, { pool, printer }: InvoiceOptions, listId: string, oneId: string): void => {
   const listing = {
     operationId: listId,
@@ -114,7 +116,7 @@ const print = async (
   throw httpError('unavailable', 'Too many PDFs are drawn at once. Repeat the request.', { retryAfterSeconds: 2 })
 }
 
-/** Reads an invoice with its lines. Throws a 404 for one that the caller may not see. */
+/** Reads an invoice with its lines. Throws a 404 for an invoice that the caller may not see. */
 const readInvoice = (
   pool: pg.Pool,
   tenant: string,

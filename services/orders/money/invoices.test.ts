@@ -31,7 +31,7 @@ t.test('invoices', async t => {
         from tenants where tenant_id = 'demo'`,
   )
   const confirmed = { initial_status_key: 'key_2', weight: 1 }
-  /** Delivers parcels with a COD of 1,000, 550 of which the shop is owed, and hands the cash over. */
+  /** Delivers parcels with a COD of 1,000, of which the shop is owed 550, and hands the cash over. */
   const deliver = async (waybills: string[], fields = {}) => {
     await make(waybills, { ...confirmed, cod: 1000, ...fields })
     t.equal((await move(waybills, 'key_13', { collected_by: 'Nimal' })).status, 200)
@@ -118,7 +118,7 @@ t.test('invoices', async t => {
     },
   )
 
-  t.test('brings charges above the COD forward, and says how much of a total that is', async t => {
+  t.test('brings charges above the COD forward, and states their part of the total', async t => {
     await deliver(['DM92000011'], { cod: 0 })
     t.strictSame(await makeFor(shop), { merchant_id: shop, kind: 'nothing_payable', total: -450 })
     await deliver(['DM92000012'])
@@ -197,7 +197,7 @@ t.test('invoices', async t => {
     await asOwner(`update merchants set charges_apart = false where merchant_id = ${shop}`)
   })
 
-  t.test('50 invoicings at once take no parcel twice, and number without gaps', async t => {
+  t.test('50 concurrent runs take no parcel twice, and number invoices without gaps', async t => {
     const waybills = Array.from({ length: 60 }, (_, n) => `DM9200${1000 + n}`)
     await deliver(waybills)
     await handOver(60_000)
@@ -273,7 +273,7 @@ t.test('the company file says when and how merchants are paid', async t => {
   t.match((await staffGet(`/invoice/R1`)).body.data, { charges_due: 450 })
 })
 
-t.test('an invoice is a PDF with its lines on pages, in the scripts of names', async t => {
+t.test('an invoice is a PDF with its lines on several pages, in the scripts of the names', async t => {
   const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses }
   const { make, move, request, staffOf, rows, app, token, booksToken } = await ordersFixture(t, { file })
   await rows(`update merchants set name = 'නිමාලි පොත් හල தமிழ் கடை' where email = 'shop@example.com'`)

@@ -42,7 +42,7 @@ export const Invoice = Type.Object(
 )
 export type Invoice = Static<typeof Invoice>
 
-/** A submitted invoice that nobody objected to in time is approved. */
+/** Selects the state of an invoice. A submitted invoice is approved if nobody objects in time. */
 export const stateSql = `case when invoices.state = 'submitted'
   and submitted_at + make_interval(days => accept_after_days) <= now()
     then 'approved' else invoices.state end`
@@ -53,19 +53,19 @@ export const invoiceColumns = `invoice_no, invoice_ref_no, invoices.merchant_id:
   ${isoTime('submitted_at')} as submitted_at, decided_by, ${isoTime('decided_at')} as decided_at, reason,
   ${isoTime('deposited_at')} as deposited_at, bank_reference, paid_on::text`
 
-/** `invoiceColumns` come from these tables. */
+/** Joins the tables that `invoiceColumns` come from. */
 export const fromInvoicesSql = `from invoices join tenants on tenants.tenant_id = invoices.tenant_id
   join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
   where invoices.tenant_id = $1`
 
-/** Fields that the service needs and does not show. */
+/** Adds fields that the service needs and does not show. */
 export interface InvoiceRow extends Invoice {
   readonly invoice_id: string
   readonly submitted_by: string | null
   readonly four_eyes: boolean
   readonly charges_reference: string | null
   readonly currency: string
-  /** Nobody gets a message when it is paid. */
+  /** No one gets a message when the invoice is paid. */
   readonly is_silent: boolean
 }
 
@@ -75,10 +75,10 @@ const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, 
     and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
   limit 1`
 
-/** Masks produce printable ASCII; Postgres refuses some other texts. */
+/** Matches the numbers that masks produce: printable ASCII. Postgres refuses some other texts. */
 const isNumber = /^[\x21-\x7e]{1,100}$/
 
-/** Finds an invoice by one of its numbers; of a merchant only its own, from submitted on. */
+/** Finds an invoice by one of its numbers. A merchant finds only its own, from submitted on. */
 export const findInvoice = async (
   tx: Tx,
   tenant: string,
@@ -93,7 +93,7 @@ export const findInvoice = async (
 
 export const unknownInvoice = { kind: 'unknown', what: 'invoice' } as const
 
-/** The states that each step leads from, and to. */
+/** Lists the states that each step leads from, and the state that it leads to. */
 const steps = {
   submit: { from: ['draft'], to: 'submitted' },
   approve: { from: ['submitted'], to: 'approved' },
@@ -102,7 +102,7 @@ const steps = {
 } as const
 export type Step = keyof typeof steps
 
-/** Takes an invoice one step further. A cancelled one keeps its numbers and frees its lines. */
+/** Takes an invoice one step further. A cancelled invoice keeps its numbers and frees its lines. */
 export const decideInvoice = async (
   tx: Tx,
   step: Step,
@@ -181,7 +181,7 @@ const depositSql = `
     bank_reference = $7, paid_on = $8
   where tenant_id = $1 and invoice_id = $2`
 
-/** Locks the parcels that add to the total of an invoice: neither disputed nor returned ones do. */
+/** Locks the parcels that add to the total of an invoice; disputed and returned ones do not. */
 const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<LockedParcel[]> => {
   const { rows } = await tx.client.query<{ waybill_number: string }>(paidParcelsSql, [tenant, invoiceId])
   return lockParcels(
@@ -199,7 +199,7 @@ const paidParcelsSql = `
 
 const maxPerEntry = 1000
 
-/** Parcels are locked: entries of one waybill keep their order. */
+/** Writes a log entry. Its parcels are locked, so that the entries of a waybill keep their order. */
 const logSql = `
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed, details)
   values ($1, $2, $3, $4, $5, 'staff', $6, $7, $8)`

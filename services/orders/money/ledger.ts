@@ -3,7 +3,7 @@ import type { Tx } from '../database/tables.ts'
 /** Names the merchant's account (docs/money.md#accounts) in SQL. */
 const merchantSql = `'merchant:' || line.merchant_id`
 
-/** The pairs of accounts that a delivery or return books: debit, credit, amount. */
+/** Lists the pairs of accounts that a delivery or return books: debit, credit, amount. */
 const movePairs = [
   ['line.cash_account', merchantSql, 'line.cod'],
   [merchantSql, "'delivery_revenue'", 'line.delivery + line.cod_fee'],
@@ -18,8 +18,8 @@ const laterPairs = [
 ]
 
 /**
- * Sums amounts for each journal and pair of accounts. A sum below zero is a transfer the other way round; it joins the
- * one that goes that way.
+ * Sums amounts for each journal and pair of accounts. A sum below zero becomes a transfer the other way round, and is
+ * added to any transfer in that direction.
  */
 const transfersSql = (rows: string): string => `
     select journal_id, debit, credit, sum(amount) as amount, booked_on from (
@@ -34,9 +34,9 @@ const lateralSql = (pairs: readonly (readonly string[])[]): string => `
         (debit, credit, amount)`
 
 /**
- * The transfers that lines of a move stand for, summed for each journal and pair of accounts: `journal_id`, `debit`,
- * `credit`, `amount`, `booked_on`. `lines` is a `with` query. Many lines have one merchant and one collector: those are
- * summed first.
+ * Selects the transfers for the lines of a move, summed for each journal and pair of accounts: `journal_id`, `debit`,
+ * `credit`, `amount`, `booked_on`. `lines` is a `with` query. Sums the lines of one merchant and collector first, since
+ * there are many.
  */
 export const transfersOfMovesSql = (lines: string): string => `
     select journal_id, debit, credit, sum(amount) as amount, booked_on
@@ -49,8 +49,8 @@ export const transfersOfMovesSql = (lines: string): string => `
     where amount > 0 group by 1, 2, 3, 5`
 
 /**
- * The transfers that lines and documents of the tenant $1 stand for, as `transfersOfMovesSql`. `condition` limits the
- * lines, `line`, and the documents, `document`, which have `journal_id`.
+ * Selects the transfers for lines and documents of the tenant $1, with the columns of `transfersOfMovesSql`. The
+ * parameters limit the lines, `line`, and the documents, `document`, which have `journal_id`.
  */
 export const transfersOfAllSql = ({ lines = 'true', documents = 'true' } = {}): string =>
   transfersSql(`(
@@ -96,12 +96,12 @@ const bookJournalSql = `
 export const bookJournal = (tx: Tx, tenant: string, journalId: string, waybills: readonly string[]) =>
   tx.client.query({ name: 'book_journal', text: bookJournalSql, values: [tenant, journalId, waybills] })
 
-/** Selects what the merchant is owed for a line, `line`. */
+/** Computes the amount that the merchant is owed for a line, `line`. */
 export const netSql =
   'line.cod + line.compensation + line.adjustment - line.held - delivery - cod_fee - return_fee - tax - withholding'
 
-/** Selects what a line, `line`, costs the merchant, with its tax. */
+/** Computes the amount that a line, `line`, costs the merchant, with its tax. */
 export const chargesSql = '(line.delivery + line.cod_fee + line.return_fee + line.tax)'
 
-/** An amount is booked in hundredths: returns false for one with more than two decimals. */
+/** Returns false for an amount with more than two decimals: amounts are booked in hundredths. */
 export const isInHundredths = (amount: number): boolean => Number(amount.toFixed(2)) === amount

@@ -77,7 +77,7 @@ t.test('lines after a delivery', async t => {
     const { data } = (await handOver(1000, 900)).body
     const refused = async (sentence: RegExp) =>
       t.match((await takeBack('DM93000021')).body.errors.waybill_number, [sentence])
-    // The cash of the first test is with Nimal too.
+    // Nimal also holds the cash of the first test.
     t.match(data, { state: 'open', expected: 2000 })
     await refused(/open handover/)
     t.equal(
@@ -93,7 +93,7 @@ t.test('lines after a delivery', async t => {
   })
 
   t.test(
-    'a merchant disputes parcels: they are held, the rest is paid, and the next invoice has what is settled',
+    'a merchant disputes parcels: they are held, the rest is paid, and the next invoice has the settled amount',
     async t => {
       await deliver('DM93000031', 'DM93000032')
       t.equal((await handOver(2000)).status, 200)

@@ -26,7 +26,8 @@ export const NewInvoices = bodyOf('NewInvoices', {
 type Wanted = Call<Static<typeof NewInvoices>>
 
 /**
- * Invoices what is payable of one merchant or all, a draft for each. A merchant with nothing to pay keeps its lines.
+ * Invoices the payable amounts of one merchant or all, with a draft for each. A merchant with nothing to pay keeps its
+ * lines.
  */
 export const makeInvoices = async (tx: Tx, wanted: Wanted): Promise<Acted<Made[]>> => {
   const { merchant_id: wantedId, all } = wanted.body
@@ -61,10 +62,7 @@ const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { un
   return { merchant_id, kind: 'made', invoice_no, invoice_ref_no, total }
 }
 
-/**
- * $3 is the invoice, $4 the day until which it takes lines. A line that another invoice takes meanwhile is left to that
- * one.
- */
+/** Takes the lines up to the day $4 for the invoice $3, except those that another invoice takes meanwhile. */
 const takeSql = `
   with terms as (${termsSql} and merchants.merchant_id = $2
   ), earlier as (
@@ -87,8 +85,8 @@ const insertSql = `
   values ($1, $2, $3, $4, $5, $6, 'draft', $7, $8, $9, $10, $11, $12)`
 
 /**
- * The next two numbers, without gaps: whoever else numbers an invoice of the tenant waits for the end of this
- * transaction.
+ * Takes the next two numbers, without gaps: other requests that number an invoice of the tenant wait for the end of
+ * this transaction.
  */
 const takeNumbers = async (tx: Tx, tenant: string, { today }: Clock): Promise<[invoiceNo: string, refNo: string]> => {
   const { rows } = await tx.client.query('select invoice_mask, invoice_ref_mask from tenants where tenant_id = $1', [

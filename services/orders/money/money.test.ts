@@ -5,14 +5,14 @@ import { tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { netSql } from './ledger.ts'
 
-/** The tenant of the worked examples in docs/money.md. */
+/** Creates the tenant of the worked examples in docs/money.md. */
 const withTerms = () => {
   const file = tenantFile({ tax_percent: 18, withholding_percent: 2 })
   Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1, cod_fee_min: 20, return_fee: 150, each_return_kg: 25 })
   return file
 }
 
-/** Direct moves to what books money, and back. */
+/** Allows direct moves to the statuses that book money, and back. */
 const ownStatuses = [
   { key: 'key_1', moves: ['key_2'] },
   { key: 'key_2', moves: ['key_3', 'key_13', 'key_14', 'handed', 'key_21'] },
@@ -152,7 +152,7 @@ t.test('money', async t => {
     await checked(t)
   })
 
-  t.test('each row of the table in docs/money.md is what is booked', async t => {
+  t.test('each row of the table in docs/money.md matches the booked amounts', async t => {
     const page = readFileSync(new URL('../../../docs/money.md', import.meta.url), 'utf8')
     const examples = page.split('\n').filter(line => /^\| \d+ \| [\d.]+ \| (delivered|partly|returned) /.test(line))
     t.equal(examples.length, 6)
@@ -182,7 +182,7 @@ t.test('money', async t => {
     t.equal((await request('GET', '/api/public/merchant/balance', undefined, { token: staffToken })).status, 401)
   })
 
-  t.test('a merchant reads the money of single parcels; those of others are missing', async t => {
+  t.test('a merchant reads the money of single parcels; parcels of others are missing', async t => {
     await make(['DM90000081', 'DM90000082'], { ...confirmed, cod: 2500, weight: 1 })
     t.equal((await move(['DM90000081'], 'key_13', { collected: { DM90000081: { method: 'qr' } } })).status, 200)
     const numbers = 'DM90000082, DM90000081,DM90000071,DM90000081'

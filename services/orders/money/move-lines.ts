@@ -7,8 +7,8 @@ import { transfersOfMovesSql } from './ledger.ts'
 // nested loop, and `offset 0` has terms kept by merchant.
 
 /**
- * The parcels with the company's terms, without those with a line of this kind that was not reversed: each is booked
- * once.
+ * Selects the parcels with the company's terms. Leaves out parcels with a line of this kind that was not reversed, so
+ * each is booked once.
  */
 const parcelsSql = (kind: string, reversal: string, columns: string, more = ''): string => `
         select moved.waybill_number, moved.merchant_id, terms.*, ${columns}, 1 + coalesce(lines, 0) as line_no
@@ -30,11 +30,11 @@ const parcelsSql = (kind: string, reversal: string, columns: string, more = ''):
 
 const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name'
 
-/** The columns of lines that transfers are made from. */
+/** Lists the columns of lines that transfers are made from. */
 const returning =
   'journal_id, booked_on, merchant_id, cash_account, cod, delivery, cod_fee, return_fee, tax, withholding'
 
-/** $10 to $13 come from `collectionParameters`, $14 is the collector. */
+/** Inserts the lines of deliveries. $10 to $13 come from `collectionParameters`, $14 is the collector. */
 const deliveryLinesSql = `
     insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',
@@ -65,7 +65,7 @@ const returnLinesSql = `
     ) parcel
     where fee > 0 returning ${returning}`
 
-/** The `with` queries that book what a move to a status does; empty for a status that books nothing. */
+/** Returns the `with` queries that book a move; empty for a status that books nothing. */
 export const moveLinesSql = (booking: Booking): string =>
   booking === 'nothing'
     ? ''

@@ -1,6 +1,6 @@
 import type { Tx } from '../database/tables.ts'
 
-/** A parcel whose order is locked. */
+/** Describes a parcel whose order is locked. */
 export interface LockedParcel {
   readonly waybill_number: string
   readonly merchant_id: string
@@ -8,8 +8,8 @@ export interface LockedParcel {
 }
 
 /**
- * Locks orders until the transaction ends, so that nobody else numbers lines of their parcels. A lock that is not
- * acquired within two seconds ends the request with 503; the order of the waybills prevents deadlocks.
+ * Locks orders until the transaction ends, so that no other request numbers lines of their parcels. A lock that is not
+ * acquired within two seconds ends the request with 503. Locking in the order of the waybills prevents deadlocks.
  */
 export const lockParcels = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<LockedParcel[]> => {
   await tx.client.query(`set local lock_timeout = '2s'`)
@@ -22,8 +22,8 @@ const lockSql = `
   where tenant_id = $1 and waybill_number = any($2::text[]) order by waybill_number for no key update`
 
 /**
- * Locks a thing by its name, such as the cash of a person, until the transaction ends. On Citus the lock lies on the
- * tenant's node.
+ * Locks a thing by its name, such as the cash of a person, until the transaction ends. On Citus the tenant's node holds
+ * the lock.
  */
 export const lockName = async (tx: Tx, tenant: string, name: string): Promise<void> => {
   await tx.client.query(`set local lock_timeout = '2s'`)
@@ -47,7 +47,7 @@ export const lockTakeBacks = async (
   await tx.client.query(text, [tenant, `take-backs ${merchantId}`])
 }
 
-/** The time, its day in the tenant's time zone, and a new journal. Read it once all locks are held. */
+/** Holds the time, its day in the tenant's time zone, and a new journal. Read it once all locks are held. */
 export interface Clock {
   readonly now: Date
   readonly today: string
@@ -63,13 +63,13 @@ const clockSql = `
   select now, (now at time zone time_zone)::date::text as today, "journalId"
   from tenants cross join (select clock_timestamp() as now, uuidv7() as "journalId") clock where tenant_id = $1`
 
-/** The number of the next line of the parcel of `line`, whose order is locked. */
+/** Selects the number of the next line of the parcel of `line`. The caller has locked its order. */
 export const nextLineSql = `(
     select 1 + newest.line_no from money_lines newest
     where newest.tenant_id = line.tenant_id and newest.waybill_number = line.waybill_number
     order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1)`
 
-/** Is true for a line `line` of tenant $1 with a later line of one of these kinds, such as its reversal. */
+/** Holds for a line, `line`, of the tenant $1 with a later line of one of these kinds, such as its reversal. */
 export const hasLaterSql = (...kinds: string[]): string => `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
       and later.refers_to = line.line_no and later.kind in (${kinds.map(kind => `'${kind}'`).join(', ')}))`

@@ -3,7 +3,7 @@ import { chargesSql, netSql } from './ledger.ts'
 /** Lists when a COD may be paid out: at delivery, once the rider handed it over, or once it is in the bank. */
 export const payableWhen = ['delivered', 'handed_over', 'banked'] as const
 
-/** The terms of each merchant of the tenant $1: its own, or those of the tenant. */
+/** Selects the terms of each merchant of the tenant $1: its own, or else the tenant's. */
 export const termsSql = `
   select merchants.merchant_id, merchants.name, charges_apart, coalesce(merchants.payable_when, tenants.payable_when)
     as payable_when,
@@ -11,7 +11,7 @@ export const termsSql = `
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
 
 /**
- * Holds for a line, `line`, whose cash lies where its merchant's `terms` want it before it is paid out. Citus allows no
+ * Holds for a line, `line`, whose cash is where its merchant's `terms` require before it is paid out. Citus allows no
  * `case` here. The parameters say whether it was handed over or reversed.
  */
 export const releasedSql = (
@@ -22,11 +22,11 @@ export const releasedSql = (
     or (payable_when = 'handed_over' and (method <> 'cash' or ${isHanded}))
     or ${isReversed})`
 
-/** The first day on which an invoice may take a line, `line`. */
+/** Computes the first day on which an invoice may take a line, `line`. */
 export const payableOnSql = `(line.booked_on + case when kind = 'delivered' then payable_after_days else 0 end)`
 
-/** Holds for a line, `line`, that no invoice has yet; lines of handovers never get on one. */
+/** Holds for a line, `line`, that is on no invoice yet; lines of handovers never are. */
 export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed_over'`
 
-/** Selects what an invoice pays for a line, `line`: a merchant with `charges_apart` pays charges itself. */
+/** Computes the amount that an invoice pays for a line, `line`: a merchant with `charges_apart` pays charges itself. */
 export const paidSql = `(${netSql} + case when charges_apart then ${chargesSql} else 0 end)`

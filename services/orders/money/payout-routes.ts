@@ -28,7 +28,7 @@ interface PayoutOptions {
   readonly pool: pg.Pool
   /** undefined: WEBHOOK_KEYS is not set. */
   readonly keyring: Keyring | undefined
-  /** Called after invoices were paid, for merchants' webhooks. */
+  /** Is called after invoices are paid, for merchants' webhooks. */
   readonly onChanged: (tenant: string) => void
 }
 
@@ -70,7 +70,7 @@ const requireKeys = (keyring: Keyring | undefined): Keyring => {
   throw httpError('unavailable', 'Bank accounts are not set up here: the operator sets WEBHOOK_KEYS.')
 }
 
-/** Keeps bank accounts of merchants, and lists what a bank is to pay. */
+/** Keeps bank accounts of merchants, and lists the payments that a bank is to make. */
 export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app, { pool, keyring, onChanged }) => {
   acceptJson(app)
   app.get(
@@ -163,8 +163,8 @@ const markPaid = async (tx: Tx, call: Call<Static<typeof PaidRun>>): Promise<Act
 }
 
 /**
- * Locks the invoices, then all of their parcels, both in sorted order: neither another pay run nor a move can deadlock
- * with it.
+ * Locks the invoices, then all of their parcels, both in sorted order, so that neither another pay run nor a move
+ * deadlocks with this one.
  */
 const lockRun = async (tx: Tx, tenant: string, numbers: readonly string[]): Promise<void> => {
   const { rows } = await tx.client.query(

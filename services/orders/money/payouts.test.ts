@@ -70,7 +70,7 @@ t.test('the pay run', async t => {
     t.notOk(JSON.stringify((await staffGet(`/merchant/${shop}/bank-account`)).body).includes('1234567'))
   })
 
-  t.test('the run of a day has the invoices approved until its end, by a person or by silence', async t => {
+  t.test('the pay run of a day has the invoices approved by its end, by a person or by silence', async t => {
     const runOf = async (date: string) => {
       const { payouts, left_out } = (await staffGet(`/payout?date=${date}`)).body.data
       return [...payouts, ...left_out].map(({ invoice_no }: { invoice_no: string }) => invoice_no).toSorted()
@@ -96,7 +96,7 @@ t.test('the pay run', async t => {
     }
   })
 
-  t.test('a change stops payouts, also to the account before', async t => {
+  t.test('a change of account stops payouts, even to the previous account', async t => {
     t.match((await change(shop, { ...account, number: '0079999999' })).body.data, { version: 2, last_four: '9999' })
     t.equal(await why(numbers[0]), 'A second person must confirm the bank account.')
     await rows('delete from bank_accounts where version = 2')

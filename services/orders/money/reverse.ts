@@ -13,8 +13,8 @@ interface Reversal {
 }
 
 /**
- * Reverses what a move booked for a parcel whose order is locked. Returns the errors of a parcel whose money
- * has moved on, and writes nothing then.
+ * Reverses the booking of a move for a parcel whose order is locked. If its money has moved on, returns the errors and
+ * writes nothing.
  */
 export const reverseBooking = async (
   tx: Tx,

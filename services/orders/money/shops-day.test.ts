@@ -4,7 +4,7 @@ import { ordersFixture } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
-// Every amount stands in docs/money.md, "A shop's day", and was worked out by hand.
+// Every amount is in docs/money.md, "A shop's day", and was worked out by hand.
 
 const statuses = [
   { key: 'key_1', moves: ['key_2'] },

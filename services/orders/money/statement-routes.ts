@@ -62,7 +62,7 @@ export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
   })
 }
 
-/** The first row is the opening balance. Amounts are added in hundredths. */
+/** Adds up a statement. The first row is the opening balance. Amounts are added in hundredths. */
 const addUp = (account: string, [first, ...entries]: readonly (Entry & { amount: number })[]) => {
   let cents = Math.round((first?.amount ?? 0) * 100)
   const opening = cents / 100
@@ -73,7 +73,9 @@ const addUp = (account: string, [first, ...entries]: readonly (Entry & { amount:
   return { account, opening, closing: cents / 100, days }
 }
 
-/** Reads folded days, and transfers of those that are not folded yet. No row: the account never had an entry. */
+/**
+ * Reads folded days, and transfers of days that are not folded yet. Returns no row if the account never had an entry.
+ */
 const statementSql = `
   with entry as (
     select booked_on, counter_account, debit, credit from ledger_days

@@ -54,7 +54,7 @@ t.test('refuses orders under way, cancelled or of another merchant, and cancels 
   t.strictSame(await rows(outbox), before)
 })
 
-t.test('the same merchant at another courier has no such order', async t => {
+t.test('the account of the same merchant at another courier has no such order', async t => {
   await make(['DM00000020'])
   const abroad = { token: await createToken('shop@example.com', 'other'), tenant: 'other' }
   t.strictSame((await cancel(['DM00000020'], abroad)).body, refusal({ 'waybill_numbers.0': unknown }))
@@ -73,7 +73,7 @@ t.test('a repeated request with its Idempotency-Key gets the first response', as
   t.strictSame(other.body, refusal({ 'waybill_numbers.0': unknown }), 'another merchant has keys of its own')
 })
 
-t.test('an empty list of waybills is an error of the field', async t => {
+t.test('an empty list of waybills is an error of its field', async t => {
   for (const nothing of [undefined, null, []])
     t.strictSame((await cancel(nothing)).body, refusal({ waybill_numbers: ['The waybill numbers field is required.'] }))
 })

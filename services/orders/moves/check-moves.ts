@@ -3,7 +3,10 @@ import { selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { ChangeActor } from '../database/tables.ts'
 import { cancelledKey, merchantMoves, type Statuses } from '../statuses/statuses.ts'
 
-/** Returns every move of the tenant's set for staff, and `merchantMoves` for a merchant and a customer. */
+/**
+ * Identifies who moves orders. Staff may make every move in the tenant's set, merchants and customers only
+ * `merchantMoves`.
+ */
 export type Mover =
   | { readonly staffName: string }
   | { readonly merchantId: string; readonly person?: { readonly name: string } | null }
@@ -21,8 +24,8 @@ export const findActor = (mover: Mover): ChangeActor => {
 }
 
 /**
- * Lists the errors of moving all of `waybills` to the status `to`. `current` holds the status of each that the mover
- * may see; their rows are locked. Pure.
+ * Lists the errors of moving all of `waybills` to the status `to`. `current` holds the status of each order that the
+ * mover may see; the caller has locked their rows. Pure.
  */
 export const checkMoves = (
   waybills: readonly string[],

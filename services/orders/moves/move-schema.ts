@@ -4,7 +4,7 @@ import { Collected } from '../money/collection.ts'
 import { CollectedBy } from '../money/fields.ts'
 
 /**
- * Returns the most bytes of a body with so many waybills. One with every character escaped takes 300; the rest is for
+ * Limits the bytes of a body with so many waybills. A waybill with every character escaped takes 300; the rest is for
  * white space and a note.
  */
 export const bytesOfWaybills = (count: number): number => count * 512
@@ -20,7 +20,7 @@ const maxWaybills = 1000
 export const maxMoveBytes = bytesOfWaybills(maxWaybills)
 const WaybillNumbers = waybillNumbers(maxWaybills, 'All of them are moved, or none.')
 
-/** The fields that staff add to a move. */
+/** Defines the note that staff may add to a move. */
 export const Note = Type.String({
   maxLength: 1000,
   pattern: textPattern,
@@ -68,7 +68,7 @@ const ownOrders = (title: string) =>
 export const Cancellation = ownOrders('Cancellation')
 export const Confirmation = ownOrders('Confirmation')
 
-/** `message` is the one of the example. */
+/** Defines the response to a move. `message` is the message of its example. */
 export const MovedOrders = (message: string) =>
   Type.Object(
     {

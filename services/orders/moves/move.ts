@@ -11,39 +11,39 @@ import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { type Booking, bookings, deliveredKeys, failedAttemptKeys, findBooking } from '../statuses/statuses.ts'
 import { checkMoves, findActor, type Mover, nameMover } from './check-moves.ts'
 
-/** The options of routes that change orders. */
+/** Holds the options of routes that change orders. */
 export interface ChangeOptions {
   readonly pool: pg.Pool
-  /** Called after a change was committed. */
+  /** Is called after a change is committed. */
   readonly onChanged: (tenant: string) => void
 }
 
-/** Orders to move to one status. */
+/** Describes orders to move to one status. */
 export interface Move {
   readonly tenant: string
   readonly mover: Mover
   readonly waybills: readonly string[]
   readonly statusKey: string
   readonly note: string | null
-  /** The reason of the company's list why the delivery failed. */
+  /** Is the reason why the delivery failed, from the company's list. */
   readonly reasonCode?: string | undefined
   readonly collection?: Collection
   readonly key?: IdempotencyKey | undefined
-  /** Recorded in the audit; a merchant's own moves appear only in the timeline. */
+  /** Names the person in the audit; a merchant's own moves appear only in the timeline. */
   readonly by?: Actor | undefined
   readonly traceparent?: string | undefined
 }
 
 export type Moved =
-  /** `replayed`: an earlier request with the same key and body moved them. */
+  /** `replayed`: an earlier request with the same key and body moved the orders. */
   | { kind: 'moved'; waybills: readonly string[]; replayed: boolean }
   | { kind: 'refused'; errors: FieldErrors }
   /** A request with the same Idempotency-Key is running now. */
   | { kind: 'running' }
-  /** The Idempotency-Key came with another body before. */
+  /** The Idempotency-Key was used before with another body. */
   | { kind: 'other_body' }
 
-/** Moves all orders to a status with their timeline events and entries of the log, or none. One transaction. */
+/** Moves all orders to a status, with their timeline events and log entries, or none. Runs in one transaction. */
 export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
   inTenant<Tables, Moved>(
     pool,
@@ -62,13 +62,13 @@ export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
 
 const asOrdered: Collection = { collectedBy: null, collected: {} }
 
-/** Runs `moveOrders` in the caller's transaction, without a key. Writes nothing when it is refused. */
+/** Runs `moveOrders` in the caller's transaction, without a key. Writes nothing when the move is refused. */
 export const moveIn = async (
   tx: Tx,
   move: Omit<Move, 'key'>,
 ): Promise<Extract<Moved, { kind: 'moved' | 'refused' }>> => {
   const { tenant, mover, waybills, statusKey, by, collection = asOrdered } = move
-  // Pipelined: the connection runs them in this order.
+  // The queries are pipelined: the connection runs them in this order.
   const [, , statuses, current] = await Promise.all([
     limitLockWait(tx),
     keepStatusSet(tx, tenant),
@@ -90,7 +90,7 @@ export const moveIn = async (
   return { kind: 'moved', waybills, replayed: false }
 }
 
-/** A lock that is not acquired within two seconds ends the request with 503. */
+/** Limits the wait for a lock: one that is not acquired within two seconds ends the request with 503. */
 export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
 
 type LockedOrder = { readonly waybill_number: string; readonly status_key: string; readonly cod: number }
@@ -110,8 +110,8 @@ const lockOrdersSql = `
   order by waybill_number for no key update`
 
 /**
- * Writes a checked move of locked orders. Clock and entry ids are read while the rows are locked, so the events of a
- * waybill never go backwards.
+ * Writes a checked move of locked orders. Reads the clock and takes entry ids while the rows are locked, so that the
+ * events of a waybill never go backwards.
  */
 const writeMoves = async (
   tx: Tx,

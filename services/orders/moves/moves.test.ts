@@ -173,7 +173,7 @@ t.test('with an Idempotency-Key a request runs once', async t => {
   t.strictSame(Object.keys(other.body.errors), ['idempotency-key'])
 })
 
-t.test('one of several conflicting moves wins, the others see its result, and none deadlocks', async t => {
+t.test('one of several conflicting moves wins, the others see its result, and no move deadlocks', async t => {
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const post = async (waybill_numbers: string[], status_key: string) => {
     const response = await fetch(`${address}/api/staff/order/status`, {

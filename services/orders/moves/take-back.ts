@@ -15,7 +15,7 @@ import type { ChangeOptions } from './move.ts'
 
 const TakenBack = Type.Object({ waybill_number: Type.String(), status_key: Type.String() }, { title: 'TakenBack' })
 
-/** Takes a wrong move back, with what it booked. */
+/** Takes a wrong move back, with everything that it booked. */
 export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
   addAction(app, pool, {
@@ -62,7 +62,10 @@ const newestSql = `
   select event_id, status_key, is_counted from order_events where tenant_id = $1 and waybill_number = $2
   order by tenant_id desc, waybill_number desc, event_id desc limit 2`
 
-/** Merchants read a change of status; the notifier gets an event of its own, which fires no rule of a status. */
+/**
+ * Writes the take-back. Merchants read it as a change of status; the notifier gets an event of its own, which triggers
+ * no rule of a status.
+ */
 const takeBackSql = `
   with clock as materialized (
     select clock_timestamp() as now
