@@ -21,7 +21,7 @@ import { createWorld, forget } from './world/world.ts'
 export interface SimulatorOptions extends Partial<DemoSecrets> {
   logger?: Logger
   behaviour?: Partial<Behaviour>
-  /** Accounts in addition to the demo's. */
+  /** Adds accounts to the demo's. */
   accounts?: readonly ChannelAccount[]
 }
 
@@ -32,7 +32,7 @@ const api = {
   tags: [{ name: 'control', description: 'Inspect the simulator and steer it.' }],
 }
 
-/** Creates the HTTP application, in reading order, and the functions behind its control. */
+/** Creates the HTTP application and the functions behind its control. */
 export const createSimulator = async (options: SimulatorOptions = {}) => {
   const logger = (options.logger ?? pino({ level: 'silent' })) as FastifyBaseLogger
   const { accessToken = demonstration.accessToken, appSecret = demonstration.appSecret } = options

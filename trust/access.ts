@@ -7,7 +7,7 @@ import type { Headers } from './sender.ts'
 import { changedTables, fingerprintRows } from './table-prints.ts'
 import { endsToken, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
 
-/** Every operation that takes no token, with its reason. Any other operation without one fails. */
+/** Lists every operation that takes no token, with the reason. Any other operation without a token is a violation. */
 const open: Readonly<Record<string, string>> = {
   'GET /health/live': 'shows nothing but that the process runs',
   'GET /health/ready': 'shows nothing but that it can work',
@@ -20,7 +20,8 @@ const open: Readonly<Record<string, string>> = {
 }
 
 /**
- * Clients that every operation with a token must refuse, and clients of another tenant that must see nothing of demo's.
+ * Holds clients that every operation with a token must refuse, and clients of another tenant, which must see none of
+ * demo's data.
  */
 interface Clients {
   refused: Record<string, Headers>
@@ -65,7 +66,7 @@ const createClients = async ({ name, createToken, revokeToken }: Target, merchan
   }
 }
 
-/** Requests an operation about resources of demo. */
+/** Sends a request to an operation, about resources of demo. */
 const sendAs = ({ send, names }: Target, operation: Operation, headers: Headers) =>
   send(buildRequest(operation, { headers, isRight: true }, { path: names, body: findBody(operation) }))
 
@@ -99,7 +100,7 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
       broken.require(isRefused, `${where} with ${name}: ${response.status} ${response.text.slice(0, 100)}`)
       requests++
     }
-    // These clients are used again.
+    // These clients are used again, so they must keep their tokens.
     for (const [name, client] of Object.entries(endsToken(operation) ? {} : elsewhere)) {
       const { status, text } = await sendAs(target, operation, client)
       const isLeak = status < 300 && shows(text)

@@ -1,4 +1,4 @@
-/** A text that is known to slow programs down, of any length. `own` is the valid value that it replaces. */
+/** Builds a text of any length that is known to slow programs down. `own` is the valid value that it replaces. */
 export interface Attack {
   readonly name: string
   readonly text: (length: number, own: string) => string
@@ -12,8 +12,8 @@ const repeat = (head: string, unit: string, tail: string, length: number): strin
 
 const blanks = [' ', '\t', '\n', '\u00a0', '\u2028', '\u3000']
 /**
- * Units to repeat; among them a combining accent, a ligature of 18 letters, a letter that grows in upper case, and half
- * of a surrogate pair.
+ * Lists units to repeat, among them a combining accent, a ligature of 18 letters, a letter that grows in upper case,
+ * and half of a surrogate pair.
  */
 const units = [...'+ { {{ {{}} [ ( " \\ a a@ 9 - . \u0301 \ufdfa ß 😀'.split(' '), 'a ']
 /** The end breaks any repetition that a pattern matched. */
@@ -27,7 +27,7 @@ const repeats = (head: string, unit: string, tail: string): Attack => ({
   text: length => repeat(head, unit, tail, length),
 })
 
-/** Attacks on a text. */
+/** Lists attacks on a text. */
 export const textAttacks: readonly Attack[] = [
   ...[...blanks, ...units].flatMap(unit => [repeats('', unit, ''), repeats('', unit, stop)]),
   ...blanks.map(unit => repeats('{{', unit, '')),
@@ -40,13 +40,13 @@ export const textAttacks: readonly Attack[] = [
 const keys = (length: number, key: (n: number) => string, comma: string): string =>
   Array.from({ length: Math.ceil(length / (key(100_000).length + 1)) }, (_, n) => key(n)).join(comma)
 
-/** Attacks on the part after the question mark. */
+/** Lists attacks on the query string. */
 export const queryAttacks: readonly Attack[] = [
   ...['&', '=', '+', '%', '%20', '[', 'a&', 'a[a]=&'].map(unit => repeats('', unit, '')),
   { name: 'many keys', text: length => keys(length, n => `k${n}=1`, '&') },
 ]
 
-/** Attacks on an unknown field, as JSON. */
+/** Lists attacks on an unknown field, as JSON. */
 export const documentAttacks: readonly Attack[] = [
   { name: 'nested lists', text: length => '['.repeat(length / 2) + ']'.repeat(length / 2) },
   { name: 'nested objects', text: length => `${'{"a":'.repeat(length / 6)}1${'}'.repeat(length / 6)}` },

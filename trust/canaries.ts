@@ -6,7 +6,7 @@ import { findIn, makeCanaries, meant, searchColumns } from './canary-set.ts'
 import { nowhere, unlimited } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
-/** Postgres' messages that contain a row's values. */
+/** Matches Postgres messages that contain a row's values. */
 const details = /Failing row contains|Key \(|"detail"|"where"|invalid input syntax/
 
 /** Searches all output of a service, and its tables. Returns the number of texts and columns. */

@@ -83,7 +83,7 @@ const messageWith = ({ parameter, recipient }: Canaries, to = `0${recipient}`) =
   return { to, template }
 }
 
-/** Messages that are sent, refused and lost. */
+/** Sends messages, of which some are refused and some are lost. */
 const sendMessages = async ({ send, superuser }: Observed, simulator: string, canaries: Canaries): Promise<void> => {
   const troubles = [
     undefined,
@@ -94,7 +94,7 @@ const sendMessages = async ({ send, superuser }: Observed, simulator: string, ca
   const open = `select from messages where message_id = $1 and status in ('queued', 'sending') and attempts = 0`
   for (const [index, trouble] of troubles.entries()) {
     if (trouble) await control(simulator, '/scripts', { call: 'messages', times: 1, trouble })
-    // Alternates between two people: each gets one message a second.
+    // Alternates between two people, since each gets one message a second.
     const to = index % 2 ? canaries.writer : canaries.recipient
     const { data } = JSON.parse(await send('POST', '/api/messages', messageWith(canaries, `0${to}`)))
     const isOpen = async () => (await superuser.query(open, [data?.id])).rows.length > 0
@@ -155,7 +155,7 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   )
 }
 
-/** Presses a button, which orders refuses since it does not know the order; then writes a text, which is shown back. */
+/** Presses a button, which orders refuses since it does not know the order; then writes a text, which is echoed. */
 const changeAddress = async (
   { service, superuser }: Observed,
   { writer, inboundText }: Canaries,

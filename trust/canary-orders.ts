@@ -51,7 +51,7 @@ const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<strin
   return secret
 }
 
-/** Gives a merchant a bank account, also wrongly. */
+/** Gives a merchant a bank account, with valid and invalid requests. */
 const runMoney = async ({ send }: Observed, { bankAccount, name }: Canaries, token: string): Promise<void> => {
   const account = '/api/staff/merchant/1/bank-account'
   const headers = { authorization: `Bearer ${token}` }
@@ -62,7 +62,7 @@ const runMoney = async ({ send }: Observed, { bankAccount, name }: Canaries, tok
   await send('GET', account, undefined, headers)
 }
 
-/** Logs a member of staff in, also wrongly, and uses operations beyond the role. Returns the token. */
+/** Logs a member of staff in, also with wrong data, and uses operations beyond the role. Returns the token. */
 const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promise<string> => {
   const { password, staffName, appSecret } = canaries
   const email = `${canaries.email}@courier.example`
@@ -83,7 +83,7 @@ const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promis
   return token
 }
 
-/** Adds a person of a merchant, also wrongly, who logs in and books. Returns the token. */
+/** Adds a person of a merchant, also with wrong data, who logs in and books. Returns the token. */
 const runPeople = async ({ send }: Observed, canaries: Canaries): Promise<string> => {
   const { password, staffName: name, appSecret } = canaries
   const merchant = '/api/public/merchant'

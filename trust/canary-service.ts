@@ -16,10 +16,10 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
   superuser.on('error', () => {})
   await superuser.connect()
   t.teardown(() => superuser.end())
-  /** Each has its head and body. */
+  /** Holds the head and body of each error response. */
   const errorResponses: string[] = []
   const printed: string[] = []
-  /** The number of responses with each status. */
+  /** Counts the responses with each status. */
   const statuses = new Map<number, number>()
   const own: Record<string, string> = { 'x-tenant': 'demo' }
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
 
-/** Values that may appear in their intended places only. */
+/** Names the values that may appear only in their intended places. */
 const persons = ['name', 'address', 'email', 'description', 'remark', 'parameter', 'inboundText'] as const
 const tokens = ['accessToken', 'nextToken', 'verifyToken', 'strangeToken'] as const
 const secrets = ['password', 'appSecret', 'certificate', 'webhookPath'] as const
 const words = [...persons, 'profileName', 'staffName', ...tokens, ...secrets] as const
-/** Canaries of digits, each with what they begin with, and how many follow. */
+/** Lists the canaries of digits, each with its prefix and the number of digits that follow. */
 const numbers = {
   phone: ['770', 6],
   secondaryPhone: ['770', 6],
@@ -40,7 +40,7 @@ export const findIn = (text: string, canaries: Record<string, string>): string[]
 const holds = (text: string, canary: string): boolean =>
   canary.length > 6 ? text.includes(canary) : new RegExp(`(?<![0-9a-z.-])${canary}(?![0-9a-z-])`).test(text)
 
-/** The columns that are meant to hold a canary, and which one. */
+/** Lists the columns that are meant to hold a canary, and the canaries that each holds. */
 export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.customer_name': ['name'],
   'orders.orders.customer_address': ['address'],

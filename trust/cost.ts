@@ -7,7 +7,7 @@ import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 import type { Request } from './sender.ts'
 import { startTargets, type Target } from './targets.ts'
 
-/** The milliseconds by which an input may block the event loop longer than harmless text of as many bytes. */
+/** Limits by how many milliseconds an input may block the loop longer than harmless text of as many bytes. */
 const maxMs = 50
 /** Limits the cost of four times the bytes; below this many milliseconds it is noise, more of it beside other tests. */
 const maxGrowth = 10
@@ -34,7 +34,7 @@ class Search {
     this.broken = broken
   }
 
-  /** Sends it and resolves to how many milliseconds the response took. */
+  /** Sends the input, and resolves to the milliseconds that the response took. */
   async #send(input: Request, what: string): Promise<number> {
     const { status, ms } = await this.#target.send(input)
     this.counts.inputs++
@@ -76,7 +76,7 @@ class Search {
   }
 
   /**
-   * Sends them one after another; if the loop was blocked too long, measures the slowest. Returns true if all passed.
+   * Sends inputs one after another; if the loop was blocked too long, measures the slowest. Returns true if all pass.
    */
   async #tryAll(place: Place, tries: readonly Try[]): Promise<boolean> {
     const failures = this.broken.count

@@ -25,9 +25,9 @@ type Service = 'orders' | 'notifier'
 export type Courier = Awaited<ReturnType<typeof startCourier>>
 
 interface CourierOptions extends StackOptions {
-  /** Messages per second of demo's number. */
+  /** Limits the messages per second of demo's number. */
   rate?: number
-  /** Rules in place of the demo's. */
+  /** Replaces the demo's rules. */
   rules?: readonly object[]
 }
 
@@ -37,7 +37,7 @@ export const unlimited = {
   ADDRESS_LIMIT_PER_MINUTE: '1000000000',
   ADDRESS_REFUSALS_PER_MINUTE: '1000000000',
 }
-/** An address that accepts no event, as `NOTIFIER_URL`. */
+/** Serves as a `NOTIFIER_URL` at which nothing accepts events. */
 export const nowhere = 'http://127.0.0.1:1'
 
 /** Returns the headers of a token's holder. */
@@ -54,7 +54,7 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
   })
   return {
     ...stack,
-    /** The tokens of a merchant, and of a member of staff of each service. */
+    /** Holds the tokens of a merchant, and of a member of staff of each service. */
     tokens: { ...(await provideOrders(stack)), notifierStaff: await provideNotifier(stack, options) },
     /** Returns rows as the superuser sees them: of all tenants. */
     rows: (service: Service, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
@@ -110,7 +110,7 @@ export const control = async (
   return response.json()
 }
 
-/** The number of messages that the simulator keeps. */
+/** Counts the messages that the simulator keeps. */
 const keptMessages = 50_000
 
 /** Returns the messages that arrived, newest first. Throws when some may be forgotten. */
@@ -120,7 +120,7 @@ export const readArrivals = async (control: Courier['control']): Promise<ApiResp
   return data
 }
 
-/** The environment of a service that `measure` measures. */
+/** Sets the environment of a service that `measure` measures. */
 export const withProbe = { NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'trust/probe.ts'))}` }
 
 /** Returns the numbers that the process prints on the signal (trust/probe.ts). */

@@ -9,21 +9,21 @@ export interface Parameter {
   readonly schema: JsonSchema
 }
 
-/** A request that a service's /openapi.json describes. */
+/** Describes a request that a service's /openapi.json documents. */
 export interface Operation {
-  /** Such as `POST /api/messages`. */
+  /** Holds the method and the path, such as `POST /api/messages`. */
   readonly id: string
   readonly method: string
-  /** The path, with `{name}` for a parameter. */
+  /** Holds the path, with `{name}` for a parameter. */
   readonly path: string
   readonly needsToken: boolean
   readonly parameters: readonly Parameter[]
   readonly body: JsonSchema | undefined
-  /** The limit of its body. */
+  /** Limits the body of a request. */
   readonly maxBodyBytes: number
-  /** A valid body in the demo tenant. */
+  /** Holds a valid body in the demo tenant. */
   readonly example: unknown
-  /** Schemas by status and content type; a status without content allows any. */
+  /** Maps statuses to schemas by content type; a status without content allows any. */
   readonly responses: ReadonlyMap<number, ReadonlyMap<string, ValidateFunction>>
 }
 
@@ -44,7 +44,7 @@ export interface OpenApi {
   components?: Record<'schemas' | 'responses' | 'headers', Record<string, JsonSchema>>
 }
 
-/** Every operation of a document. */
+/** Returns every operation of a document. */
 export const readOperations = (document: OpenApi): Operation[] => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const { schemas, responses, headers } = document.components ?? {}
@@ -85,7 +85,7 @@ const compile = (ajv: Ajv2020, content: Content): Map<string, ValidateFunction> 
   new Map(Object.entries(content).map(([type, { schema = {} }]) => [type, ajv.compile(schema)]))
 
 export interface Response {
-  /** 0: the connection was closed without one. */
+  /** 0: the connection was closed without a response. */
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly text: string

@@ -6,7 +6,7 @@ import { startTargets, type Target } from './targets.ts'
 
 const inputs = { full: 50_000, short: 1_000 }
 
-/** Ids in responses, with the path parameters that they fill. */
+/** Matches ids in responses, and lists the path parameters that they fill. */
 const ids = {
   orders: { form: /DM\d{8}/g, parameters: ['waybill', 'waybill_number'] },
   notifier: { form: /msg_[0-9a-z]{25}/g, parameters: ['id'] },
@@ -33,7 +33,7 @@ interface Fuzzing {
   readonly broken: Broken
 }
 
-/** Returns the error of a response. An odd path may name no operation, and then has the response of none. */
+/** Returns the error of a response. An odd path may name no operation, and then gets a plain refusal. */
 const findError = (operation: Operation, request: DrawnRequest, response: Response): string | undefined => {
   const namesNothing =
     /"message":"(There is nothing at this address|The address is malformed|The [A-Z]+ method is not supported)/.test(

@@ -2,17 +2,17 @@ import { phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { change, envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
 import { appSecret, verifyToken } from './targets.ts'
 
-/** Facts of an operation that its document cannot say, and that a fuzzer needs to get past the first checks. */
+/** Holds facts about an operation that its document cannot say, and that get a fuzzer past the first checks. */
 interface Hints {
-  /** Valid bodies. */
+  /** Lists valid bodies. */
   readonly bodies?: readonly unknown[]
-  /** Valid queries. */
+  /** Lists valid queries. */
   readonly queries?: readonly string[]
-  /** Headers that depend on the body, such as its signature. */
+  /** Returns headers that depend on the body, such as its signature. */
   readonly headersOf?: (body: Buffer) => Record<string, string>
 }
 
-/** A person other than the recipient of the documented example, who must not opt out. */
+/** Is a person other than the recipient of the documented example, who must not opt out. */
 const from = '94770000202'
 
 const templatePaused = {
@@ -40,7 +40,7 @@ const webhooks = [
   },
 ]
 
-/** Hints by operation. One without hints is fuzzed all the same. */
+/** Maps operations to their hints. An operation without hints is fuzzed all the same. */
 export const hints: Readonly<Record<string, Hints>> = {
   'GET /webhooks/messaging': {
     queries: [`hub.mode=subscribe&hub.verify_token=${verifyToken}&hub.challenge=1158201444`],

@@ -7,11 +7,11 @@ import type { Headers, Request } from './sender.ts'
 
 export interface Client {
   readonly headers: Headers
-  /** The client may use the operation; otherwise its signatures are wrong too. */
+  /** true: the client may use the operation; otherwise its signatures are wrong too. */
   readonly isRight: boolean
 }
 
-/** Parts of a request. Path parameters are encoded. */
+/** Holds parts of a request. Path parameters are encoded. */
 export interface Given {
   path?: Readonly<Record<string, string>>
   search?: string

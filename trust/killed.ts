@@ -3,7 +3,7 @@ import { type Fault, planKills } from './chaos/plan.ts'
 import { hasDone, playProfile, type Seen } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
 
-/** In the short form the service and its clients wait for their turn beside other tests. */
+/** Limits recovery. In the short form the service and its clients wait for their turn beside other tests. */
 const maxRecoverySeconds = { full: 5, short: 15 }
 
 /** Returns the seconds from each return of Postgres until an order was created that was requested after it. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 export const mix = <Value>(...parts: [weight: number, arbitrary: fc.Arbitrary<Value>][]): fc.Arbitrary<Value> =>
   fc.oneof(...parts.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 
-/** Texts that are known to break programs. */
+/** Lists texts that are known to break programs. */
 const texts = [
   ...[
     '',
@@ -54,7 +54,7 @@ export const anyValue: fc.Arbitrary<unknown> = mix<unknown>(
   [1, fc.tuple(fc.integer({ min: 1, max: 1_000 }), fc.boolean()).map(([depth, inArray]) => nest(depth, inArray))],
 )
 
-/** Bytes that are not JSON, or JSON in an unusual form. */
+/** Lists bytes that are not JSON, or JSON in an unusual form. */
 export const oddBodies: readonly string[] = [
   ...['', ' ', '\ufeff{}', '{"a":"\t"}'],
   ...'null 0 "text" [] {} { } {"a":1}{"b":2} {"a":1,"a":2} {"__proto__":{"a":1}} 1e400 -1e400'.split(' '),

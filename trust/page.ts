@@ -20,7 +20,7 @@ const renderTable = async (): Promise<string> => {
   )
 }
 
-/** Returns the page as it is, and as it should be. */
+/** Returns the page as it is and as it should be. */
 export const renderPage = async () => {
   const text = readFileSync(page, 'utf8')
   const table = await renderTable()

@@ -4,11 +4,11 @@ import { hints } from './hints.ts'
 import { buildRequest, type Client, type Given, headerText } from './inputs.ts'
 import type { Request } from './sender.ts'
 
-/** A place for a client's text. */
+/** Describes a place for a client's text. */
 export interface Place {
   readonly name: string
   readonly attacks: readonly Attack[]
-  /** The text that a valid request has there. */
+  /** Holds the text that a valid request has there. */
   readonly own: string
   readonly maxLength: number
   readonly kind: 'head' | 'body' | 'list'
@@ -21,7 +21,7 @@ export interface Place {
 export const countBytes = ({ path, headers, body = '' }: Request): number =>
   Buffer.byteLength(body) + path.length + Object.values(headers).join('').length
 
-/** Plus signs travel as they are: each is a blank. */
+/** Encodes a text, except plus signs, each of which means a blank. */
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed()).replaceAll('%2B', '+')
 const join = (pairs: readonly (readonly [string, string])[]): string =>
   pairs.map(pair => pair.map(encode).join('=')).join('&')

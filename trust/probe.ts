@@ -1,6 +1,6 @@
-// Loaded with NODE_OPTIONS=--import. On SIGURG it prints the heap's size after a collection, in bytes. On SIGWINCH,
-// which like SIGURG means little to a service, it prints the longest block of the event loop since the last signal, in
-// milliseconds, and this thread's computing time: a loop that waits for a busy machine computes nothing.
+// A service loads this with NODE_OPTIONS=--import. On SIGURG it prints the heap's size after a collection, in bytes. On
+// SIGWINCH, which like SIGURG means little to a service, it prints the longest block of the event loop since the last
+// signal, in milliseconds, and this thread's computing time: a loop that waits for a busy machine computes nothing.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,8 +1,8 @@
 import type { Teardown } from '../dev/test-database.ts'
 
-/** A promise of the services, with its test. Each has one file of its name. */
+/** Describes a promise of the services and its test. Each promise has a file of its name. */
 export interface TrustPromise {
-  /** A sentence of docs/promises.md. */
+  /** Is a sentence of docs/promises.md. */
   promise: string
   limit: string
   /**
@@ -15,19 +15,19 @@ export interface TrustPromise {
 export type Measured = Record<string, number | string>
 
 export interface TrustOptions extends Teardown {
-  /** The form that `npm test -- --all` runs: the same in seconds. */
+  /** true: the test takes seconds, as `npm test -- --all` runs it. */
   short: boolean
   /** Seeds all random choices. */
   seed: number
-  /** The length of a run of `chaos`, where requested. */
+  /** Sets the length of a run of `chaos`, if requested. */
   minutes?: number | undefined
   /** Logs the progress. */
   report: (progress: string) => void
-  /** Collects each violation of the promise; none when it was kept. */
+  /** Collects each violation of the promise; a kept promise has none. */
   broken: Broken
 }
 
-/** The seed of every run, so that a failure is found again. */
+/** Seeds every run unless another seed is given, so that a failure is found again. */
 export const seed = 20_261_121
 
 /** Writes the measured values into one line. */
@@ -36,10 +36,10 @@ export const describe = (measured: Measured): string =>
     .map(pair => pair.join(' '))
     .join(', ')
 
-/** The maximum of violations that are shown. */
+/** Limits the violations that are shown. */
 export const shownErrors = 20
 
-/** Collects violations of a promise; counts all, keeps the first ones. */
+/** Collects violations of a promise: counts all, and keeps the first ones. */
 export class Broken {
   readonly sentences: string[] = []
   count = 0

@@ -1,4 +1,4 @@
-// Runs the short form of the promise named after the file; without a name, of all.
+// Runs the short form of the promise that an argument after the file names, or of all promises.
 import t from 'tap'
 import { Broken, describe, seed } from './promise.ts'
 import { loadPromise, promiseNames } from './promises.ts'

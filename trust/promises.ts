@@ -1,6 +1,6 @@
 import type { TrustPromise } from './promise.ts'
 
-/** The promises in the order of docs/promises.md: failures, orders of events, inputs, access. */
+/** Lists the promises in the order of docs/promises.md: failures, orders of events, inputs, access. */
 export const promiseNames = [
   'killed',
   'repeated-requests',

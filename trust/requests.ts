@@ -6,7 +6,7 @@ import { anyText, mix } from './odd-values.ts'
 import type { Headers, Request } from './sender.ts'
 
 export interface DrawnRequest extends Request {
-  /** A path parameter is odd: the path may name no resource. */
+  /** true: a path parameter is odd, so the path may name no resource. */
   readonly isOddPath: boolean
 }
 

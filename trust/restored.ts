@@ -6,7 +6,7 @@ import { request, waitUntil } from '../test/courier.ts'
 import { type Courier, countByStatus, readArrivals, startCourier, startServer, waitForOutbox } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
-/** The statuses from booking to delivery. */
+/** Lists the statuses from booking to delivery. */
 const way = ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']
 
 /** Books, cancels and delivers, with or without the services. `given` lists the waybills of each batch. */
@@ -113,7 +113,7 @@ const readEvents = async (courier: Courier, service: Service, table: string): Pr
   return new Set(rows.map(({ event }) => String(event)))
 }
 
-/** The templates of the demo company's rules. */
+/** Maps statuses to the templates of the demo company's rules. */
 const templates: Readonly<Record<string, string>> = {
   key_2: 'order_created',
   key_3: 'order_cancelled',

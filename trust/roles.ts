@@ -8,7 +8,7 @@ import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 
 const services = ['orders', 'notifier'] as const
 
-/** The statements that compose's Postgres runs at its first start, taken from its script. */
+/** Runs the statements that compose's Postgres runs at its first start, taken from its script. */
 const makeAsCompose = async (server: string, name: string): Promise<void> => {
   const script = await readFile(join(root, 'dev/compose-databases.sh'), 'utf8')
   const text = /<<'SQL'\n(.*)\nSQL\n/s.exec(script)?.[1]
@@ -22,7 +22,7 @@ const makeAsCompose = async (server: string, name: string): Promise<void> => {
   })
 }
 
-/** The ways to create the database of a service. */
+/** Maps names to the ways to create the database of a service. */
 const setUps: Readonly<Record<string, (server: string, name: string) => Promise<void>>> = {
   embedded: createDatabaseWithRoles,
   compose: makeAsCompose,
@@ -49,7 +49,7 @@ const provide = async (t: TrustOptions, server: string, how: string): Promise<st
   return names
 }
 
-/** Queries that find nothing when the roles are correct; $1 is the role of the service. */
+/** Holds queries that find nothing when the roles are correct; $1 is the role of the service. */
 const errorQueries: Readonly<Record<string, string>> = {
   'a role has more than a login': `select rolname from pg_roles where rolname in ($1::text, $1::text || '_owner')
      and (rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication or not rolcanlogin)`,
@@ -82,7 +82,7 @@ const checkRoles = (server: string, name: string, broken: Broken): Promise<void>
     }
   })
 
-/** Returns the refusal of a login; undefined: it could connect. */
+/** Returns the refusal of a login; undefined: the login succeeded. */
 const tryLogin = (address: string): Promise<string | undefined> =>
   onServer(address, async () => {}).then(
     () => undefined,

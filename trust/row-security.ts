@@ -7,7 +7,7 @@ import { findTables } from './table-prints.ts'
 const services = ['orders', 'notifier'] as const
 
 /**
- * Tables of which every session may read all rows, with the reason. No session may change another tenant's row there
+ * Lists tables whose rows every session may read, with the reason. No session may change another tenant's row there
  * either.
  */
 const listed: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const listed: Readonly<Record<string, string>> = {
 const isOpenToAll = (service: string, table: string): boolean =>
   service === 'notifier' || table in listed || /^(outbox|webhook_|log$|feeds$)/.test(table)
 
-/** A value of each type, in SQL; `$1` is the tenant, so that unique values stay unique. */
+/** Holds a value of each type, in SQL; `$1` is the tenant, so that unique values stay unique. */
 const values: Readonly<Record<string, string>> = {
   text: '$1::text',
   'text[]': 'array[$1::text]',
@@ -130,7 +130,7 @@ const tryTable = async (
   }
 }
 
-/** Views show what the walls of their tables show, if they read with the rights of their reader. */
+/** Returns the views. Requires that each reads with the rights of its reader, so that row security holds in it too. */
 const findViews = async (superuser: pg.Client, broken: Broken): Promise<string[]> => {
   const { rows } = await superuser.query(`select relname as view, reloptions::text as options from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('v', 'm')`)

@@ -3,7 +3,7 @@ import type { Response } from './document.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
-/** A request; its body is JSON unless its headers say something else. */
+/** Describes a request; its body is JSON unless its headers say something else. */
 export interface Request {
   readonly method: string
   readonly path: string

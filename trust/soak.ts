@@ -7,14 +7,14 @@ import { type Courier, measure, startCourier, waitForOutbox, withProbe } from '.
 import type { Broken, TrustPromise } from './promise.ts'
 
 const roundsPerSecond = 10
-/** The amounts by which the median of the last third may exceed that of the first one, beside a tenth. */
+/** Limits by how much the median of the last third may exceed that of the first, beside a tenth. */
 const slack = { 'heap MB': 8, descriptors: 12, connections: 6, 'transient tables MB': 2 }
 type Sample = Record<keyof typeof slack, number>
 
 const services = ['orders', 'notifier'] as const
 type Service = (typeof services)[number]
 
-/** Tables whose rows are deleted or changed in place. */
+/** Lists the tables whose rows are deleted or changed in place. */
 const transient: Record<Service, readonly string[]> = {
   orders: ['outbox_leases', 'waybill_counters', 'tokens'],
   notifier: ['channels', 'secrets', 'tokens', 'templates', 'rules'],

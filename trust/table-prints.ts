@@ -8,7 +8,7 @@ export const findTables = async (rows: Rows): Promise<string[]> =>
       and relname not like 'kysely%' order by relname`)
   ).map(row => String(row.relname))
 
-/** Tables that record the use of a token, which changes nobody's data. */
+/** Lists the tables that record the use of a token, which changes nobody's data. */
 const unwatched = ['tokens']
 
 /** Housekeeping deletes empty conversations, which exist only to be locked. */

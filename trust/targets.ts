@@ -15,7 +15,7 @@ export const appSecret = 'trust-app-secret'
 export const verifyToken = 'trust-verify-token'
 const rivalNumber = '206540352242922'
 export const channelPath = `/api/channels/${phoneNumberId}`
-/** Demo's channel in working order. */
+/** Describes demo's channel in working order. */
 export const channelOfDemo = {
   name: 'Demo',
   plan: 'paid',
@@ -26,13 +26,13 @@ export const channelOfDemo = {
   verify_token: verifyToken,
 }
 
-/** A service as a process, with its document and the tenants demo and rival. */
+/** Describes a service as a process, with its document and the tenants demo and rival. */
 export interface Target extends Awaited<ReturnType<typeof describe>> {
   /** Returns the headers of a client of demo that may use the operation. */
   readonly headersFor: (operation: Pick<Operation, 'path'>) => Headers
-  /** Values of path parameters that name things of demo. */
+  /** Maps path parameters to values that name resources of demo. */
   readonly names: Readonly<Record<string, string>>
-  /** Texts that only rows of demo have. */
+  /** Lists texts that only rows of demo have. */
   readonly marks: readonly string[]
   /** Undoes the changes that requests may have made. */
   readonly repair: () => Promise<unknown>
@@ -62,7 +62,7 @@ const describe = async (t: TrustOptions, courier: Courier, name: 'orders' | 'not
     operations: readOperations((await call('GET', '/openapi.json', {})) as OpenApi),
     send,
     call,
-    /** Milliseconds for which the event loop was blocked since the last time; no more than the thread computed. */
+    /** Returns for how many milliseconds the event loop was blocked since the last call, at most the computing time. */
     blockedMs: async () => Math.min(...(await measure(service, 'SIGWINCH'))),
     rows: (text: string, values?: unknown[]) => courier.rows(name, text, values),
     createToken: (holder: object) => tokens.createTokenFor(pool, holder as never),

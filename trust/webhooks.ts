@@ -4,7 +4,7 @@ import { planKills } from './chaos/plan.ts'
 import { hasDone, type Played, playProfile } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
 
-/** In the short form it is one of some events beside other tests. */
+/** A delay within this margin is due to the machine: in the short form, other tests run at the same time. */
 const slackMs = { full: 1_000, short: 10_000 }
 
 const slow: Reactions = () => ({ milliseconds: 2_000 })

@@ -1,7 +1,7 @@
 import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** The scopes of a token that messaging needs (docs/merchants/contract.md#messaging-account). */
+/** Lists the token scopes that messaging needs (docs/merchants/contract.md#messaging-account). */
 export const scopes = ['whatsapp_business_management', 'whatsapp_business_messaging'] as const
 
 const Digits = Type.String({ maxLength: 20, pattern: '^[0-9]{1,20}$', must: 'be 1 to 20 digits' })
@@ -32,7 +32,7 @@ const TokenFields = closed({
 })
 export type AccessToken = Static<typeof TokenFields> & { access_token: string }
 
-/** A PUT leaves omitted fields as they are; a new number or token takes them from the demo's. */
+/** A PUT leaves omitted fields as they are; a new number or token copies them from the demo's. */
 export const NumberChange = Type.Partial(NumberFields)
 export type NumberChange = Static<typeof NumberChange>
 

@@ -1,7 +1,7 @@
 import { type AccessToken, type NumberChange, type PhoneNumber, scopes, type TokenChange } from './account.ts'
 import type { ChannelAccount } from './read-accounts.ts'
 
-/** The number that the demo works with. Its secrets come from the settings. */
+/** Describes the number that the demo uses. Its secrets come from the settings. */
 export const demoNumber: Omit<PhoneNumber, 'app_secret'> = {
   phone_number_id: '106540352242922',
   waba_id: '102290129340398',
@@ -25,7 +25,7 @@ export interface DemoSecrets {
   appSecret: string
 }
 
-/** Holds numbers and tokens: the demo's, which work at once, and others, which are as ready. */
+/** Holds numbers and tokens: the demo's and others, all ready for use at once. */
 export const createAccounts = ({ accessToken, appSecret }: DemoSecrets, others: readonly ChannelAccount[] = []) => {
   const numbers = new Map<string, PhoneNumber>([[demoNumber.phone_number_id, { ...demoNumber, app_secret: appSecret }]])
   const tokens = new Map<string, AccessToken>([[accessToken, { ...demoToken, access_token: accessToken }]])

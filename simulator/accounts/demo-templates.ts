@@ -14,7 +14,7 @@ const utility = (id: string, name: string, components: TemplateComponent[]): Tem
   quality_score: { score: 'GREEN' },
 })
 
-/** Templates of every account: four for the stages of a parcel, and one for each unusual feature. */
+/** Lists the templates of every account: four for the stages of a parcel, and one for each unusual feature. */
 const templates: Template[] = [
   utility('1387372356726601', 'order_created', [
     { type: 'HEADER', format: 'TEXT', text: 'Parcel {{1}}', example: { header_text: ['DM00000001'] } },
@@ -43,7 +43,7 @@ const templates: Template[] = [
     body('Hello {{1}}, we left your parcel where the picture shows.'),
   ]),
   {
-    // Exceeds what a JSON number holds exactly, yet the webhook sends a number
+    // The id exceeds what a JSON number holds exactly, yet the webhook sends a number
     // (docs/contributors/messaging-api.md#template-events).
     ...utility('13873723567266081', 'pickup_reminder', [
       body('Hello {{customer_name}}, we collect your parcel on {{pickup_date}}.'),
@@ -73,5 +73,5 @@ const templates: Template[] = [
   ]),
 ]
 
-/** The templates by `toKey`, in the order in which they are listed. */
+/** Maps keys made by `toKey` to templates, in the order in which they are listed. */
 export const catalogue: ReadonlyMap<string, Template> = new Map(templates.map(template => [toKey(template), template]))

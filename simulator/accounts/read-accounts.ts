@@ -3,7 +3,8 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 
 /**
- * The part of a tenant's notifier file that the simulator reads (docs/operators/company-files.md#the-notifiers-file).
+ * Describes the part of a tenant's notifier file that the simulator reads
+ * (docs/operators/company-files.md#the-notifiers-file).
  */
 const NotifierFile = Type.Object({
   channels: Type.Array(

@@ -4,7 +4,7 @@ export interface Button {
   url?: string
 }
 
-/** A part of a template, as the catalogue lists it: upper-case words here, lower-case ones in a send. */
+/** Describes a part of a template as the catalogue lists it: with upper-case words; a send has lower-case ones. */
 export interface TemplateComponent {
   type: 'HEADER' | 'BODY' | 'FOOTER' | 'BUTTONS'
   format?: 'TEXT' | 'IMAGE' | 'VIDEO' | 'DOCUMENT' | 'LOCATION'

@@ -3,11 +3,11 @@ import { GraphError } from '../graph/errors.ts'
 import type { Component, Parameter } from '../messages/bodies.ts'
 import { fill } from '../messages/message.ts'
 
-/** Types of a text parameter; the last two are legacy (docs/contributors/messaging-api.md#components). */
+/** Lists the types of a text parameter; the last two are legacy (docs/contributors/messaging-api.md#components). */
 const textTypes = ['text', 'currency', 'date_time']
 
 /**
- * Longest texts after filling (docs/contributors/messaging-api.md#components); `alone` is a body without other parts.
+ * Limits texts after filling (docs/contributors/messaging-api.md#components); `alone` is a body without other parts.
  */
 const longest = { header: 60, body: 1024, alone: 32_768 }
 

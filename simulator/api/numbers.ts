@@ -10,7 +10,7 @@ interface OfNumber {
   Querystring: { fields?: string }
 }
 
-/** The requests about a phone number (docs/contributors/messaging-api.md#register, #numbers-and-tokens). */
+/** Serves the requests about a phone number (docs/contributors/messaging-api.md#register, #numbers-and-tokens). */
 export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<OfNumber>('/:id/register', (request, reply) => {
     const number = findNumber(world, request, request.params.id, 'whatsapp_business_management')
@@ -81,7 +81,7 @@ const checkRegistration = (number: PhoneNumber, body: unknown): string => {
   return pin
 }
 
-/** The request about a token (docs/contributors/messaging-api.md#numbers-and-tokens); it has no id in its path. */
+/** Serves the request about a token (docs/contributors/messaging-api.md#numbers-and-tokens): its path has no id. */
 export const tokenRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<{ Querystring: { input_token?: string } }>('/debug_token', (request, reply) => {
     findToken(world, request)

@@ -29,7 +29,7 @@ export const respondAsGraph = (app: FastifyInstance, world: World): void => {
   })
 }
 
-/** Treats a body that is not JSON, or whose content type is another, as no body at all. */
+/** Treats a body that is not JSON, or whose content type is not JSON, as no body at all. */
 const readBodiesLeniently = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {

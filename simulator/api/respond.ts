@@ -45,7 +45,7 @@ type Broken = Exclude<Trouble, { kind: 'error' }>
 const takesEffect = (trouble: Broken): boolean =>
   trouble.kind !== 'refused' && (trouble.accepted ?? (trouble.kind === 'lost' || trouble.kind === 'half'))
 
-/** The HTTP status that the client sees; in other troubles it sees none, or half a response. */
+/** Maps troubles to the HTTP status that the client sees; in others it sees none, or half a response. */
 const gatewayStatus: { [kind in Broken['kind']]?: number } = { html: 502, empty: 500 }
 
 const breakResponse = (reply: FastifyReply, { kind }: Broken, body: object): FastifyReply => {

@@ -12,7 +12,7 @@ import { checkParameters } from './check-parameters.ts'
 import { readMessage, readRecipient } from './read-message.ts'
 import { respond } from './respond.ts'
 
-/** The request that sends a message (docs/merchants/contract.md#send, docs/contributors/messaging-api.md#send). */
+/** Serves the sends of messages (docs/merchants/contract.md#send, docs/contributors/messaging-api.md#send). */
 export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
     const sender = findNumber(world, request, request.params.id, 'whatsapp_business_messaging')
@@ -70,7 +70,7 @@ const sendableTemplate = (name: string, language: string): Template => {
   throw new GraphError(132001, { details })
 }
 
-/** A little less than a second: network jitter refuses no client that sends at exactly the rate. */
+/** The window is a little less than a second, so that jitter refuses no client that sends at exactly the rate. */
 const windowMs = 900
 
 /** Counts a message; throws 130429 beyond the number's rate (docs/contributors/messaging-api.md#rate-limits). */

@@ -11,7 +11,7 @@ interface OfAccount {
   Querystring: { fields?: string; limit?: string; after?: string }
 }
 
-/** The request that lists the templates of an account (docs/contributors/messaging-api.md#templates). */
+/** Serves the request that lists the templates of an account (docs/contributors/messaging-api.md#templates). */
 export const templateRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<OfAccount>('/:id/message_templates', (request, reply) => {
     const { id, version } = request.params

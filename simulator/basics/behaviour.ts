@@ -1,7 +1,7 @@
 import { closed } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** The behaviour of the simulator: settings define it, and PUT /control/behaviour changes it at run time. */
+/** Describes the simulator's behaviour: settings define it, and PUT /control/behaviour changes it at run time. */
 export const Behaviour = closed(
   {
     webhook_url: Type.Union([Type.String({ maxLength: 2048, pattern: '^https?://.+' }), Type.Null()], {

@@ -19,7 +19,7 @@ export const createControl = (world: World) => ({
   messages: ({ to, limit, ...filter }: MessageFilter & { limit?: number } = {}) =>
     first(world.messages.list({ ...filter, to: to?.replace(/\D/g, '') }), limit).map(viewMessage),
   inbox: (limit?: number) => first(world.inbox.newestFirst(), limit),
-  /** Lists requests of the messaging API, refused ones too, newest first. */
+  /** Lists requests to the messaging API, including refused ones, newest first. */
   calls: (limit?: number) => first(world.requests.newestFirst(), limit),
   givenUp: (limit?: number) => first(world.callback.givenUp.newestFirst(), limit),
   script: (script: Script): void => {
@@ -63,7 +63,7 @@ const pickMessage = ({ messages }: World, id: string): Message => {
   return message
 }
 
-/** Returns the quick reply at `index`; its payload is the one that the message gave to it, or else its text. */
+/** Returns the quick reply at `index`; its payload is the one that the message gave it, or else its text. */
 const buttonAt = ({ replies, template, components }: Message, index: number): { text: string; payload: string } => {
   const reply = replies[index]
   if (reply) return { text: reply.title, payload: reply.id }

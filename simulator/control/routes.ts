@@ -10,7 +10,7 @@ import type { Control } from './control.ts'
 const tags = ['control']
 const readLimit = ({ limit }: { limit?: string }) => (limit === undefined ? {} : { limit: Number(limit) })
 
-/** Routes by which people and tests inspect and steer the simulator. They have no authentication: for loopback only. */
+/** Adds the routes by which people and tests inspect and steer it. They lack authentication: for loopback only. */
 export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = async (app, { control }) => {
   app.setValidatorCompiler(validator)
 

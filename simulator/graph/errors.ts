@@ -11,7 +11,7 @@ interface GraphErrorOptions {
   retryAfterSeconds?: number | undefined
 }
 
-/** An error response of the messaging API; `code` is one of docs/contributors/messaging-api.md#error-table. */
+/** Represents an API's error response; `code` is one of docs/contributors/messaging-api.md#error-table. */
 export class GraphError extends Error {
   override name = 'GraphError'
   readonly code: number
@@ -66,7 +66,7 @@ export const nonexistingField = (name: string, type: string): GraphError =>
 export const parameterRequired = (name: string): GraphError =>
   new GraphError(100, { message: `(#100) The parameter ${name} is required.` })
 
-/** The oldest version still usable; it serves requests to older ones (docs/contributors/messaging-api.md#versions). */
+/** The oldest usable version serves requests to older ones (docs/contributors/messaging-api.md#versions). */
 const oldestUsable = 'v21.0'
 
 /** Versions such as v24.0 compare as texts: all have two digits before the point. */

@@ -34,7 +34,7 @@ const Component = closed({
 })
 export type Component = Static<typeof Component>
 
-/** The fields of any send (docs/contributors/messaging-api.md#send). Unknown ones are refused, as the real API does. */
+/** Lists the fields of any send (docs/contributors/messaging-api.md#send). Like the real API, refuses unknown ones. */
 const common = {
   messaging_product: Type.Literal('whatsapp'),
   recipient_type: Type.Optional(Type.Literal('individual')),
@@ -68,7 +68,7 @@ const Reply = closed({
 })
 export type Reply = Static<typeof Reply>
 
-/** A text with reply buttons (docs/contributors/messaging-api.md#texts). */
+/** Describes a text with reply buttons (docs/contributors/messaging-api.md#texts). */
 export const ButtonsBody = closed({
   ...common,
   type: Type.Literal('interactive'),

@@ -4,12 +4,12 @@ import { createRing } from '../basics/ring.ts'
 import type { StatusWord } from '../trouble/trouble.ts'
 import type { Component, Parameter, Reply } from './bodies.ts'
 
-/** An accepted message. Times come from the clock, in milliseconds. */
+/** Describes an accepted message. Times come from the clock, in milliseconds. */
 export interface Message {
   id: string
   phoneNumberId: string
   to: string
-  /** undefined: it is a text. */
+  /** undefined: the message is a text. */
   template: Template | undefined
   components: Component[]
   text: string | undefined

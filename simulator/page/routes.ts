@@ -5,7 +5,7 @@ import type { FastifyPluginAsync } from 'fastify'
 
 const hashSource = (content = ''): string => `'sha256-${createHash('sha256').update(content).digest('base64')}'`
 
-/** The page that shows the accepted messages. Its policy admits only its own style, script and requests. */
+/** Serves the page that shows the accepted messages. Its policy admits only its own style, script and requests. */
 export const page: FastifyPluginAsync = async app => {
   const html = await readFile(new URL('page.html', import.meta.url), 'utf8')
   const [, style, , script] = html.split(/<\/?style>|<script type="module">|<\/script>/)

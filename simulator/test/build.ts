@@ -23,7 +23,7 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
-/** A webhook as received. */
+/** Describes a webhook as received. */
 interface Post {
   raw: Buffer
   headers: Record<string, string | string[] | undefined>
@@ -31,7 +31,7 @@ interface Post {
   body: any
 }
 
-/** Starts a callback that keeps webhooks and responds as `responses` says, then with 200. */
+/** Starts a callback that keeps webhooks, and responds first as `responses` says, then with 200. */
 export const receiveWebhooks = async (t: Test) => {
   const posts: Post[] = []
   const responses: number[] = []

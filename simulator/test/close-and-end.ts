@@ -1,9 +1,9 @@
-// A program that closes a busy simulator and then must end by itself.
+// This program closes a busy simulator and then must end on its own.
 import { createSimulator } from '../app.ts'
 import { message, numberId } from './build.ts'
 
 const { app, control } = await createSimulator({
-  // Nobody listens there, so webhooks are retried.
+  // Nothing listens at this address, so webhooks are retried.
   behaviour: { webhook_url: 'http://127.0.0.1:9/', delay_factor: 0.01 },
 })
 const url = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -16,7 +16,7 @@ t.test('messages are listed by recipient', async t => {
   t.same(await list('?phone_number_id=200'), [])
 })
 
-t.test('lists requests, refused ones too', async t => {
+t.test('lists requests, including refused ones', async t => {
   const { send, call, control } = await build(t)
   control.script({ trouble: { kind: 'error', code: 131026 } })
   await send()
@@ -135,7 +135,7 @@ t.test('control requests and the page work during an outage', async t => {
   t.same((await call('/health/live')).body, { status: 'ok' })
 })
 
-t.test('limits the messages of each number per second: 80 by default', async t => {
+t.test('limits the messages per second of each number, to 80 by default', async t => {
   t.equal(defaultBehaviour.throughput_per_second, 80)
   const { call, send, control } = await build(t, { behaviour: { throughput_per_second: 8 } })
   control.putNumber('200')

@@ -15,7 +15,7 @@ const start = (t: Test, file: string, environment: Record<string, string>) => {
   return { child, ended: once(child, 'exit').then(([code]) => code as number | null), output: () => output }
 }
 
-/** Resolves to the address where it listens; undefined when it ended. */
+/** Resolves to the address where the child listens; undefined when it ended. */
 const addressOf = async (child: ChildProcess, output: () => string): Promise<string | undefined> => {
   let url: string | undefined
   while (!url && child.exitCode === null) {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { build, message, numberId, outcome, templateMessage, texts } from './build.ts'
 
-t.test('a send gets the response of the real one', async t => {
+t.test("a send gets the real API's response", async t => {
   const { send, control } = await build(t)
   const response = await send(message({ biz_opaque_callback_data: 'ntf_1', recipient_type: 'individual' }))
   t.equal(response.status, 200)
@@ -21,7 +21,7 @@ t.test('a send gets the response of the real one', async t => {
   })
 })
 
-t.test('an error gets the response of the real one', async t => {
+t.test("an error gets the real API's response", async t => {
   const { send } = await build(t)
   const response = await send(templateMessage('nothing_like_it'))
   t.equal(response.status, 404)
@@ -187,7 +187,7 @@ t.test('a button with a variable needs its parameter', async t => {
   t.same((await track(body, button('url', '0'))).slice(0, 2), [200, undefined])
 })
 
-t.test('an unknown path gets an error of the API, an unknown address one of ours', async t => {
+t.test("an unknown path gets the API's error, and an unknown address gets the simulator's", async t => {
   const { call } = await build(t)
   t.equal((await call('/v17.0/123/nowhere')).body.error.code, 2500)
   t.same((await call('/nowhere')).body, { message: 'There is nothing at this address.', code: 'not_found' })

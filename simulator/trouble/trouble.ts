@@ -1,7 +1,7 @@
 import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** The requests of the messaging API, by the last word of their path; the number itself is `phone_number`. */
+/** Names the messaging API's requests by the last word of their path; `phone_number` is the number itself. */
 export const requestNames = ['messages', 'register', 'phone_number', 'message_templates', 'debug_token'] as const
 export type RequestName = (typeof requestNames)[number]
 
@@ -19,7 +19,7 @@ const Broken = <Kind extends string>(kind: Kind, fallback: boolean, description:
     { description },
   )
 
-/** A failure that a request meets in place of its ordinary response, once it has passed every check. */
+/** Describes a failure that a request meets in place of its ordinary response, once it has passed every check. */
 const Trouble = Type.Union(
   [
     closed(

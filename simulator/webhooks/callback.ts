@@ -6,11 +6,11 @@ import type { Clock } from '../basics/clock.ts'
 import { createRing } from '../basics/ring.ts'
 import { envelope, type Update } from './payloads.ts'
 
-/** Posts for one number at once; the real API posts concurrently (docs/contributors/messaging-api.md#delivery). */
+/** Limits concurrent posts for one number, as the real API makes them (docs/contributors/messaging-api.md#delivery). */
 const mostAtOnce = 4
 const mostInPost = 100
 const timeoutMs = 10_000
-/** Seconds before each further attempt at delay factor 1; the real API goes on for 7 days. */
+/** Lists the seconds before each further attempt at delay factor 1; the real API goes on for 7 days. */
 const retrySeconds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
 /** A factor of 0 must not use up all attempts before a callback has restarted. */
 const leastRetryFactor = 0.1
@@ -27,7 +27,7 @@ interface Queue {
   underWay: number
 }
 
-/** An update that was given up, with the status of the last response or why there was none. */
+/** Describes an update that was given up, with the status of the last response or why there was none. */
 interface GivenUp {
   at: string
   status: number | string
@@ -36,7 +36,7 @@ interface GivenUp {
 
 const nothing = { under_way: 0, to_retry: 0, delivered: 0, lost: 0 }
 
-/** Sends owners signed webhooks, until they respond with 200 (docs/contributors/messaging-api.md#webhooks). */
+/** Sends signed webhooks until their receivers respond with 200 (docs/contributors/messaging-api.md#webhooks). */
 export const createCallback = ({ behaviour, clock, logger, findNumber }: CallbackOptions) => {
   let cut = new AbortController()
   let queues = new Map<string, Queue>()

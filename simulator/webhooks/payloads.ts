@@ -3,7 +3,7 @@ import { findFacts } from '../graph/error-table.ts'
 import { findDetails } from '../graph/errors.ts'
 import type { Message } from '../messages/message.ts'
 
-/** An update: a status, or an inbound message with its sender. */
+/** An update is a status, or an inbound message with its sender. */
 export type Update = { status: object } | { contact: object; message: object }
 
 /** Builds a status event (docs/contributors/messaging-api.md#status-events). */

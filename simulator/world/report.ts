@@ -4,7 +4,7 @@ import type { StatusWord } from '../trouble/trouble.ts'
 import { writeHead, writeStatus } from '../webhooks/payloads.ts'
 import type { InboundView, World } from './world.ts'
 
-/** The delay of a status after the one before it, in milliseconds, before the delay factor. */
+/** Sets the delay of a status after the one before it, in milliseconds, at delay factor 1. */
 const usualDelayMs = { sent: 500, delivered: 1_500, read: 8_000 }
 
 /** Plans the statuses of an accepted message, with delays between half and one and a half times the usual. */
@@ -32,7 +32,7 @@ const windowKey = (phoneNumberId: string, person: string): string => `${phoneNum
 export const isOpen = ({ lastInbound }: World, phoneNumberId: string, person: string, at = Date.now()): boolean =>
   at - (lastInbound.get(windowKey(phoneNumberId, person)) ?? 0) < windowMs
 
-/** A message from a person: a text, a place, or a tap on a button of the message `to`. */
+/** Describes a message from a person: a text, a place, or a tap on a button of the message `to`. */
 export interface Inbound {
   from: string
   name?: string | undefined
@@ -42,7 +42,7 @@ export interface Inbound {
   to?: Message | undefined
 }
 
-/** Stores a person's message and sends it, `copies` times (docs/contributors/messaging-api.md#inbound-messages). */
+/** Stores a person's message, and posts it `copies` times (docs/contributors/messaging-api.md#inbound-messages). */
 export const receive = (world: World, number: PhoneNumber, inbound: Inbound, copies = 1): InboundView => {
   const { name, text, button, location } = inbound
   const phone_number_id = number.phone_number_id

@@ -11,7 +11,7 @@ interface RequestOutcome {
   trouble?: string
 }
 
-/** Keeps the last requests to the messaging API with their outcomes, for control: no tokens, no PINs. */
+/** Keeps the last requests to the messaging API with their outcomes, for control, but no tokens and no PINs. */
 export const createRequestLog = (capacity: number, logger: FastifyBaseLogger) => {
   const ring = createRing<ReturnType<typeof show>>(capacity)
   const counts: Record<string, number> = {}

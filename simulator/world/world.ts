@@ -26,7 +26,7 @@ export interface InboundView {
   at: string
 }
 
-/** Creates the whole state of the simulator. It is in memory alone and ends with the process. */
+/** Creates the whole state of the simulator, which is only in memory and ends with the process. */
 export const createWorld = ({ secrets, accounts: others, behaviour: changed, logger }: WorldOptions) => {
   const clock = createClock()
   const behaviour: Behaviour = { ...defaultBehaviour, ...changed }
@@ -37,15 +37,15 @@ export const createWorld = ({ secrets, accounts: others, behaviour: changed, log
     accounts,
     messages: createMessageLog(),
     inbox: createRing<InboundView>(1000),
-    /** The time when each person last wrote to each number, in milliseconds. */
+    /** Holds the time when each person last wrote to each number, in milliseconds. */
     lastInbound: new Map<string, number>(),
     requests: createRequestLog(2000, logger),
-    /** The times of the last messages of each number, in milliseconds, for its throughput. */
+    /** Holds the times of the last messages of each number, in milliseconds, to limit its throughput. */
     sentAt: new Map<string, { times: number[]; next: number }>(),
     scripts: createScripts(),
     callback: createCallback({ behaviour, clock, logger, findNumber: id => accounts.numbers.get(id) }),
     outage: null as Outage,
-    /** Connections that an outage leaves without a response. */
+    /** Holds the connections that an outage leaves without a response. */
     hanging: new Set<Socket>(),
   }
 }

@@ -13,7 +13,7 @@ t.test('each check has ways to spoil a history', async t => {
   for (const check of Object.keys(checks)) t.match(tests, `  ${check}: {`)
 })
 
-/** Changes that leave a history true. */
+/** Lists changes that leave a history true. */
 const harmless: Spoils = {
   'a transaction on a lost connection holds its key for a while': ({ history }) => {
     const booked = find(history, isKeyed)

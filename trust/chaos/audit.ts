@@ -7,7 +7,7 @@ import * as presses from './checks/presses.ts'
 import * as processes from './checks/processes.ts'
 import type { Check, Evidence } from './evidence.ts'
 
-/** All checks, by name. */
+/** Maps the name of each check to the check. */
 export const checks = Object.fromEntries(
   [effects, orders, feed, messages, people, presses, processes].flatMap(all => Object.entries<Check>(all)),
 )

@@ -13,11 +13,11 @@ import type { linkNames, serverNames } from './plan.ts'
 type Service = 'orders' | 'notifier'
 
 export interface BedOptions {
-  /** Services with two processes. */
+  /** Names the services with two processes. */
   readonly pairs?: readonly Service[]
-  /** Services with a Postgres of their own, which can be killed. */
+  /** Names the services with a Postgres of their own, which can be killed. */
   readonly ownPostgres?: readonly Service[]
-  /** The clocks of the processes can go wrong. */
+  /** true: the clocks of the processes can go wrong. */
   readonly hasWrongClocks?: boolean
   /** Seconds between two messages to a person. */
   readonly pauseSeconds?: number
@@ -25,10 +25,10 @@ export interface BedOptions {
   readonly rate?: number
   readonly simulator?: Record<string, string>
   /**
-   * The merchant's endpoints, each with its reactions to requests while it is disturbed. The first is behind a link.
+   * Names the merchant's endpoints, each with its reactions while it is disturbed. The first is behind a link.
    */
   readonly endpoints?: Readonly<Record<string, Reactions>>
-  /** Orders delivers no event to the notifier: there are no messages. */
+  /** true: orders delivers no event to the notifier, so there are no messages. */
   readonly isWithoutMessages?: boolean
 }
 
@@ -112,13 +112,13 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
     },
     simulator: {
       WEBHOOK_URL: `${addressOf(links['webhooks-notifier'])}/webhooks/messaging`,
-      // It repeats webhooks for six minutes, in the short form for two.
+      // The simulator retries webhooks for six minutes, in the short form for two.
       SIMULATOR_DELAY_FACTOR: t.short ? '0.3' : '1',
       ...options.simulator,
     },
     onStarted: stack => {
       seconds.push(...pairs.map(service => startAnother(t, stack, service)))
-      // They are awaited below: until then, a rejection must not count as unhandled.
+      // The processes are awaited below: until then, a rejection must not count as unhandled.
       for (const second of seconds) second.catch(() => undefined)
       move(orders[0] as End, stack.orders.url)
       move(notifier[0] as End, stack.notifier.url)

@@ -36,7 +36,7 @@ export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: num
       return keep(roles[role](client), chance)
     })
   const working = Promise.all((Object.keys(roles) as (keyof typeof roles)[]).flatMap(start))
-  // It is awaited later; until then the run of the faults looks for a failure.
+  // The clients' work is awaited later; until then the run of the faults looks for a failure.
   working.catch(() => undefined)
   const stop = (): void => {
     isOver = true

@@ -12,7 +12,7 @@ export const flaky: Reactions = chance => {
   return luck < 0.06 ? { isLost: true } : { milliseconds: luck < 0.1 ? 300 : 0 }
 }
 
-/** Receivers of webhooks; `disturb` and `calm` say how they react. */
+/** Starts receivers of webhooks; `disturb` and `calm` say how they react. */
 export const startEndpoints = async (t: TrustOptions, reactions: Readonly<Record<string, Reactions>>) => {
   const names = Object.keys(reactions)
   const receivers = await Promise.all(names.map(() => startWebhookReceiver(t)))

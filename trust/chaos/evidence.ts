@@ -1,44 +1,44 @@
 import type { Call } from './history.ts'
 
-/** The auditor's whole input: plain data, so that a test can spoil it. */
+/** Holds the auditor's whole input as plain data, so that a test can spoil it. */
 export interface Evidence {
   readonly history: Call[]
-  /** Stored rows that carry the name of an intent. */
+  /** Lists the stored rows that carry the name of an intent. */
   readonly effects: Effect[]
   readonly orders: StoredOrder[]
-  /** The steps of all orders, oldest first. */
+  /** Lists the steps of all orders, oldest first. */
   readonly timeline: Step[]
   readonly edits: { waybill: string }[]
-  /** The lines of delivered parcels. */
+  /** Lists the lines of delivered parcels. */
   readonly money: { waybill: string; cod: number }[]
-  /** The findings of the check of the ledger, such as journals whose transfers differ from their lines. */
+  /** Lists the findings of the check of the ledger, such as journals whose transfers differ from their lines. */
   readonly brokenLedger: string[]
-  /** Changes as the follower of the feed read them. */
+  /** Lists the changes as the follower of the feed read them. */
   readonly changes: Change[]
-  /** Events that the merchant's endpoints accepted, in the order of their arrival. */
+  /** Lists the events that the merchant's endpoints accepted, in the order of their arrival. */
   readonly received: Received[]
-  /** The secrets of the merchant's endpoints, by their names. */
+  /** Maps the names of the merchant's endpoints to their secrets. */
   readonly endpoints: Record<string, string>
   readonly messages: StoredMessage[]
-  /** Messages that the messaging API accepted, in the order of their arrival. */
+  /** Lists the messages that the messaging API accepted, in the order of their arrival. */
   readonly wire: Arrival[]
   readonly presses: Press[]
-  /** The addresses that people wrote. */
+  /** Lists the addresses that people wrote. */
   readonly texts: { person: string; text: string }[]
-  /** Actions made of presses and texts: in the notifier, in the order in which it stored them, and in orders. */
+  /** Lists actions made of presses and texts: here the notifier's, in the order in which it stored them. */
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
-  /** The time when the opt-out was stored, in milliseconds since 1970. */
+  /** Lists opt-outs with the time when each was stored, in milliseconds since 1970. */
   readonly optOuts: { person: string; at: number }[]
-  /** The people who wrote STOP, with the id of their message. */
+  /** Lists the people who wrote STOP, with the id of their message. */
   readonly stops: { person: string; inbound: string }[]
-  /** Counts by name of work that still waits at the end. */
+  /** Counts the work that still waits at the end, by name. */
   readonly waiting: Record<string, number>
-  /** Webhooks that the API gave up after the last attempt: their facts may be unknown. */
+  /** Lists the webhooks that the API gave up after the last attempt: the services may not know their contents. */
   readonly givenUp: GivenUp[]
-  /** The ends of the services' processes. */
+  /** Lists the ends of the services' processes. */
   readonly exits: Exit[]
-  /** The time when all processes were ready again after the last fault, in milliseconds since 1970. */
+  /** Is the time when all processes were ready again after the last fault, in milliseconds since 1970. */
   readonly readyAt: number
   /** Seconds between two messages to a person. */
   readonly pauseSeconds: number
@@ -47,7 +47,7 @@ export interface Evidence {
 export interface Change {
   readonly id: string
   readonly type: string
-  /** Empty for a change of an invoice. */
+  /** Is empty for a change of an invoice. */
   readonly waybill: string
   readonly status: string
 }
@@ -59,7 +59,7 @@ export interface Effect {
 
 export interface StoredOrder {
   waybill: string
-  /** The name of its batch, and its index there. */
+  /** Names the batch of the order; the next field is its index in the batch. */
   name: string
   part: string
   phone: string
@@ -90,13 +90,13 @@ export interface StoredMessage {
   waybill: string | null
   person: string
   status: string
-  /** The event that triggered the rule of the message. */
+  /** Names the event that triggered the rule of the message. */
   event: string | null
-  /** The text of a message that asks to confirm an address. */
+  /** Holds the text of a message that asks to confirm an address. */
   question: string | null
   /** Milliseconds since 1970. */
   createdAt: number
-  /** The number of resends by staff, and a cancellation by them. */
+  /** Counts the resends by staff; the next field records a cancellation by staff. */
   resends: number
   isCancelled: boolean
 }
@@ -111,7 +111,7 @@ interface Arrival {
 export interface Press {
   message: string
   index: number
-  /** The API's id of the subject of its webhook, and the number of its copies. */
+  /** Holds the API's id of the webhook's subject; the next field counts the webhook's copies. */
   inbound: string
   copies: number
 }
@@ -119,9 +119,9 @@ export interface Press {
 export interface GivenUp {
   /** Milliseconds since 1970. */
   at: number
-  /** The status of the last response; null: there was none. */
+  /** Holds the status of the last response; null: there was no response. */
   status: number | null
-  /** The message whose status it is, or the id of a person's message. */
+  /** Holds the id of the message that the status is about, or the id of a person's message. */
   message: string | null
   inbound: string | null
 }
@@ -129,17 +129,17 @@ export interface GivenUp {
 export interface Exit {
   process: string
   lastedSeconds: number
-  /** The time that SIGTERM took; 0 for another end. */
+  /** Measures the time from SIGTERM to the end; 0 for another end. */
   stoppedSeconds: number
-  /** The signal, if one ended it. */
+  /** Holds the exit status, or the signal that ended the process. */
   status: number | string | null
-  /** The signal that was sent to it; null: none was. */
+  /** Names the signal that was sent to the process; null: no signal was sent. */
   by: 'SIGKILL' | 'SIGTERM' | 'SIGTERM while it started' | null
-  /** The last line that it printed. */
+  /** Holds the last line that the process printed. */
   line: string
 }
 
-/** A check looks for one kind of violation; returns a sentence for each occurrence. */
+/** Looks for one kind of violation, and returns a sentence for each occurrence. */
 export type Check = (evidence: Evidence) => string[]
 
 /** Lists the names that were wanted more or less often than found, each with both counts. */

@@ -8,7 +8,7 @@ const isServing = ({ url }: ServiceProcess): Promise<boolean> =>
     () => false,
   )
 
-/** Stops and starts processes, and records each of their ends, also unexpected ones. */
+/** Stops and starts processes, and records each of their ends, including unexpected ones. */
 export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, log: (text: string) => void) => {
   const exits: Exit[] = []
   const names = new Map(Object.entries(processes).map(([name, process]) => [process, name]))
@@ -20,7 +20,7 @@ export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, 
     const lastedSeconds = (performance.now() - started) / 1000
     const by = stopping.get(process) ?? null
     const stoppedSeconds = by === 'SIGTERM' ? (performance.now() - (signalledAt.get(process) ?? 0)) / 1000 : 0
-    // Its last lines are still to be read.
+    // The last lines of the process are still to be read.
     await delay(100)
     const name = names.get(process) ?? ''
     const line = process.lines.slice(printed).at(-1) ?? ''

@@ -10,7 +10,7 @@ type Heal = () => unknown
 
 const hurtProcess = async (process: ServiceProcess, { kind, isAwaited }: Fault, exits: Exits): Promise<Heal> => {
   const signal = (name: NodeJS.Signals): void => {
-    // It may have ended: a later fault starts it again.
+    // The process may have ended: a later fault starts it again.
     if (process.pid !== undefined && process.isRunning) globalThis.process.kill(process.pid, name)
   }
   if (kind === 'kill') await exits.kill(process)

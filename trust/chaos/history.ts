@@ -1,7 +1,7 @@
-/** The client's knowledge of a request: it was done, it was refused, or neither is known. */
+/** Says what the client knows of a request: it was done, it was refused, or neither is known. */
 type Ending = 'done' | 'refused' | 'in doubt'
 
-/** A request as its client saw it. Times are in milliseconds since 1970. */
+/** Describes a request as its client saw it. Times are in milliseconds since 1970. */
 export interface Call {
   readonly who: string
   readonly what: string
@@ -16,15 +16,15 @@ export interface Call {
   readonly respondedAt: number
   /** 0: no response. */
   readonly status: number
-  /** The code of the error, or why there was no response. */
+  /** Holds the code of the error, or the reason why there was no response. */
   readonly code: string | null
   readonly hasRetryAfter: boolean
   readonly ending: Ending
-  /** The `data` of the response. */
+  /** Holds the `data` of the response. */
   readonly data: unknown
 }
 
-/** A client's intent: a request, with its repetitions. */
+/** Describes a client's intent: a request and its repetitions. */
 export interface Intent extends Pick<Call, 'name' | 'what' | 'key' | 'parts' | 'ending'> {
   readonly calls: readonly Call[]
 }
@@ -38,7 +38,7 @@ export const readEnding = (status: number, code: string | null): Ending => {
   return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
 }
 
-/** The errors that the client retries: docs/merchants/errors.md. */
+/** Lists the errors that the client retries: docs/merchants/errors.md. */
 const repeated: readonly (string | null)[] = ['request_timeout', 'idempotency_key_running', 'rate_limited']
 
 /** Returns true for a response that needs no repetition. */

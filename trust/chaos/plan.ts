@@ -1,12 +1,12 @@
 import type { Trouble } from '../../simulator/trouble/trouble.ts'
 import { createChance } from '../../test/chance.ts'
 
-/** Faults of a process. */
+/** Lists the faults of a process. */
 const processFaults = ['kill', 'restart', 'pause', 'clock'] as const
-/** Faults of the connections of a link, as in dev/tcp-proxy.ts: `silence` deadens those that are open. */
+/** Lists faults of a link's connections, as in dev/tcp-proxy.ts: `silence` deadens the open connections. */
 const troubles = ['black_hole', 'slow', 'lost_response', 'half_request', 'half_response', 'reset'] as const
 const linkFaults = ['cut', 'silence', ...troubles] as const
-/** Faults of the next sends at the messaging API (simulator/README.md#scripts). */
+/** Lists the faults of the next sends at the messaging API (simulator/README.md#scripts). */
 export const apiTroubles = {
   busy: { kind: 'error', code: 131016 },
   too_many: { kind: 'error', code: 130429 },
@@ -47,14 +47,14 @@ export type Fault = Target & {
   /** Counts from the end of the fault before it in its lane, or from the beginning. */
   readonly at: number
   readonly lasts: number
-  /** The fault ends only when the process is ready again. */
+  /** true: the fault ends only when the process is ready again. */
   readonly isAwaited?: boolean
 }
 
 /** The faults of a lane occur one after the other, parallel to those of other lanes. */
 export type Lane = Iterable<Fault>
 
-/** The maximum of concurrent random faults. */
+/** Limits the concurrent random faults. */
 const lanes = 4
 
 export const pick = <Item>(items: readonly Item[], chance: () => number): Item =>

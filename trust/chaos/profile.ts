@@ -18,14 +18,14 @@ import { readEvidence } from './read-evidence.ts'
 import { createRecorder, type Recorder } from './record.ts'
 import { becomeReady, comeToRest, emptyOutbox } from './recover.ts'
 
-/** A profile of the bed: clients, faults, and the conditions that must hold beside the audit's checks. */
+/** Describes a run on the bed: clients, faults, and the conditions that must hold beside the audit's checks. */
 interface Profile {
-  /** The promise, as the command line names it. */
+  /** Names the promise as the command line does. */
   readonly name: string
   readonly bed: BedOptions
   readonly crew: Crew
   readonly plan: (chance: () => number, history: readonly Call[]) => readonly Lane[]
-  /** The minimum time for which clients work; they go on until the last fault is over and enough has happened. */
+  /** Sets the minimum time for which clients work; they go on until the last fault is over and enough has happened. */
   readonly seconds?: number
   readonly isEnough?: (seen: Seen) => boolean
   /** A send without a response this long after the last fault never gets one. */
@@ -34,7 +34,7 @@ interface Profile {
   readonly judge?: (played: Played, t: TrustOptions) => Measured
 }
 
-/** The history so far. */
+/** Holds the history so far. */
 export interface Seen extends Pick<Evidence, 'history' | 'presses'> {
   readonly happened: readonly Happened[]
 }
@@ -128,7 +128,7 @@ export const playProfile = async (t: TrustOptions, profile: Profile, seeds = [t.
   return { ...common, ...measured, violations: t.broken.count }
 }
 
-/** Requires that many acknowledged changes: with fewer there would be too little to lose. */
+/** Requires a minimum of acknowledged changes: with fewer there would be too little to lose. */
 export const hasDone =
   (count: number) =>
   ({ history }: Seen): boolean =>

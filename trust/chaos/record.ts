@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Call, isSettled, readEnding } from './history.ts'
 
-/** A request that a client is about to send. */
+/** Describes a request that a client is about to send. */
 export interface Wanted extends Pick<Call, 'who' | 'what' | 'name' | 'parts' | 'asked'> {
   readonly url: string
   readonly method?: string
@@ -10,7 +10,7 @@ export interface Wanted extends Pick<Call, 'who' | 'what' | 'name' | 'parts' | '
   readonly key?: string | undefined
 }
 
-/** Clients wait no longer: the request is then in doubt. */
+/** Clients wait this long for a response: after that, the request is in doubt. */
 const timeoutMs = 12_000
 
 /** Sends requests for the clients and records each. */

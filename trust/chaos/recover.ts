@@ -6,7 +6,7 @@ import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
 
-/** The count of waiting work in orders. A failed endpoint is retried at once when its merchant enables it. */
+/** Names the count of waiting work in orders. A failed endpoint is retried at once when its merchant enables it. */
 const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
   (select count(*)::int from log where not is_relayed) as "${inOutbox}",
@@ -32,7 +32,7 @@ const countWaiting = async ({ courier, hasMessages }: Bed): Promise<Counts> => {
   return hasMessages ? all : { ...all, [inOutbox]: 0 }
 }
 
-/** Returns undefined where there is no response within 12 s. */
+/** Sends a request. Resolves to undefined if there is no response within 12 s. */
 const send = (url: string, init: RequestInit = {}) =>
   fetch(url, { ...init, signal: AbortSignal.timeout(12_000) }).catch(() => undefined)
 
@@ -67,7 +67,7 @@ const passTime = async ({ courier: { rows } }: Bed, sendSeconds: number): Promis
     await rows('notifier', `update ${table} set due_at = now() where ${isOpen} and due_at > now() + interval '11 s'`)
 }
 
-/** The end of a wait, by performance.now(). */
+/** Marks the end of a wait, by performance.now(). */
 type Until = number
 const secondsLeft = (until: Until): number => Math.max(1, (until - performance.now()) / 1000)
 

@@ -2,18 +2,18 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Teardown } from '../../dev/test-database.ts'
 
-/** One step of a history: an act and its outcome. */
+/** Describes one step of a history: an act and its outcome. */
 export interface Step<State> {
-  /** Returns true if it is possible now. */
+  /** Returns true if the step is possible now. */
   isPossible?: (state: State) => boolean
   /** Describes the step before it runs. */
   text: (state: State) => string
-  /** Applies it to the application and to the model, compares both, and returns the outcome. */
+  /** Applies the step to the application and to the model, compares both, and returns the outcome. */
   run: (state: State) => Promise<string | number>
 }
 
 interface Model<State, Setting> {
-  /** Choices for a whole history. */
+  /** Generates the choices for a whole history. */
   settings: fc.Arbitrary<Setting>
   /** Creates the state in which a history begins: nothing of an earlier one shows. */
   begin: (setting: Setting) => Promise<State>
@@ -37,7 +37,7 @@ interface HistoryOptions {
 export interface Played {
   histories: number
   steps: number
-  /** The smallest history found in which application and model differ. */
+  /** Describes the smallest history found in which application and model differ. */
   failure?: string
 }
 
@@ -91,7 +91,7 @@ const toCommand = <State extends object, Setting>(
   toString: () => 'step',
 })
 
-/** Picks one of a list, by a number of any size; `undefined` from an empty one. */
+/** Picks an item of a list by a number of any size; `undefined` from an empty list. */
 export const pick = <Item>(items: readonly Item[], number: number): Item => items[number % items.length] as Item
 
 /** Repeats one kind of step, so that it is chosen as often. */

@@ -12,8 +12,8 @@ import { expectSame } from './history.ts'
 import type { Message } from './message/model.ts'
 
 /**
- * The outcomes of a send: refused permanently or temporarily, its response lost, or its request lost before it took
- * effect.
+ * Maps the fates of a send to troubles: refused permanently or temporarily, response lost, or request lost before it
+ * took effect.
  */
 export const fates: Record<string, Trouble> = {
   refused: { kind: 'error', code: 131026 },
@@ -33,7 +33,7 @@ export const runningNotifier = async (t: Teardown) => {
   )
   queue.start()
 
-  /** Waits until the messages are as expected. Hastens queued ones: one behind another is due only a second later. */
+  /** Waits until the messages are as expected. Hastens queued ones, since one behind another is due a second later. */
   const settle = async (messages: readonly Message[]): Promise<unknown> => {
     const ids = messages.map(({ id }) => id)
     const expected = messages.map(({ name, status, attempts }) => `${name} ${status} ${attempts}`)

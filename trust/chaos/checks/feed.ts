@@ -2,7 +2,7 @@ import { isStatusEvent } from '@courier/shared/contract/order-events.ts'
 import { Webhook } from 'standardwebhooks'
 import type { Check, Evidence, Received } from '../evidence.ts'
 
-/** Requires that a reader of the changes gets each once, those of a waybill in their order. */
+/** Requires that a reader of the changes gets each once, and the changes of a waybill in order. */
 export const changesComeOnceInOrder: Check = ({ changes, timeline, edits }) => {
   const read = Map.groupBy(changes, ({ waybill }) => waybill)
   const edited = Map.groupBy(edits, ({ waybill }) => waybill)
@@ -50,7 +50,7 @@ export const endpointsGetThemInOrder: Check = evidence =>
       })
   })
 
-/** Signs again with the sender's time: its clock may be wrong. */
+/** Requires correct signatures. Signs again with the sender's time, since its clock may be wrong. */
 export const signaturesAreRight: Check = ({ received, endpoints }) => {
   const signers = new Map(Object.entries(endpoints).map(([name, secret]) => [name, new Webhook(secret)]))
   return received

@@ -3,7 +3,7 @@ import { groupIntents } from '../history.ts'
 
 const byId = (messages: readonly StoredMessage[]) => new Map(messages.map(message => [message.id, message]))
 
-/** The events that make a message, by the rules of trust/chaos/bed.ts. */
+/** Lists the events that make a message, by the rules of trust/chaos/bed.ts. */
 const eventsWithRules = ['order.created', 'key_3', 'key_12', 'key_13']
 
 /** Requires that each event is processed once and makes exactly one message. */
@@ -41,7 +41,7 @@ export const resendsAreAskedFor: Check = ({ history, messages }) => {
   return messages.flatMap(({ id, resends }) => {
     const calls = asked.get(id) ?? []
     const most = calls.filter(({ ending }) => ending !== 'refused').length
-    // The second of two concurrent requests finds it queued already, and gets 200 too.
+    // The second of two concurrent requests finds the message queued already, and gets 200 too.
     const least = calls.some(({ ending }) => ending === 'done') ? 1 : 0
     return resends < least || resends > most
       ? [`${id} was sent again by staff ${resends} times, and they asked for it ${most} times`]
@@ -86,7 +86,7 @@ export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
 }
 
 /**
- * Requires that messages of rules arrive in the order of their waybill's events. One resent by staff may arrive at any
+ * Requires that messages of rules arrive in the order of their waybill's events. A resent message may arrive at any
  * time.
  */
 export const messagesKeepTheirOrder: Check = ({ messages, timeline, wire }) => {

@@ -2,7 +2,7 @@ import { merchantMoves, standardStatuses } from '../../../services/orders/status
 import type { Check, Evidence, StoredOrder } from '../evidence.ts'
 import { type Call, groupIntents } from '../history.ts'
 
-/** The fields of an order in a merchant's request. */
+/** Describes the fields of an order in a merchant's request. */
 interface AskedOrder {
   readonly phone: string
   readonly cod: number
@@ -24,7 +24,7 @@ export const ordersAreInFull: Check = ({ history, orders }) => {
     .map(({ waybill, name, part }) => `${waybill} is not stored as ${name} ${part} had it`)
 }
 
-/** Requires that each order has its own waybill, and that the response lists them in the order of the request. */
+/** Requires that each order has its own waybill, and that the response lists waybills in the order of the request. */
 export const waybillsAreTrue: Check = ({ history, orders }) => {
   const stored = new Map(orders.map(order => [order.waybill, `${order.name} ${order.part}`]))
   const twice = [...Map.groupBy(orders, ({ waybill }) => waybill)].filter(([, all]) => all.length > 1)

@@ -2,7 +2,7 @@ import { type Check, compareCounts, type Evidence } from '../evidence.ts'
 
 type Action = Evidence['actions'][number]
 
-/** The id of an address ends with it; the id of its question precedes it. */
+/** The id of an address is the id of its question, followed by this ending. */
 const ending = ' address'
 const isAddress = ({ id }: Action): boolean => id.endsWith(ending)
 /** Returns the message and the index of the button that caused the action. */
@@ -81,7 +81,7 @@ export const ordersAndNotifierAgree: Check = ({ actions, acted }) => {
   ]
 }
 
-/** The outcomes that make a message, by the rules of trust/chaos/bed.ts. */
+/** Lists the outcomes that make a message, by the rules of trust/chaos/bed.ts. */
 const outcomesWithRules = [
   ...['confirm_order.done', 'cancel_order.refused', 'change_address.asked', 'change_address.done'],
   ...['change_address.refused', 'call_me.requested', 'call_me.declined'],

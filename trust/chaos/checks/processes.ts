@@ -14,13 +14,13 @@ export const processesEndOnlyWhenAsked: Check = ({ exits }) =>
         `${process} ended with ${status}, and nobody had asked for it: ${line.slice(-300)}`,
     )
 
-/** Applies once it serves: before that nothing handles the signal. */
+/** Applies once the process serves: before that, nothing handles the signal. */
 export const sigtermEndsWithStatusZero: Check = ({ exits }) =>
   exits
     .filter(({ by, status }) => by === 'SIGTERM' && status !== 0)
     .map(({ process, status, line }) => `SIGTERM ended ${process} with ${status}: ${line.slice(-300)}`)
 
-/** Requires that both services accept every webhook once they are ready: one that is given up then had no response. */
+/** Requires that both services accept every webhook once they are ready: one given up after that got no response. */
 export const webhooksAreAccepted: Check = ({ givenUp, readyAt }) =>
   givenUp
     .filter(({ at, status }) => at > readyAt && status !== null)

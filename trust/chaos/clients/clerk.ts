@@ -1,7 +1,7 @@
 import { pick } from '../plan.ts'
 import { type Act, type Client, requester } from './client.ts'
 
-/** The statuses of a parcel, in order. */
+/** Lists the statuses of a parcel, in order. */
 const way = ['key_1', 'key_2', 'key_9', 'key_10', 'key_11', 'key_12', 'key_13']
 const findNext = (status: string): string | undefined =>
   way.includes(status) ? way[way.indexOf(status) + 1] : undefined
@@ -24,7 +24,7 @@ export const clerk = (client: Client): Act => {
     const parts = same.map(({ waybill }) => waybill)
     const body = { waybill_numbers: parts, status_key, note: name }
     const { ending } = await insist('move', name, '/status', { parts, asked: status_key, body, key: name })
-    // A refusal means that a customer or another clerk moved one of them. They are moved no more.
+    // A refusal means that a customer or another clerk moved one of the orders. None of them is moved again.
     for (const one of same) one.status = ending === 'done' ? status_key : 'unknown'
   }
 }

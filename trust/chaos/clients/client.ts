@@ -10,7 +10,7 @@ import type { Recorder, Wanted } from '../record.ts'
 export type Act = (n: number) => Promise<unknown>
 export type Chance = () => number
 
-/** The clients, and their load. */
+/** Describes the clients and their load. */
 export interface Crew {
   readonly merchants?: number
   readonly clerks?: number
@@ -19,29 +19,29 @@ export interface Crew {
   readonly customers?: number
   /** Agents keep at least half as many messages queued. */
   readonly backlog?: number
-  /** The number of people who get messages. */
+  /** Counts the people who get messages. */
   readonly people?: number
-  /** The mean pause of a client between two acts, in milliseconds. */
+  /** Sets the mean pause of a client between two acts, in milliseconds. */
   readonly pauseMs?: number
-  /** Starts an act in each such time, in milliseconds, even while the one before lasts. */
+  /** Starts an act every so many milliseconds, even while the one before lasts. */
   readonly everyMs?: number
-  /** The maximum of orders in a batch, except for a twentieth of the batches. */
+  /** Limits the orders in a batch, except in a twentieth of the batches. */
   readonly batch?: number
-  /** Merchants only book, with a key. */
+  /** true: merchants only book, with a key. */
   readonly onlyBooks?: boolean
-  /** The share of settled requests with a key that are repeated; a fifth by default. */
+  /** Sets the share of settled requests with a key that are repeated; a fifth by default. */
   readonly repeats?: number
 }
 
-/** The people who opt out: staff opt out the first half, the others do it themselves. */
+/** Counts the people who opt out: staff opt out the first half, and the others opt out themselves. */
 const leavers = 8
 const makePhone = (n: number): string => `9477${1_000_000 + n}`
 export const leaver = (half: 0 | 1, chance: Chance): string => makePhone(Math.floor(((half + chance()) * leavers) / 2))
 
-/** The parties that decide an order's fate: the others leave it alone. */
+/** Weights the parties, one of which decides an order's fate: the others leave the order alone. */
 const fates = ['staff', 'staff', 'staff', 'customer', 'customer', 'merchant'] as const
 
-/** An acknowledged waybill, with the status that staff know. */
+/** Describes an acknowledged waybill, with the status that staff know. */
 export interface Known {
   readonly waybill: string
   readonly fate: (typeof fates)[number]
@@ -51,12 +51,12 @@ export const toKnown = (chance: Chance, waybill: string, status: string): Known 
   return { waybill, status, fate: pick(fates, chance) }
 }
 
-/** Objects that clients share. */
+/** Holds the objects that clients share. */
 export interface Common {
   readonly bed: Bed
   readonly recorder: Recorder
   readonly crew: Crew
-  /** The orders of all merchants. */
+  /** Lists the orders of all merchants. */
   readonly known: Known[]
   readonly made: Pick<Evidence, 'presses' | 'texts' | 'stops'>
   readonly log: Happened[]
@@ -72,7 +72,7 @@ export const anyone = ({ crew: { people = 100 }, chance }: Client): string => ma
 type Wish = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key'>>
 
 /**
- * Sends requests of one client to the paths below one of a service. `insist` repeats requests with a key, and at times
+ * Sends one client's requests to paths below a path of a service. `insist` repeats requests with a key and, at times,
  * settled ones.
  */
 export const requester = (

@@ -4,7 +4,7 @@ import { phoneNumberId } from '../../../services/notifier/test/fixture.ts'
 import { pick } from '../plan.ts'
 import { type Act, type Client, leaver } from './client.ts'
 
-/** A message as the simulator shows it to a person. */
+/** Describes a message as the simulator shows it to a person. */
 interface Got {
   readonly id: string
   readonly to: string

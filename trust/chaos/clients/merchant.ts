@@ -2,7 +2,7 @@ import { batch, order } from '../../../services/orders/test/tenant.ts'
 import { pick } from '../plan.ts'
 import { type Act, anyone, type Client, type Known, requester, toKnown } from './client.ts'
 
-/** Books, cancels, edits and looks up. */
+/** Acts as a merchant: books, cancels, edits and looks up. */
 export const merchant = (client: Client): Act => {
   const { crew, who, chance, known } = client
   const { onlyBooks = false, batch: most = 6 } = crew

@@ -3,10 +3,10 @@ import t from 'tap'
 import type { Check, Evidence, StoredMessage } from '../evidence.ts'
 import type { Call } from '../history.ts'
 
-/** Ways to spoil a true history, each of which a check has to detect. */
+/** Names the ways to spoil a true history, each of which a check has to detect. */
 export type Spoils = Record<string, (evidence: Evidence) => unknown>
 
-/** A part of what a run of `npm run trust -- chaos` recorded: a line for each kind of evidence. */
+/** Holds part of the record of a run of `npm run trust -- chaos`: a line for each kind of evidence. */
 const lines = readFileSync(new URL('./true-history.jsonl', import.meta.url), 'utf8')
   .trim()
   .split('\n')

@@ -1,11 +1,11 @@
 import { type Drain, leaseSeconds, type Order, orderEvent, Reader } from './model.ts'
 
 interface Event extends Order {
-  /** undefined: it is in the feed, no process has read it yet. */
+  /** undefined: the event is in the feed, and no process has read it yet. */
   state: 'pending' | 'delivered' | 'failed' | undefined
   attempts: number
   code: number | null
-  /** undefined: not before an earlier one of its waybill. */
+  /** undefined: the event waits for an earlier one of its waybill. */
   dueAt: number | undefined
 }
 
@@ -19,7 +19,7 @@ interface Sending extends Drain<Event> {
 
 type Mood = { status: number; isLost?: true; retryAfter?: number }
 
-/** The endpoint's reaction to a request. After a lost response nobody knows that it accepted the event. */
+/** Maps moods to the endpoint's reaction. After a lost response nobody knows that it accepted the event. */
 export const endpointMoods: Record<string, Mood> = {
   works: { status: 204 },
   refuses: { status: 400 },
@@ -32,24 +32,24 @@ export const endpointMoods: Record<string, Mood> = {
 }
 
 const [minute, hour, day] = [60, 3_600, 86_400]
-/** The delays after the first attempt, the second and so on: docs/merchants/webhooks.md. */
+/** Lists the delays after the first attempt, the second and so on: docs/merchants/webhooks.md. */
 const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
 /** This many failures in a row bring an endpoint down. */
 const downAfter = 5
 
 export type Verb = 'enables' | 'disables' | 'moves'
 
-/** One endpoint of a merchant: docs/merchants/webhooks.md. */
+/** Models one endpoint of a merchant: docs/merchants/webhooks.md. */
 export class Endpoint extends Reader<Sending> {
   readonly leaseSeconds = leaseSeconds.endpoint
-  /** The number of changes of its address. */
+  /** Counts the changes of the endpoint's address. */
   url = 0
   readonly events: Event[] = []
   disabled: string | null = null
-  /** The number of failures in a row. */
+  /** Counts the failures in a row. */
   failures = 0
   failingSince: number | undefined
-  /** The endpoint gets nothing before. */
+  /** The endpoint gets nothing before this time. */
   retryAt = 0
 
   get #waiting(): Event[] {
@@ -79,7 +79,7 @@ export class Endpoint extends Reader<Sending> {
     return { ...drain, url: this.url, limit: this.failures < downAfter ? 256 : 1, sent: 0 }
   }
 
-  /** Adds the new events of the feed. Without the lease it sends nothing, unless it cannot know that. */
+  /** Adds the feed's new events. Without the lease a process sends nothing, unless it cannot know that it lost it. */
   read(drain: Sending): void {
     const isHolder = this.isHeldBy(drain)
     if (isHolder) for (const event of this.events) event.state ??= 'pending'
@@ -95,7 +95,7 @@ export class Endpoint extends Reader<Sending> {
     drain.response = { event, code: isLost ? null : status, retryAfter }
   }
 
-  /** Only responses to the holder of the lease count. The requests that began with the first go on. */
+  /** Stores responses: only those to the lease's holder count. Requests that began with the first one go on. */
   store(drain: Sending): void {
     const isHolder = this.isHeldBy(drain)
     if (isHolder && drain.response && this.disabled === null) this.#settle(drain.response)
@@ -128,7 +128,7 @@ export class Endpoint extends Reader<Sending> {
       for (const event of this.#waiting) Object.assign(event, { dueAt: this.world.now, attempts: 0 })
   }
 
-  /** Fails all but one of the attempts of three days. */
+  /** Fails all but one of the attempts that three days allow. */
   tire(): void {
     const dueAt = this.world.now
     for (const event of this.#waiting) if (event.attempts > 0) Object.assign(event, { attempts: 9, dueAt })

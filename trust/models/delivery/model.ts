@@ -1,6 +1,6 @@
 export const processNames = ['A', 'B'] as const
 export type ProcessName = (typeof processNames)[number]
-/** The stages of a process while it holds the lease. It can stop before each of them. */
+/** Lists the stages of a process while it holds the lease. The process can stop before each of them. */
 export const stages = ['read', 'send', 'store'] as const
 export type Stage = (typeof stages)[number]
 
@@ -15,14 +15,14 @@ export const leaseSeconds = { notifier: 20, endpoint: 22 }
 /** Times are in seconds. */
 export interface World {
   now: number
-  /** The result of Math.random(). */
+  /** Replaces the result of Math.random(). */
   random: number
   orders: Order[]
-  /** All events of the orders, in their order. */
+  /** Lists all events of the orders, oldest first. */
   happened: string[]
 }
 
-/** A process's work between acquiring the lease and its end. */
+/** Describes a process's work between acquiring the lease and its end. */
 export interface Drain<Item = unknown> {
   process: ProcessName
   next: Stage
@@ -33,13 +33,13 @@ export interface Drain<Item = unknown> {
 /** Reads the log in two processes, one at a time, and delivers its events to one receiver. */
 export abstract class Reader<D extends Drain = Drain> {
   readonly world: World
-  /** The receiver's reaction to requests. */
+  /** Names the receiver's reaction to requests. */
   mood = 'works'
   lease: { holder: ProcessName | 'nobody'; until: number } | undefined
   readonly stopped: Partial<Record<ProcessName, D>> = {}
-  /** Since the last check. */
+  /** Lists the requests since the last check. */
   requests: string[] = []
-  /** Every event that arrived, the first one first. */
+  /** Lists every event that arrived, the first one first. */
   readonly seen: string[] = []
 
   constructor(world: World) {
@@ -47,7 +47,7 @@ export abstract class Reader<D extends Drain = Drain> {
   }
 
   abstract readonly leaseSeconds: number
-  /** Orders were booked or moved. */
+  /** Adds the events of orders that were booked or moved. */
   abstract happen(orders: readonly Order[]): void
   /** Returns true if there is work for the process now. */
   abstract mayWork(name: ProcessName): boolean

@@ -1,7 +1,7 @@
 import type { Reaction } from '../../../services/orders/test/receiver.ts'
 import { type Drain, leaseSeconds, type Order, orderEvent, type ProcessName, Reader } from './model.ts'
 
-/** The notifier's reaction to a request. After a lost response nobody knows that the events are there. */
+/** Maps moods to the notifier's reaction. After a lost response nobody knows that the events arrived. */
 export const notifierMoods: Record<string, Reaction> = {
   works: 'acknowledge',
   'loses its responses': 'lose',
@@ -11,28 +11,28 @@ export const notifierMoods: Record<string, Reaction> = {
   'does not know the tenant': 'unknown',
 }
 
-/** The events of one change. */
+/** Lists the events of one change. */
 type Row = string[]
 
 interface Sending extends Drain<string> {
-  /** The rows that are delivered completely. */
+  /** Lists the rows that this drain delivers completely. */
   finished: Row[]
   mood?: string
 }
 
 interface Backoff {
-  /** The number of failures in a row. */
+  /** Counts the failures in a row. */
   failures: number
   until: number
 }
 const none: Backoff = { failures: 0, until: 0 }
 
-/** The events of one tenant that wait for the notifier: each is delivered until it is acknowledged, in their order. */
+/** Models one tenant's events that wait for the notifier: they are delivered in order, until acknowledged. */
 export class Outbox extends Reader<Sending> {
   readonly leaseSeconds = leaseSeconds.notifier
-  /** The unacknowledged events, oldest first. */
+  /** Lists the unacknowledged events, oldest first. */
   rows: Row[] = []
-  /** The time since which the notifier does not know the tenant; nothing is sent before the lease ends. */
+  /** Holds the time since which the notifier does not know the tenant; nothing is sent before the lease ends. */
   unknownSince: number | undefined
   readonly backoffs: Record<ProcessName, Backoff> = { A: none, B: none }
 
@@ -40,7 +40,7 @@ export class Outbox extends Reader<Sending> {
     this.rows.push(orders.map(orderEvent))
   }
 
-  /** A process forgets the failures of a tenant without waiting events. */
+  /** Returns true if the process has work now. A process forgets the failures of a tenant without waiting events. */
   mayWork(name: ProcessName): boolean {
     const { rows, unknownSince, lease, world, backoffs } = this
     const isSuspended = unknownSince !== undefined && lease !== undefined && lease.until > world.now
@@ -49,14 +49,14 @@ export class Outbox extends Reader<Sending> {
     return isWaiting && backoffs[name].until <= world.now
   }
 
-  /** A process reads one event alone of an unknown tenant, which shows if the tenant is known now. */
+  /** Begins a drain. A process sends an unknown tenant's first event alone, which shows if the tenant is known now. */
   begin(drain: Drain<never>): Sending {
     if (this.unknownSince === undefined) return { ...drain, due: this.rows.flat(), finished: [...this.rows] }
     const [first = []] = this.rows
     return { ...drain, due: first.slice(0, 1), finished: first.length === 1 ? [first] : [] }
   }
 
-  /** Events read before may have been delivered meanwhile: then they arrive once more. */
+  /** Reads again once the lease is old. Events read before may have been delivered meanwhile, and arrive once more. */
   read(drain: Sending): void {
     if (this.isFresh(drain)) return
     if (this.isHeldElsewhere(drain.process)) drain.due = []

@@ -15,12 +15,12 @@ interface ProcessOptions<Key> {
 
 const own = { logger: pino({ level: 'silent' }), isStopping: () => false }
 
-/** A process that delivers on a step's command, until there is no more work, or until it stops at a stage. */
+/** Runs a process that delivers on a step's command, until there is no more work, or until it stops at a stage. */
 export class Runner<Key = never> {
   readonly #loop: DeliveryLoop<Key>
   #stop: Stage | undefined
   #reached = Promise.withResolvers<void>()
-  /** It has stopped: everything waits for this. */
+  /** While the process is stopped, everything waits for this. */
   #opened: PromiseWithResolvers<void> | undefined
   #quiet = Promise.withResolvers<void>()
   /** Counts what the running drain has begun. */
@@ -35,7 +35,7 @@ export class Runner<Key = never> {
       name: 'model',
       findWaiting: async () => {
         const found = await inAllTenants(pool, (tx: Tx) => findWaiting(tx, holder))
-        // By then it has begun to drain the chosen tenant or endpoint.
+        // By then the loop has begun to drain the chosen tenant or endpoint.
         setImmediate(() => {
           if (!this.#drain) this.#quiet.resolve()
         })
@@ -74,7 +74,7 @@ export class Runner<Key = never> {
       this.#reached.promise.then(() => true),
       this.#quiet.promise.then(() => false),
     ])
-    // Ends the work that is under way in it.
+    // Lets the work that is under way in the process end.
     for (let turns = 0; isStopped && turns < 5; turns++) await turn()
     if (!isStopped) await this.#end()
     return isStopped

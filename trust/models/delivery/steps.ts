@@ -17,7 +17,7 @@ import { notifierMoods, Outbox } from './outbox.ts'
 import type { Runner } from './process.ts'
 import { startEndpoint, startNotifier, startOrders } from './real.ts'
 
-/** The log of one merchant, and the two receivers to which processes deliver it. */
+/** Holds the log of one merchant, and the two receivers to which processes deliver it. */
 interface State extends World {
   /** Only the steps of these receivers happen before the end of the history. */
   receivers: string
@@ -27,7 +27,7 @@ interface State extends World {
 
 interface Receiver {
   readonly runners: Record<ProcessName, Pick<Runner, 'run' | 'wake'>>
-  /** The requests since the last check. */
+  /** Lists the requests since the last check. */
   readonly arrived: string[]
   /** Reads the state that `show` returns for the model. */
   readonly look: () => Promise<object>
@@ -78,7 +78,7 @@ const deliverySteps = (receiver: 'notifier' | 'endpoint', { runners, arrived, lo
   /** Compares requests and state with the model, and requires that a waybill's events first arrive in order. */
   const check = async (state: State): Promise<void> => {
     const reader = readerOf(state)
-    // They may be under way.
+    // The requests may be under way.
     for (let tries = 0; tries < 200 && arrived.length < reader.requests.length; tries++) await delay(10)
     const requests = arrived.splice(0)
     expectSame(`requests to the ${receiver}`, requests, reader.requests)

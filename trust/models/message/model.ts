@@ -7,19 +7,19 @@ export interface Message {
   waybill: string | null
   status: string
   attempts: number
-  /** Refused for now: not due before its wait is over. */
+  /** true: the message was refused temporarily, and is not due before its wait is over. */
   waits: boolean
-  /** Unknown for ten minutes. */
+  /** true: the message has been unknown for ten minutes. */
   isGivenUp: boolean
   wasSentAgain: boolean
-  /** Sends that took effect. */
+  /** Lists the sends that took effect. */
   sends: Send[]
 }
 
 interface Send {
-  /** The notifier has learned its id. */
+  /** true: the notifier has learned the send's id. */
   isKnown: boolean
-  /** The message was sent again since. */
+  /** true: the message has been sent again since. */
   isFormer: boolean
 }
 
@@ -27,9 +27,9 @@ export interface State {
   resends: boolean
   recipient: string
   messages: Message[]
-  /** The fates of the next sends. */
+  /** Lists the fates of the next sends. */
   fates: string[]
-  /** The names of the messages that arrived, in this order. */
+  /** Lists the names of the messages that arrived, in this order. */
   arrived: string[]
   /** Gives each report a second of its own. */
   second: number
@@ -37,16 +37,16 @@ export interface State {
 }
 
 const rank: Record<string, number> = { accepted: 1, sent: 2, delivered: 3, read: 4 }
-/** docs/contributors/messaging-api.md#status-events. */
+/** Returns true if a report may change the status (docs/contributors/messaging-api.md#status-events). */
 const isForward = (from: string, to: Reported): boolean => {
   if (to === 'failed') return from !== 'failed' && (rank[from] ?? 0) < 3
   return from === 'failed' ? to !== 'sent' : (rank[to] ?? 0) > (rank[from] ?? 0)
 }
 
-/** Returns true if a later message about its waybill waits for it. */
+/** Returns true if a later message about the same waybill waits for this one. */
 const holdsBack = ({ status, isGivenUp }: Message): boolean =>
   status === 'queued' || (status === 'unknown' && !isGivenUp)
-/** Sends the messages that may be sent now: of a waybill the oldest one first. */
+/** Sends the messages that may be sent now, the oldest one of each waybill first. */
 export const sendDue = (state: State): void => {
   for (const [index, message] of state.messages.entries()) {
     const { waybill, status, waits } = message
@@ -87,7 +87,7 @@ const queueAgain = (message: Message): void => {
   Object.assign(message, { status: 'queued', waits: false, isGivenUp: false })
 }
 
-/** Applies a webhook's report on one of its sends. From a former send, only an arrival counts. */
+/** Applies a webhook's report on one of the message's sends. From a former send, only an arrival counts. */
 export const report = (message: Message, sent: Send, to: Reported): void => {
   const counts = !sent.isFormer || to === 'delivered' || to === 'read'
   if (counts && isForward(message.status, to)) Object.assign(message, { status: to, waits: false })

@@ -3,7 +3,7 @@ import { pick } from '../history.ts'
 
 export interface Order {
   waybill: string
-  /** Oldest first. */
+  /** Lists the order's statuses, oldest first. */
   statuses: string[]
   cod: number
   customer_address: string
@@ -15,12 +15,12 @@ export interface State {
   tenant: string
   token: string
   staffToken: string
-  /** The merchant's own number of all orders of this history. */
+  /** Is the merchant's own number, shared by all orders of this history. */
   order_no: string
   orders: Order[]
-  /** Acts of customers, for repetition. */
+  /** Lists customers' acts, for repetition. */
   actions: { id: string; body: object; outcome: string }[]
-  /** The cursor of the feed of changes, and the changes expected from it after this step. */
+  /** Holds the cursor of the feed of changes; the next field lists the changes expected after this step. */
   cursor: string
   changes: string[]
   touched: Order[]
@@ -34,10 +34,10 @@ export const moves = new Map(
   [...contract.matchAll(/^\| (key_\d+) \|.*\| (.*) \|$/gm)].map(([, key = '', to = '']) => [key, to.split(', ')]),
 )
 export const isFinal = (status: string): boolean => moves.get(status)?.[0] === '–'
-/** Returns one of the statuses to which staff may move it, if there is one. */
+/** Returns one of the statuses to which staff may move an order of this status, if there is one. */
 export const nextStatus = (status: string, which: number): string | undefined =>
   isFinal(status) ? undefined : pick(moves.get(status) ?? [], which)
-/** docs/merchants/editing.md. */
+/** Returns true while a merchant may edit the order (docs/merchants/editing.md). */
 const isBeforePickup = (status: string): boolean => ['key_1', 'key_2', 'key_4', 'key_5'].includes(status)
 const isOver = (status: string): boolean => /^key_(3|7|13|14|18|19|20|21)$/.test(status)
 

@@ -18,7 +18,7 @@ import {
 import { startOrders } from './real.ts'
 
 const number = fc.nat(1_000)
-/** Chooses mostly one order. */
+/** Chooses one order, or at times two. */
 const some = fc.oneof({ weight: 4, arbitrary: fc.tuple(number) }, { weight: 1, arbitrary: fc.tuple(number, number) })
 /** Chooses mostly a status to which a legal move leads. */
 const target = fc.record({ legal: number, any: fc.option(fc.constantFrom(...moves.keys()), { freq: 4 }) })
@@ -55,7 +55,7 @@ export const order: CreateModel = async t => {
       const { status, body } = await asMerchant(state, 'POST', '/order/bulk', batch(parcels))
       const isTaken = orders.some(order => order.waybill === first)
       const lacks = state.tenant === 'manual' && (first === undefined || count > 1)
-      // Another history took the number.
+      // An order of another history may have taken the number.
       const isGone = waybill === 'ahead' && status === 422 && /already been taken/.test(JSON.stringify(body.errors))
       expectSame(`status (${JSON.stringify(body)})`, status, isTaken || lacks || isGone ? 422 : 200)
       if (status !== 200) return status
