@@ -166,7 +166,7 @@ const changeAddress = async (
   const payload = sealButton(readKeyring(service.environment.CREDENTIALS_KEYS ?? ''), person, button, new Date())
   const from = person.recipient
   const press = inbound({ from, type: 'button', text: undefined, button: { text: 'Change', payload } })
-  // Both come in one webhook: a text after the refusal is no address.
+  // The press and the text come in one webhook: a text after the refusal is no address.
   await post([press, inbound({ from, text: { body: inboundText } })])
   const outcomes = async () => (await superuser.query('select outcome, address from customer_actions')).rows
   const isOver = (rows: { address: string | null }[]) => rows.length === 2 && rows.every(row => row.address === null)

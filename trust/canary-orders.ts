@@ -17,7 +17,7 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   await bulk({}, { 'idempotency-key': 'once' })
   await bulk({ cod: 2 }, { 'idempotency-key': 'once' })
   await send('POST', `${path}?dry_run=${name}`, makeBatch(canaries))
-  // Leaves the waybill number out: its refusal repeats it, by contract.
+  // Leaves the waybill number out: by contract, the refusal repeats it.
   for (const field of ['cod', 'weight', 'destination_city_id', 'destination_city_name', 'initial_status_key'])
     await bulk({ [field]: name })
   await bulk({ customer_phone: [phone], customer_name: { [name]: name } })

@@ -38,7 +38,7 @@ const sample = async (courier: Courier, name: Service): Promise<Sample> => {
   }
 }
 
-/** Books, lists, looks up, is refused and cancels; messages and webhooks follow. Returns how many orders it made. */
+/** Books, lists, looks up, gets refused and cancels; messages and webhooks follow. Returns how many orders it made. */
 const playRound = async ({ tokens, orders }: Courier, n: number): Promise<number> => {
   const [ofMerchant, ofStaff] = [`${orders.url}/api/public/merchant/order`, `${orders.url}/api/staff/order`]
   const body = batch(Array.from({ length: 1 + (n % 4) }, () => order({ initial_status_key: 'key_2' })))

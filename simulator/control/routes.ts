@@ -10,7 +10,7 @@ import type { Control } from './control.ts'
 const tags = ['control']
 const readLimit = ({ limit }: { limit?: string }) => (limit === undefined ? {} : { limit: Number(limit) })
 
-/** Adds the routes by which people and tests inspect and steer it. They lack authentication: for loopback only. */
+/** Adds the routes that inspect and steer the simulator. They have no authentication, so they suit only loopback. */
 export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = async (app, { control }) => {
   app.setValidatorCompiler(validator)
 

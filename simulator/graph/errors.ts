@@ -11,7 +11,7 @@ interface GraphErrorOptions {
   retryAfterSeconds?: number | undefined
 }
 
-/** Represents an API's error response; `code` is one of docs/contributors/messaging-api.md#error-table. */
+/** Represents the API's error response; `code` is one of docs/contributors/messaging-api.md#error-table. */
 export class GraphError extends Error {
   override name = 'GraphError'
   readonly code: number

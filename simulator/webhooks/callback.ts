@@ -6,7 +6,7 @@ import type { Clock } from '../basics/clock.ts'
 import { createRing } from '../basics/ring.ts'
 import { envelope, type Update } from './payloads.ts'
 
-/** Limits concurrent posts for one number, as the real API makes them (docs/contributors/messaging-api.md#delivery). */
+/** Limits posts in flight per number; the real API posts concurrently (docs/contributors/messaging-api.md#delivery). */
 const mostAtOnce = 4
 const mostInPost = 100
 const timeoutMs = 10_000

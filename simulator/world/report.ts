@@ -64,7 +64,7 @@ export const receive = (world: World, number: PhoneNumber, inbound: Inbound, cop
   return view
 }
 
-/** The webhook gives a reply button another type than a template's button. */
+/** Builds a tap's message. The webhook gives a reply button a different type from a template's button. */
 const tap = (number: PhoneNumber, { text, payload = text }: NonNullable<Inbound['button']>, message?: Message) => {
   const isReply = message?.replies.some(reply => reply.id === payload)
   return {

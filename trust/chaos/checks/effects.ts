@@ -88,7 +88,7 @@ export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
         `${what} ${name} got ${status} ${code} ${hasRetryAfter ? 'with' : 'without'} Retry-After`,
     )
 
-/** A transaction on a lost connection keeps its key for so long after its 503: docs/merchants/errors.md. */
+/** A transaction on a lost connection keeps its key this long after its 503: docs/merchants/errors.md. */
 const lostMilliseconds = 10_000
 
 /**

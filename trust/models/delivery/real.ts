@@ -84,7 +84,7 @@ export const startOrders = async (t: Teardown) => {
     return now
   }
   const book = async (orders: number): Promise<Order[]> => {
-    // Without COD: a partial delivery would have to state what was collected.
+    // Books without COD: a partial delivery would have to state what was collected.
     const response = await fixture.bulk(batch(Array.from({ length: orders }, () => order({ cod: 0 }))))
     expectSame('status of the booking', response.status, 200)
     return response.body.data.map((waybill: string) => ({ waybill, status: 'key_1' }))
