@@ -41,7 +41,7 @@ const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.e
 
 const withPool = openPool('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
 
-/** Does as `withPool`, for a command that needs the keys. */
+/** Does the same as `withPool` for a command that needs the keys. */
 const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
   const { CREDENTIALS_KEYS } = loadConfigOrExit(
     Type.Object({ ...databaseSettings, ...credentialSettings }),
@@ -138,7 +138,7 @@ program
   .action(async ({ json, ...request }: SendRequest & { json?: boolean }) => {
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
     const logger = createLogger('notifier admin', 'silent')
-    // Imports undici only here: it would take a sixth of the start of every command.
+    // Imports undici only here: loading it would take a sixth of the start-up time of every command.
     const { createOrdersClient } = await import('./orders-client/http-client.ts')
     const orders = createOrdersClient({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
     const result = await withPool(pool => sendMessage({ pool, orders }, request)).finally(() => orders.close())

@@ -29,6 +29,6 @@ curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tena
   ],
 }
 
-/** Finds the tag of a route: the first part of its path that is one. */
+/** Finds the tag of a route: the first part of its path that is a tag. */
 export const findTag = (url: string): string | undefined =>
   url.split('/').find(part => api.tags.some(({ name }) => name === part))

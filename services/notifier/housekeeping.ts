@@ -2,7 +2,7 @@ import { createHousekeeping, deleteOldKeys, deleteWhere } from '@courier/shared/
 import type pg from 'pg'
 import type { Logger } from 'pino'
 
-/** Deletes what is past its time, and conversations in which nobody ever wrote. */
+/** Deletes rows that are past their time, and conversations in which nobody ever wrote. */
 export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,
@@ -15,5 +15,5 @@ export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteFrom('customer_actions', "created_at < now() - interval '90 days'"),
   ])
 
-/** Rows that the queue holds wait for the next run. */
+/** Rows that the queue has locked wait for the next run. */
 const deleteFrom = (table: string, isExpired: string) => deleteWhere(table, isExpired, 'for update skip locked')

@@ -29,7 +29,7 @@ t.test('a stop while the API hangs stores outcomes in doubt and exits cleanly', 
     'four were written',
     async () => control.calls().filter(call => call.trouble === 'outage hang').length === 4,
   )
-  // The response takes as long; afterwards the handler writes to the database.
+  // The response to the check hangs too; afterwards its handler writes to the database.
   const checking = fetch(`${notifier.url}/api/channels/${phoneNumberId}/check`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo' },

@@ -11,7 +11,7 @@ const wrong: Record<string, [url: string, body: unknown, errors: Record<string, 
     { ...body, waybil_number: 'DM1' },
     { waybil_number: 'The waybil number field is not known. Did you mean waybill_number?' },
   ],
-  'a misspelt field inside of the template': [
+  'a misspelt field inside the template': [
     '/api/messages',
     { ...body, template: { ...body.template, langauge: 'en' } },
     { 'template.langauge': 'The langauge field is not known. Did you mean language?' },

@@ -31,7 +31,7 @@ for (const hours of [-30, 30])
     const [retried] = await accept(messageTo('0770000102'))
     const [late] = await accept(messageTo('0770000103', { hold_until_open: true }))
     const [early] = await accept(messageTo('0770000104'))
-    // They are open by the clock of the process alone.
+    // The hours are open by the clock of the process alone.
     const openThere = { timeZone: 'UTC', between: [clockIn(hours - 1), clockIn(hours + 1)] }
     await rows('update messages set hours = $2 where message_id = $1', [early, JSON.stringify(openThere)])
     // The conversation closed after the message was queued.

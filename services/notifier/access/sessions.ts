@@ -19,11 +19,11 @@ interface StaffToken {
 }
 
 const defaults = {
-  /** A token counts as confirmed for this long, from before its look-up. */
+  /** A token counts as confirmed for this long from the start of its look-up. */
   confirmedMilliseconds: 3_000,
   /** A token is admitted for this long after that look-up while orders does not respond. */
   unconfirmedMilliseconds: 60_000,
-  /** For this long after a look-up without a response, tokens that are still admitted do not wait for the next one. */
+  /** For this long after a look-up without a response, still admitted tokens do not wait for the next look-up. */
   pauseMilliseconds: 4_000,
   /** Reads milliseconds of a monotonic clock. */
   now: (): number => performance.now(),
@@ -134,8 +134,8 @@ const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptio
 }
 
 /**
- * Finds the holders of tokens made here or by orders, cached for a few seconds. undefined: unknown, expired or revoked.
- * Throws 503 for a token that only orders can know while it does not respond.
+ * Finds the holders of tokens made here or by orders, cached for a few seconds. Returns undefined for an unknown,
+ * expired or revoked token. Throws 503 for a token that only orders can know while orders does not respond.
  */
 export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTokenHolder<StaffToken> => {
   const findOwn = rememberCallers(pool, findStaff)

@@ -7,19 +7,19 @@ import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { open, type SecretRef } from './vault.ts'
 
-/** Names a key some or all of whose sealed secrets CREDENTIALS_KEYS cannot open. */
+/** Describes a key of stored secrets, some or all of which CREDENTIALS_KEYS cannot open. */
 interface UnopenedKey {
   readonly key_id: string
-  /** Wrong: it opens none of them. Damaged: it opens others. */
+  /** `wrong`: it opens none of its secrets; `damaged`: it opens some of them. */
   readonly problem: 'missing' | 'wrong' | 'damaged'
   readonly secrets: number
-  /** Lists the first hundred, each as `tenant phone_number_id`. */
+  /** Lists the first hundred channels, each as `tenant phone_number_id`. */
   readonly channels: readonly string[]
 }
 
 const maxListed = 100
 
-/** Tries every stored secret: some thousand take milliseconds. */
+/** Tries to open every stored secret: a few thousand take milliseconds. */
 export const findUnopened = async (pool: pg.Pool, keyring: Keyring): Promise<UnopenedKey[]> => {
   const all = sql<SecretRef & { key_id: string; sealed: Buffer }>`
     select tenant_id as tenant, phone_number_id as "phoneNumberId", kind, key_id, sealed from secrets
@@ -34,7 +34,7 @@ export const findUnopened = async (pool: pg.Pool, keyring: Keyring): Promise<Uno
   })
 }
 
-/** Refuses to seal with a wrong key: those secrets would be lost when the right one is back. Throws VaultError. */
+/** Refuses to seal with a wrong key, whose secrets would be lost once the right key is back. Throws VaultError. */
 export const refuseWrongNewest = (keys: readonly UnopenedKey[], { newest }: Keyring): void => {
   if (keys.some(({ key_id, problem }) => key_id === newest && problem === 'wrong'))
     throw new VaultError(
@@ -47,7 +47,7 @@ const repeatMilliseconds = 5_000
 
 export type KeyCheck = ReturnType<typeof createKeyCheck>
 
-/** Checks that the keys open the stored secrets, before the first message and while they do not; logs a change. */
+/** Checks that the keys open the stored secrets before the first message, and again while they do not. Logs changes. */
 export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
   let current: Promise<UnopenedKey[]> | undefined
   let logged = '[]'

@@ -24,7 +24,10 @@ export const Checked = Type.Object(
 )
 export type Checked = Static<typeof Checked>
 
-/** Checks a number and its newest token. A healthy channel resumes; a token that read the number is the only one. */
+/**
+ * Checks a number and its newest token. If both are healthy, the channel resumes, and a new token that has read the
+ * number replaces the old one.
+ */
 export const checkChannel = async (
   dependencies: ChannelDependencies,
   tenant: string,

@@ -17,7 +17,7 @@ export const Plan = oneOf(['free', 'paid'], {
 
 export const MessagesPerSecond = Type.Integer({ minimum: 1, maximum: 1000, must: 'be a whole number, 1 to 1000' })
 
-// An error message about one of these never shows its value.
+// An error message about one of the fields below never shows its value.
 /** An access token travels in a header. */
 export const Secret = Type.String({
   maxLength: 512,

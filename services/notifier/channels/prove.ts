@@ -14,9 +14,9 @@ import { type ChannelDependencies, findTokens, unlessUnopened } from './secrets.
 export type Prover = Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'>
 
 /**
- * Assigns a number, and with it its webhooks, to a tenant whose token the API has just accepted for it: for a read or
- * for a message. A tenant that has proven it before keeps it until the API refuses all its tokens. Returns false if
- * another tenant keeps it.
+ * Assigns a number, and with it its webhooks, to a tenant whose token the API has just accepted for a read of the
+ * number or for a message from it. A tenant that has proven the number before keeps it until the API refuses all its
+ * tokens. Returns false if another tenant keeps it.
  */
 export const own = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
   const owner = await findOwner(prover.pool, phoneNumberId)
@@ -28,7 +28,7 @@ export const own = async (prover: Prover, tenant: string, phoneNumberId: string)
   })
 }
 
-/** Judges a tenant's access tokens for a number by the API. Refused: the API refuses all of them. */
+/** Checks a tenant's access tokens for a number with the API; `refused` means that it refuses all of them. */
 const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string) => {
   const find = (tx: Tx) => findTokens(tx, keyring, { tenant, phoneNumberId })
   const secrets = await inTenant(pool, tenant, find).catch(unlessUnopened)
@@ -41,7 +41,7 @@ const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phone
   return verdict
 }
 
-/** Returns true if the API denies a token the number; a send-only token that may not read it is not denied. */
+/** Returns true if the API denies a token the number; a send-only token, which may not read it, is not denied. */
 const isDenied = async (api: MessagingApi, accessToken: string, refused: Refused): Promise<boolean> => {
   const { class: what, pauseSeconds } = classify(refused)
   if (what !== 'pause_channel' || pauseSeconds !== null) return false

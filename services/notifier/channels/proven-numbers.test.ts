@@ -12,7 +12,7 @@ import { envelope, inbound, sign } from '../test/webhooks-fixture.ts'
 import { proveDue } from './prove.ts'
 
 const number = '306540352242922'
-/** The account of the simulator's templates. */
+/** Names the account of the simulator's templates. */
 const account = '102290129340398'
 const channel = `/api/channels/${number}`
 const tokenOf = { owner: 'owner-access-token', stranger: 'stranger-access-token' } as const

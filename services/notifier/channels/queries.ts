@@ -54,5 +54,5 @@ export const slowChannel = (
     update channels
     set slowed_rate = ${slowedRate}, slowed_at = now(), not_before = now() + make_interval(secs => ${restSeconds})
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
-      -- A burst of refusals slows it once: messages sent before the pause add no information.
+      -- A burst of refusals slows the number once: messages sent before the pause add no information.
       and (not_before is null or not_before <= now())`.execute(tx)

@@ -11,7 +11,10 @@ import type { ChannelDependencies, ChannelRef, NewestToken } from './secrets.ts'
 import { newestToken, promoteToken, storeSecret } from './secrets.ts'
 import { type Channel, readChannel } from './view.ts'
 
-/** Repeats the API's limit (docs/contributors/messaging-api.md#register): one more blocks the number for 72 hours. */
+/**
+ * Repeats the API's limit (docs/contributors/messaging-api.md#register): an eleventh request blocks the number for 72
+ * hours.
+ */
 const maxRequests = 10
 const windowHours = 72
 
@@ -21,7 +24,7 @@ type RegistrationResult =
   /** `unavailable`: the API was not reached; `unknown`: it may have registered the number, or we failed to store it. */
   | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string; error?: unknown }
 
-/** Registers a number in one counted request, never repeated (docs/merchants/contract.md#register). */
+/** Registers a number in one counted request, which is never repeated (docs/merchants/contract.md#register). */
 export const registerNumber = async (
   { pool, keyring, api, tokens }: ChannelDependencies,
   channel: ChannelRef,

@@ -64,7 +64,7 @@ const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Promise<Ma
   return new Map(rows.map(({ slot, key_id, sealed }) => [slot, open(keyring, ref, key_id, sealed)]))
 }
 
-/** Holds the newest token; `isNext` while it has not worked yet. */
+/** Holds the newest token; `isNext` is true while it has not worked yet. */
 export interface NewestToken {
   readonly accessToken: string
   readonly isNext: boolean
@@ -81,7 +81,7 @@ export const newestToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef)
   return accessToken === undefined ? undefined : { accessToken, isNext: secrets.has('next') }
 }
 
-/** Reads the app secrets of a number, both of a rotation: either may sign its webhooks. */
+/** Reads the app secrets of a number, during a rotation both: either may sign its webhooks. */
 export type ListAppSecrets = (tx: Tx, tenant: string, phoneNumberId: string) => Promise<string[]>
 
 export const listAppSecrets =
@@ -90,14 +90,14 @@ export const listAppSecrets =
     ...(await findSecrets(tx, keyring, { tenant, phoneNumberId, kind: 'app_secret' })).values(),
   ]
 
-/** Makes `worked`, a `next` access token that has worked, the only one, unless a newer one was stored meanwhile. */
+/** Makes `worked`, a `next` access token that has worked, the only token, unless a newer one was stored meanwhile. */
 export const promoteToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef, worked: string): Promise<void> => {
   await lockTenant(tx, channel.tenant)
   if ((await findTokens(tx, keyring, channel)).get('next') === worked)
     await promoteNext(tx, { ...channel, kind: 'access_token' })
 }
 
-/** Holds the access tokens of a number: `next` comes first while there is one. */
+/** Holds the access tokens of a number: `next` is tried first while there is one. */
 export interface AccessTokens {
   readonly current: string | undefined
   readonly next: string | undefined

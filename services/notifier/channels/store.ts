@@ -55,7 +55,7 @@ export const storeChannels = async (tx: Tx, keyring: Keyring, tenant: string, wa
   return changes
 }
 
-/** Stores a channel. A new one needs an access token; it gets webhooks with app secret and verify token only. */
+/** Stores a channel. A new one needs an access token; it gets webhooks only with an app secret and a verify token. */
 const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {
   const { phone_number_id: id, name, plan, waba_id, default: is_default, messages_per_second: rate } = wanted
   const current = await findChannel(tx, tenant, id)
@@ -76,7 +76,7 @@ const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: Ch
 
 export const defaultMessagesPerSecond = 80
 
-/** The hash of no verify token is empty. */
+/** An empty hash stands for no verify token. */
 const noHash = Buffer.alloc(0)
 const defaults = { waba_id: null, rate: defaultMessagesPerSecond, is_default: false, verify_token_hash: noHash }
 const newChannel = { ...defaults, plan: 'paid' as const }

@@ -69,7 +69,7 @@ export const createCatalogueSyncs = (
       }
       await Promise.all(syncs)
     },
-    /** Syncs accounts whose catalogue does not show one of these as approved: each once in ten seconds at most. */
+    /** Syncs accounts whose catalogue does not show a named template as approved, each at most once in ten seconds. */
     syncLacking: async (tenant: string, named: readonly NamedTemplate[]): Promise<void> => {
       const values = [tenant, JSON.stringify(named)]
       await sync(tenant, await inTenant(pool, tenant, (tx: Tx) => claim(tx, lackingSql, values)))
@@ -79,7 +79,7 @@ export const createCatalogueSyncs = (
 
 const syncsAtOnce = 8
 
-/** Returns SQL: the account of the channel `c` lacks a template of the relation `named`. */
+/** Returns the SQL condition that the account of the channel `c` lacks a template of the relation `named`. */
 const lacks = (named: string): string => `exists (
   select from ${named}
   where coalesce(named.channel = c.phone_number_id,

@@ -95,7 +95,7 @@ t.test('names a key that was removed from the keyring', async t => {
   t.match(error.message, 'CREDENTIALS_KEYS has no key k1')
 })
 
-t.test('another keyring with the same key id does not open it', async t => {
+t.test('another keyring with the same key id does not open the secret', async t => {
   const { keyId, sealed } = seal(keyring, ref, token)
   refuses(t, 'not_opened', () => open(readKeyring(`k1:${newKey()}`), ref, keyId, sealed))
 })

@@ -1,4 +1,4 @@
-/** Identifies a person who writes with one of our numbers. */
+/** Identifies a person in a conversation with one of our numbers. */
 export interface Person {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -9,14 +9,14 @@ export interface Person {
 export interface Conversation {
   readonly lastInboundAt: Date | null
   readonly optedOutAt: Date | null
-  /** Set while the person is opted out of marketing messages alone. */
+  /** Is set while the person is opted out of marketing messages alone. */
   readonly marketingOutAt: Date | null
 }
 
 /** A person's message opens the conversation with a number for this long (docs/merchants/contract.md#session-rule). */
 const windowHours = 24
 
-/** Returns the time when the conversation closes or closed; null: the person never wrote. */
+/** Returns the time when the conversation closes or closed; null means that the person never wrote. */
 export const expiresAt = (lastInboundAt: Date | null): Date | null =>
   lastInboundAt && new Date(lastInboundAt.getTime() + windowHours * 3_600_000)
 

@@ -28,7 +28,7 @@ export const readKeywords = (stopWords: readonly string[], startWords: readonly 
   start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(readPhrase),
 })
 
-/** Limits in UTF-16 units and in words: a longer text contains more than a keyword. */
+/** Limit a text in UTF-16 units and in words: a longer one contains more than a keyword. */
 const maxLength = 100
 const maxWords = 6
 
@@ -44,10 +44,10 @@ const anywhere = messageWords.union(
     தயவு செய்து தயவுசெய்து நன்றி அனுப்ப அனுப்புவதை இனி எல்லா அனைத்து`.match(/\S+/g),
   ),
 )
-/** These words may only follow the keyword; before it they would make it the object: "text me the stop". */
+/** These words may only follow the keyword; before the keyword they would make it the object: "text me the stop". */
 const afterwards = new Set('me you to all any more the these those your sending texting messaging'.split(' '))
 
-/** Returns the words, which have letters and digits alone: no punctuation, emoji or formatting characters. */
+/** Returns the words of a text, which have letters and digits alone: no punctuation, emoji or formatting characters. */
 const splitWords = (text: string): string[] =>
   text
     .normalize('NFKC')
@@ -60,13 +60,13 @@ const readPhrase = (text: string): Phrase => ({
   exact: text.normalize('NFKC').trim().toLowerCase(),
 })
 
-/** Returns true for the keyword alone, in any punctuation. */
+/** Returns true for the keyword alone, with any punctuation. */
 const isKeyword = ({ words, exact }: Phrase, keyword: Phrase): boolean =>
   keyword.words.length > 0
     ? words.join(' ') === keyword.words.join(' ')
     : keyword.exact !== '' && exact === keyword.exact
 
-/** Returns true for a short sentence: "Please stop sending messages", not "Stop at the gate". */
+/** Returns true for a short sentence with the keyword: "Please stop sending messages", not "Stop at the gate". */
 const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
   if (keyword.words.length === 0 || words.length > maxWords) return false
   const at = words.findIndex((_, start) => keyword.words.every((word, place) => words[start + place] === word))
@@ -75,7 +75,7 @@ const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
   return at >= 0 && words.slice(0, at).every(word => anywhere.has(word)) && words.slice(at).every(mayFollow)
 }
 
-/** Returns the keyword that texts contain. A sentence may opt out; to opt in the keyword must stand alone. */
+/** Returns the keyword that texts contain. A sentence may opt out; to opt in, the keyword must stand alone. */
 export const keywordIn = (texts: readonly (string | undefined)[], { stop, noThanks, start }: Keywords) => {
   const given = texts
     .filter(text => text !== undefined)

@@ -20,7 +20,7 @@ interface OptOut extends Person {
   readonly reason: string | null
 }
 
-/** Stores each once, with an entry in the audit that names its id and not the person. */
+/** Stores each opt-out or opt-in once, with an entry in the audit that names its id and not the person. */
 export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<void> => {
   const rows = await query<{ id: string; tenant: string; change: 'out' | 'in'; kind: Actor['kind']; name: string }>(tx)`
     insert into opt_outs (tenant_id, phone_number_id, recipient, scope, change, at, actor_kind, actor, reason)

@@ -16,7 +16,7 @@ export const normalisePhone = (text: string, country: string): string | undefine
   return international?.isPossible() ? international.number.slice(1) : undefined
 }
 
-/** Returns `normalisePhone` for many messages of a tenant, parsing each text once: parsing is slow. */
+/** Returns a caching `normalisePhone` for many messages of a tenant: parsing is slow. */
 export const rememberPhones = (country: string): ((text: string) => string | undefined) => {
   const known = new Map<string, string | undefined>()
   return text => {
@@ -37,7 +37,7 @@ export const identifyPerson = (digits: string): string => {
   return twin ? digits.replace(twin.pattern, twin.name) : digits
 }
 
-/** Returns the same with recipients in our spelling. */
+/** Returns the items with recipients in our spelling. */
 export const identifyRecipients = <Item extends { readonly recipient: string }>(items: readonly Item[]): Item[] =>
   items.map(item => ({ ...item, recipient: identifyPerson(item.recipient) }))
 
@@ -47,7 +47,7 @@ export const listSpellings = (digits: string): string[] => {
   return twin ? [person, person.replace(twin.other, twin.otherName)] : [person]
 }
 
-/** Returns the people once for every spelling of their numbers. */
+/** Returns each person once for every spelling of the number. */
 export const listSpelt = (people: readonly Person[]): Person[] =>
   people.flatMap(person => listSpellings(person.recipient).map(recipient => ({ ...person, recipient })))
 
@@ -58,7 +58,7 @@ export const findPhoneCountry = (digits: string): string | undefined => {
   for (const length of [1, 2, 3]) {
     const countries = countriesByCode.get(digits.slice(0, length) as CountryCallingCode)
     if (!countries) continue
-    // Skips parsing where a code has one country: parsing is slow, and most codes do.
+    // Skips parsing where a code has one country: parsing is slow, and most codes have one.
     return countries.length === 1 ? countries[0] : parsePhoneNumberFromString(`+${digits}`)?.country
   }
   return undefined

@@ -7,7 +7,7 @@ import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
 import { identifyPerson, listSpelt } from './phone-number.ts'
 
-/** Reports a message that a person wrote at that time, or another sign of which messages the person wants. */
+/** Reports a message that a person wrote, or another sign of which messages the person wants. */
 export interface Inbound extends Person {
   /** null means now, by Postgres' clock. */
   readonly at: Date | null
@@ -70,7 +70,7 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
   return rows
 }
 
-/** Finds the conversations of a number with these recipients, by each recipient as it was given. */
+/** Finds the conversations of a number with these recipients, by each recipient as given. */
 export const findConversation = async (tx: Tx, tenant: string, number: string, recipients: readonly string[]) => {
   const rows = await query<Conversation & { recipient: string }>(tx)`
     select recipient, ${state} from conversations
@@ -80,8 +80,8 @@ export const findConversation = async (tx: Tx, tenant: string, number: string, r
 }
 
 /**
- * Does as `findConversation`, for a message that may be held until the conversation opens: no inbound message can be
- * stored before the transaction ends, or the message could be held just after the one it waits for.
+ * Does the same as `findConversation` for a message that may be held until the conversation opens: no inbound message
+ * can be stored before the transaction ends, since the message could otherwise be held just after the one it waits for.
  */
 export const lockConversations = async (tx: Tx, tenant: string, number: string, recipients: readonly string[]) => {
   const rows = await query<Conversation & { recipient: string }>(tx)`

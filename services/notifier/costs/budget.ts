@@ -10,7 +10,7 @@ import { reportCosts } from './report.ts'
 
 const textOrNull = (...examples: string[]) => orNull(Type.String(), { examples })
 
-/** Shows a tenant's budget as last checked; `spent` is of the month `month`, null before the first check. */
+/** Shows a tenant's budget as last checked; `spent` sums the month `month`; both are null before the first check. */
 export const Budget = Type.Object({
   monthly: Type.String({ examples: ['250'] }),
   warn_at_percent: Type.Integer({ examples: [80] }),
@@ -42,7 +42,7 @@ const intervalSeconds = 60
 type Checked = Record<'monthly' | 'spent' | 'month', string> &
   Record<'is_paused' | 'warns' | 'pauses' | 'resumes', boolean>
 
-/** Sums the month. undefined: there is no budget, or another process has checked it within the last minute. */
+/** Sums the month. Returns undefined without a budget, or if another process has checked it within the last minute. */
 const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined> => {
   const due = await query<{ time_zone: string; today: string }>(tx)`
     update budgets b set checked_at = now() from tenants t

@@ -41,7 +41,7 @@ export interface PricedMessage {
   readonly isWindowOpen: boolean
 }
 
-/** Shows the price of a delivered message; its amount is null if it is unknown, for that reason. */
+/** Shows the price of a delivered message; the amount is null if it is unknown, and `reason` says why. */
 export const PriceView = Type.Object(
   {
     amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),
@@ -53,7 +53,10 @@ export const PriceView = Type.Object(
   { description: 'The price of a delivery at `leaves_at`, or now; `reason` says why the amount is null.' },
 )
 
-/** Prices a delivered message by the tenant's tariffs (docs/staff/costs.md); null without one, never 0. Pure. */
+/**
+ * Prices a delivered message by the tenant's tariffs (docs/staff/costs.md); the amount is null without a tariff, never
+ * 0. Pure.
+ */
 export const findPrice = (
   { currency, timeZone, tariffs }: TenantTariffs,
   { category: given, country, at, isWindowOpen }: PricedMessage,
@@ -68,7 +71,7 @@ export const findPrice = (
 
 export const normaliseCategory = (category: string): string => category.toLowerCase().replaceAll('-', '_')
 
-/** Chooses the country's own tariff before that of any country, then the latest; `tariffJoin` chooses alike. */
+/** Chooses the country's own tariff before that of any country, then the latest; `tariffJoin` does the same. */
 export const chooseTariff = (
   tariffs: readonly Tariff[],
   category: string,

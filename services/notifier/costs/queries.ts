@@ -56,6 +56,6 @@ export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]):
   return new Map(rows.map(({ message_id, ...cost }) => [message_id, cost]))
 }
 
-/** Returns the same for staff who may read costs, and nothing for others. */
+/** Finds the costs for staff who may read them, and none for others. */
 export const findCostsFor = async (tx: Tx, staff: Staff, ids: readonly string[]): Promise<Map<string, Cost>> =>
   mayCall(staff, 'getCosts') ? findCosts(tx, staff.tenant, ids) : new Map()

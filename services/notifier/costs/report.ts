@@ -8,7 +8,7 @@ import { tariffJoin } from './queries.ts'
 export const costGroups = ['day', 'template', 'merchant', 'category'] as const
 export type CostGroup = (typeof costGroups)[number]
 
-/** Names days by the clocks of the tenant, such as 2026-01-31, the last one included. */
+/** Names days by the clocks of the tenant, such as 2026-01-31; the last day is included. */
 export interface Period {
   readonly from: string
   readonly to: string

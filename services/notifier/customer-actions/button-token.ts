@@ -6,7 +6,7 @@ import { type Component, type Content, isPlain } from '../messaging-api/message-
 /** The payload of a button with an action begins with this prefix, and no other payload does. */
 export const tokenPrefix = 'courier.'
 
-/** A button lives for this long from when its message was written. */
+/** A button works for this long after its message was written. */
 const lifeSeconds = 7 * 86_400
 /** The platform repeats webhooks for this long (docs/contributors/messaging-api.md#delivery). */
 const redeliverySeconds = 7 * 86_400
@@ -18,7 +18,7 @@ export interface ActionButton {
   readonly waybill: string
 }
 
-/** Binds tokens to these texts: one opens only for the person and the number of its message. */
+/** Binds tokens to these texts: a token opens only for the person and the number of its message. */
 const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
   'courier button 1',
   tenant,
@@ -61,7 +61,7 @@ export const openButton = (
   return { kind: 'unreadable' }
 }
 
-/** Returns the content to send: with a token in place of each action. */
+/** Returns the content to send, with a token in place of each action. */
 export const sealActions = (
   keyring: Keyring,
   message: Person & { readonly id: string; readonly waybillNumber?: string | null },

@@ -63,10 +63,10 @@ export interface Written extends Person {
   readonly questionId: string
 }
 
-/** A text may be an address for this long after orders asked for it, and then for as long be confirmed. */
+/** A text may be an address for this long after orders asked for one, and may then be confirmed for as long. */
 export const addressMinutes = 60
 
-/** The timeline shows these details; an address with the first one is not delivered. */
+/** The timeline shows these details; an address with the first detail is not delivered. */
 const addressTooLong = 'The address has more than 500 characters.'
 const confirmedLate = 'It was confirmed more than an hour after it was written.'
 
@@ -81,8 +81,9 @@ export interface Address extends Person {
 }
 
 /**
- * Stores texts that people wrote within an hour of their newest `change_address` press that was not refused: as
- * unconfirmed, or to be refused if too long. Returns the new ones. The people's conversations must be locked.
+ * Stores the texts that people wrote within an hour of their newest `change_address` press that was not refused. Each
+ * is stored as unconfirmed or, if it is too long, to be refused. Returns the new ones. The people's conversations must
+ * be locked.
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
   if (written.length === 0) return []
@@ -180,7 +181,7 @@ export const claimActions = (tx: Tx, count: number, claimSeconds: number): Promi
 const keptDays = 3
 const longestBackoffSeconds = 120
 
-/** Puts actions off by their failures, or expires them. Returns the ids of the expired ones. */
+/** Postpones actions by the number of their failures, or expires them. Returns the ids of the expired ones. */
 export const postponeActions = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<string[]> => {
   const rows = await query<{ id: string; outcome: string | null }>(tx)`
     update customer_actions a set
@@ -210,7 +211,7 @@ export const storeResults = async (tx: Tx, tenant: string, results: readonly Act
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Finds the numbers on which the newest such actions about waybills were pressed, by the given ids. */
+/** Finds the numbers on which the newest of these actions about these waybills were pressed, by the given ids. */
 export const findPressedNumbers = async (
   tx: Tx,
   tenant: string,

@@ -6,7 +6,7 @@ import { orderEvent } from '../test/orders-stand-in.ts'
 import { changeAddress, confirm, customer, prepare, waybill } from '../test/replies-fixture.ts'
 import { envelope, inbound, sign } from '../test/webhooks-fixture.ts'
 
-/** Prepares a customer who has pressed `change_address`, of an order whose address may be changed. */
+/** Prepares a customer who has pressed `change_address` about an order whose address may be changed. */
 const press = async (t: Test) => {
   const prepared = await prepare(t)
   const { orders, control, offer, settled, texted, rows } = prepared

@@ -88,7 +88,7 @@ t.test('a reply leaves at once, also outside the tenant’s hours; a decision ke
   t.equal(texts().length, 1)
 })
 
-/** Stores presses of the customer: actions by waybill, on a number. */
+/** Stores presses of the customer on a number, one action for each waybill. */
 const insertActions = (rows: (text: string, values: unknown[]) => Promise<unknown>, waybills: string[], number = '1') =>
   rows(
     `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action,
@@ -191,7 +191,7 @@ t.test('an action at which orders fails, or an unknown tenant, does not block ot
   t.equal(await deliverActions(options), false, 'it is put off')
 })
 
-t.test('while orders is away actions wait, in order, and are delivered afterwards', async t => {
+t.test('while orders is unavailable actions wait, in order, and are delivered afterwards', async t => {
   const { orders, control, offer, settled, heard, rows, counted } = await prepare(t)
   orders.decide.loses = true
   const message_id = await offer()

@@ -98,7 +98,7 @@ const toChange = (
   return { id, recipient, template, detail: 'made again: the order was edited' }
 }
 
-/** Locks the waiting messages, or those of rules on `events`, in their keys' order, found by the waybill's index. */
+/** Finds the waiting messages, or those of rules on `events`, by the waybill's index; locks them in key order. */
 const lockWaiting = (tx: Tx, tenant: string, waybills: readonly string[], events?: readonly string[]) =>
   prepared<Waiting>(tx, 'lock_waiting')`
     with found as (

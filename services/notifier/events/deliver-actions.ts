@@ -23,9 +23,9 @@ interface ActionDeliveryOptions {
   readonly onOutcome: (outcome: string, count: number) => void
 }
 
-/** A request may carry 100; 50 leave room for their orders in the response, however long their texts are. */
+/** A request may carry 100 actions; 50 leave room for their orders in the response, however long their texts are. */
 const claimedAtOnce = 50
-/** Another process claims a dead one's actions after that; orders applies each once. */
+/** Another process claims the actions of a dead one after this time; orders applies each action once. */
 const claimSeconds = 10
 
 /** Delivers due actions of customers to orders. Returns true if there may be more to deliver at once. */
@@ -37,7 +37,9 @@ export const deliverActions = async (options: ActionDeliveryOptions): Promise<bo
   return isAvailable
 }
 
-/** Delivers each action alone after orders refused or failed several. Returns false if orders may be unavailable. */
+/**
+ * Delivers actions together, then each alone if orders refused or failed. Returns false if orders may be unavailable.
+ */
 const deliver = async (options: ActionDeliveryOptions, tenant: string, actions: readonly WaitingAction[]) => {
   const response = await options.orders.act({ tenant, actions: actions.map(toRequest) })
   if ((response.kind === 'refused' || response.kind === 'failed') && actions.length > 1) {

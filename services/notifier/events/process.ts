@@ -36,9 +36,9 @@ export type EventOutcome = (typeof eventOutcomes)[number]
 type Processed = Readonly<Record<EventOutcome, number>>
 
 /**
- * Processes each event once and queues the messages of the tenant's rules in order; all committed when it returns.
+ * Processes each event once and queues the messages of the tenant's rules in order; all are committed when it returns.
  * Stores an unsendable message with its reason, for staff. Messages of events from before a restore are unknown.
- * undefined: the tenant is unknown, nothing is stored.
+ * Returns undefined for an unknown tenant, and then stores nothing.
  */
 export const processEvents = (pool: pg.Pool, { tenant, events }: CourierEvents): Promise<Processed | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))
@@ -109,7 +109,7 @@ const applyRules = (
       .map(rule => ({ rule, event, request: makeMessage(rule, event, hours, numbers.get(event.id)) })),
   )
 
-/** One statement with all of them could exceed the statement timeout. */
+/** One statement with all messages could exceed the statement timeout. */
 const maxPerStatement = 1000
 
 /** Queues what can be sent and stores the errors of the rest; returns the ids of the events with errors. */
@@ -166,7 +166,7 @@ const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[
 
 type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
-/** Stores an unsendable message as failed if its recipient and number are known; else it is an event's error. */
+/** Stores an unsendable message as failed if its recipient and number are known; otherwise the error is the event's. */
 const judge = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Judged => {
   const result = checkMessage(request, context)
   if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }

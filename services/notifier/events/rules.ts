@@ -29,8 +29,8 @@ export const toTemplate = ({ template, language, components, ...texts }: Rule): 
 const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => event.endsWith(`.${outcome}`))
 
 /**
- * Returns the rule's message: about an order, to its customer, from `phoneNumberId`, the number of the button in
- * question; about a paid invoice, to its merchant, where no edit of an order changes it.
+ * Returns the rule's message. A message about an order goes to its customer, from `phoneNumberId`, the number of the
+ * button in question. A message about a paid invoice goes to its merchant, and no edit of an order changes it.
  */
 export const makeMessage = (
   rule: Rule,

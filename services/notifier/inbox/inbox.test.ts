@@ -54,7 +54,7 @@ t.test('stores a customer’s message of any kind once, until it is read', async
     { type: 'button', button: { text: 'Yes', payload: 'secret' }, text: undefined, timestamp: minutesAgo(6) },
     { type: 'reaction', reaction: { message_id: 'x', emoji: '👍' }, text: undefined, timestamp: minutesAgo(5) },
   ].map((fields, index) => ({ ...fields, id: ids[index] }))
-  // Repeats the webhook; the list is newest first.
+  // Posts each webhook twice, the newest first; the list is newest first all the same.
   for (const fields of [...written, ...written].toReversed()) await receive(fields)
   await receive({ from: '94770000999', timestamp: minutesAgo(20) })
 

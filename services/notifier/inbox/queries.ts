@@ -64,7 +64,7 @@ export const findInbound = (tx: Tx, person: Person, before: string | undefined, 
     where ${isWrittenBy(person)} and ${isBefore(before)}
     order by m.happened_at desc, m.position desc limit ${limit}`
 
-/** Finds the messages of a waybill's recipients and of the people with these phones since then, newest first. */
+/** Finds the messages since `since` of a waybill's recipients and of the people with these phones, newest first. */
 export const findInboundAbout = async (
   tx: Tx,
   tenant: string,
@@ -87,7 +87,7 @@ export type ConversationRow = InboundRow & {
   readonly now: Date
 }
 
-/** Orders conversations, or only those with unread messages, by their newest message, newest first. */
+/** Lists conversations, or only those with unread messages, by their newest message, newest first. */
 export const listConversations = async (
   tx: Tx,
   tenant: string,
@@ -118,7 +118,7 @@ export const listConversations = async (
   return rows
 }
 
-/** Marks a person's messages as read, up to that one. Returns how many are unread; undefined: no such message. */
+/** Marks a person's messages as read up to `upTo`. Returns how many stay unread; undefined without that message. */
 export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<number | undefined> => {
   const rows = await query<{ unread: number }>(tx)`
     with last as (
@@ -135,7 +135,7 @@ export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<nu
   return rows[0]?.unread
 }
 
-/** Finds the number of these to which a person wrote last; else the one that `findNumber` chooses. */
+/** Finds the wanted number; without one, the number to which the person wrote last, else that of `findNumber`. */
 export const findWrittenNumber = async (tx: Tx, tenant: string, wanted: string | undefined, recipient: string) => {
   if (wanted !== undefined) return findNumber(tx, tenant, wanted)
   const rows = await query<{ number: string }>(tx)`

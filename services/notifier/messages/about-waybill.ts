@@ -11,18 +11,19 @@ import type { Batch, MessageBody, MessageRequest } from './schema.ts'
 export interface WaybillDependencies {
   readonly pool: pg.Pool
   readonly orders: OrdersClient
-  /** Names the product that a message may name; any if omitted. */
+  /** Names the product that a message may name; any product is allowed if omitted. */
   readonly product?: string | undefined
-  /** Reads the catalogue anew where it lacks one of these. */
+  /** Reads the catalogue anew where it lacks one of these templates. */
   readonly syncLacking?: ((tenant: string, named: readonly NamedTemplate[]) => Promise<void>) | undefined
-  /** Limit one bulk request: to 1000 messages and 5 MiB by default. */
+  /** Limit a bulk request, by default to 1000 messages and 5 MiB. */
   readonly maxMessages?: number | undefined
   readonly maxBodyBytes?: number | undefined
 }
 
 /**
- * Accepts messages about waybills. Reads the orders of those that omit their recipient or name fields before the
- * transaction, unless repeated. While orders is unavailable it returns the errors found so far, if there are any.
+ * Accepts messages about waybills. Before the transaction, it reads the orders of the messages that omit their
+ * recipient or name fields, unless the request is a repetition. While orders is unavailable it returns the errors found
+ * so far, if there are any.
  */
 export const acceptBodies = async (
   dependencies: WaybillDependencies,
@@ -39,7 +40,7 @@ export const acceptBodies = async (
   return bodies.errors.count > 0 ? { kind: 'refused', errors: bodies.errors } : { kind: 'orders_away' }
 }
 
-/** Returns the messages filled from their orders, or without; undefined while orders is needed and unavailable. */
+/** Returns the messages, filled from their orders if any; undefined while orders is needed and unavailable. */
 export const readRequests = async (
   { orders, product, syncLacking }: Omit<WaybillDependencies, 'pool'>,
   tenant: string,

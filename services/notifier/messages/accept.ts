@@ -29,8 +29,8 @@ export interface Origin {
 }
 
 /**
- * Queues all messages, or none and returns every error. Commits before it returns. The conversations of the recipients
- * stay locked until then: a message held until the customer writes cannot miss one that arrives meanwhile.
+ * Queues all messages, or queues none and returns every error. Commits before it returns. The conversations of the
+ * recipients stay locked until then: a message held until the customer writes cannot miss one that arrives meanwhile.
  */
 export const acceptMessages = (
   pool: pg.Pool,

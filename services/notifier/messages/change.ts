@@ -10,7 +10,7 @@ import { findOrders, type KnownOrder, type OrdersClient, ordersUnavailable } fro
 import { fillFrom, type Source } from './placeholders.ts'
 import { findMessage } from './queries.ts'
 
-/** Cancels a message that is not being sent yet. Returns its resulting status; undefined: no such message. */
+/** Cancels a message that is not being sent yet. Returns its resulting status; undefined if there is none. */
 export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
   move(tx, tenant, id, by, {
     from: ['queued', 'held'],
@@ -60,7 +60,10 @@ const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, w
   return (await findMessage(tx, tenant, id))?.status
 }
 
-/** Fills a message from its current order; undefined leaves it as it is. Refuses one whose order has another phone. */
+/**
+ * Fills a message from its current order; undefined leaves the message as it is. Refuses a message whose order has
+ * another phone.
+ */
 export const fillAgain = async (
   { pool, orders }: { readonly pool: pg.Pool; readonly orders: OrdersClient },
   tenant: string,
@@ -95,7 +98,7 @@ const findAboutOrder = async (tx: Tx, tenant: string, id: string): Promise<About
   return rows[0]
 }
 
-/** Returns true if the order's phone has changed. A number that staff gave may be any but a corrected one. */
+/** Returns true if the order's phone has changed. A number that staff gave may be any number but a corrected one. */
 const hasOtherPhone = (
   { recipient, source, rule_event, country }: AboutOrder,
   { customer_phone, customer_secondary_phone, edits }: KnownOrder,

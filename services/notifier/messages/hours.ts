@@ -28,7 +28,7 @@ export const isTimeZone = (name: string): boolean => {
   }
 }
 
-/** Returns the milliseconds of a time such as 08:00. */
+/** Returns the milliseconds from midnight to a time such as 08:00. */
 const sinceMidnight = (text: string): number => {
   const [hours = 0, minutes = 0] = text.split(':').map(Number)
   return (hours * 60 + minutes) * minuteMilliseconds
@@ -40,7 +40,7 @@ const isAllowed = (time: number, { between, timeZone }: Hours): boolean => {
   return from < to ? from <= clock && clock < to : from <= clock || clock < to
 }
 
-/** Clocks change at the start of one. */
+/** Clocks change at the start of a quarter of an hour. */
 const quarterMilliseconds = 15 * minuteMilliseconds
 
 /**

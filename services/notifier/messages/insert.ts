@@ -9,7 +9,7 @@ export interface NewMessage {
   readonly message: CheckedMessage
   /** Says why it cannot be sent: it is stored as failed, for staff to see and to resend. */
   readonly failure?: string | undefined
-  /** It may have been sent before the database was restored: it is stored as unknown, and staff may resend it. */
+  /** The message may have been sent before the database was restored: it is stored as unknown; staff may resend it. */
   readonly isInDoubt?: boolean | undefined
   readonly traceparent?: string | undefined
   readonly merchant?: string | undefined
@@ -19,7 +19,7 @@ export interface NewMessage {
 /** Explains, in its timeline, a message that may have been sent before the database was restored. */
 export const restoredDetail = 'the database was restored: it may have been sent before'
 
-/** An unsent message expires after this long, and an older event makes none. */
+/** An unsent message expires after this long, and an older event makes no message. */
 export const expiryHours = 24
 
 export const firstStatus = ({ isHeld }: CheckedMessage): AcceptedMessage['status'] => (isHeld ? 'held' : 'queued')

@@ -77,7 +77,7 @@ const readPage = async (tx: Tx, staff: Staff, query: Static<typeof MessagesQuery
   return { data: await readViews(tx, staff, rows), next_cursor: next && messageCursor.write([next]) }
 }
 
-/** Reads a message. Also used in the transaction of a change, so that nothing can fail after its commit. */
+/** Reads a message. A change reads it within its own transaction, so that nothing can fail after the commit. */
 export const readMessage = async (tx: Tx, staff: Staff, id: string): Promise<Static<typeof OneMessage>> => {
   const row = await findMessage(tx, staff.tenant, id)
   const [data] = await readViews(tx, staff, row ? [row] : [])

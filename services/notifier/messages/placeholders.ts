@@ -29,7 +29,7 @@ export const hasPlaceholder = (text: string): boolean => text.search(placeholder
 /** Returns true if a `{{` or `}}` is left outside placeholders: it would be sent literally. */
 export const isOpenPlaceholder = (text: string): boolean => /\{\{|\}\}/.test(text.replace(placeholder, ''))
 
-/** Returns the error of a text that names unknown fields; undefined when what an event is about has them all. */
+/** Returns the error of a text that names unknown fields; undefined when the order or invoice has them all. */
 export const placeholderError = (text: string, event = ''): string | undefined => {
   const [what, known]: [string, string[]] =
     event === invoiceEvent ? ['An invoice', invoiceFields] : ['An order', orderFields]
@@ -54,7 +54,7 @@ const fillField = (order: Values, placed: string): string => {
   return isField(name) ? plain(String((order as Record<string, unknown>)[name] ?? '')) || nothing : nothing
 }
 
-/** Fills `{{field}}` with values as the API accepts them: blanks and line breaks as one blank, 1,024 characters. */
+/** Fills `{{field}}` as the API accepts it: with one blank for blanks and line breaks, and at most 1,024 characters. */
 export const fillText = (text: string, order: Values): string => {
   const filled = text.replace(placeholder, (_whole, placed: string) => fillField(order, placed))
   return clip(plain(filled)) || nothing
@@ -84,7 +84,7 @@ const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: Values)
   return plain(filled) || nothing
 }
 
-/** Returns how long each may be so that all fit. */
+/** Returns how long each value may be so that all fit. */
 const divideRoom = (lengths: readonly number[], room: number): number => {
   let left = room
   for (const [index, length] of lengths.toSorted((a, b) => a - b).entries()) {
@@ -143,7 +143,7 @@ export const toSource = (content: Content, order: OrderSnapshot, isToCustomer: b
   return { content, event, isToCustomer }
 }
 
-/** Fills the content with the order's values. Leaves it as it is where one is `missing`. */
+/** Fills the content with the order's values. Leaves it as it is where a value is `missing`. */
 export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
   const values = { ...order, ...event }
   const texts = isPlain(content) ? [content.text] : listTexts(content).map(({ text }) => text)

@@ -91,7 +91,7 @@ const findLast = async (tx: Tx, conditions: Conditions, lookedAt: number): Promi
 const selectPage = (conditions: Conditions, limit: number) => sql`
   select ${columns} from messages where ${sql.join(conditions, sql` and `)} order by message_id desc limit ${limit}`
 
-/** Selects the messages of a recipient, whose index omits the queue: each status there has its own. */
+/** Selects the messages of a recipient, whose index omits the queue: each status in the queue has its own index. */
 const selectOfRecipient = (conditions: Conditions, limit: number) => {
   const groups = [outQueue, ...inQueue.map(status => [status])]
   const parts = groups.map(statuses => sql`(${selectPage([...conditions, isOneOf('status', statuses)], limit)})`)
@@ -102,7 +102,7 @@ const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
   select waybill_number from messages where tenant_id = ${tenant} and waybill_number = any(${spellings}::text[])
   order by array_position(${spellings}::text[], waybill_number) limit 1)`
 
-/** Returns a time an hour away. Ids have an index; those of the last release had the clock of its process. */
+/** Returns a time an hour away. Ids have an index, but those of the last release follow the clock of its process. */
 const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
 
 const filterColumns = { id: 'message_id', status: 'status', to: 'recipient', channel: 'phone_number_id' } as const

@@ -17,7 +17,7 @@ export interface SendRequest {
   body?: string[]
 }
 
-/** Queues a message as `POST /api/messages` does. Throws UsageError for an unknown tenant, and while orders is away. */
+/** Queues a message as `POST /api/messages` does. Throws UsageError for an unknown tenant or unavailable orders. */
 export const sendMessage = async (
   dependencies: WaybillDependencies,
   request: SendRequest,

@@ -110,7 +110,7 @@ const whyNotResent = (status: MessageStatus): string => {
   return `The message is ${status}: only a failed or unknown one can be sent again.`
 }
 
-/** Returns the messages of an accepted request. Throws the response to any other. */
+/** Returns the messages of an accepted request. Throws the response to any other request. */
 export const readAccepted = (acceptance: Acceptance | { kind: 'orders_away' }, reply: FastifyReply) => {
   if (acceptance.kind === 'running' || acceptance.kind === 'other_body') throw keyRefused(acceptance.kind, 'message')
   if (acceptance.kind !== 'accepted') throw refusal(acceptance)

@@ -74,7 +74,7 @@ export const messageView = (
   timeline: inOrder(timeline),
 })
 
-/** Orders the statuses of a message as stored: webhooks give whole seconds, so none shows a time before the last. */
+/** Raises the time of each status to that of the one stored before it, if later: webhooks give whole seconds. */
 export const inOrder = <Update extends { readonly at: Date }>(updates: readonly Update[]): Update[] => {
   let reached = new Date(0)
   return updates.map(update => {

@@ -52,7 +52,7 @@ export const TokenInfo = Type.Object({
   expires_at: word(),
   scopes: Type.Array(Type.String({ examples: ['whatsapp_business_messaging'] })),
 })
-/** `accounts` are those to which its scopes apply; none: all. */
+/** `accounts` lists those to which its scopes apply; an empty list means all. */
 export type TokenInfo = Static<typeof TokenInfo> & { readonly accounts: string[] }
 
 export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
@@ -90,7 +90,7 @@ const mostPages = 1000
 const templateQuery = 'fields=id,name,language,status,category,parameter_format,components&limit=25'
 
 /**
- * Reads page after page by the cursor. It never requests the address in `next`, which leaves our base address and may
+ * Reads page after page by the cursor. Never requests the address in `next`, which leaves our base address and may
  * carry the token. A list that breaks off is a failure, not a shorter list.
  */
 export const collectTemplates = async (readPage: ReadPage): Promise<Received<unknown[]> | Failed> => {

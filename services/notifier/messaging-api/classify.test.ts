@@ -29,7 +29,8 @@ const unlisted: Classification = {
 const listed = { ...unlisted, class: 'retry', advice: passing } as const
 
 /**
- * docs/merchants/error-codes.md in letters: R retry, D delay, P permanent, T hold the template, C pause the channel.
+ * Repeats docs/merchants/error-codes.md in letters: R retry, D delay, P permanent, T hold the template, C pause the
+ * channel.
  */
 const sheet: Record<string, number[]> = {
   R: [1, 2, 130429, 131000, 131016, 131059, 133004],

@@ -15,7 +15,7 @@ export interface Classification {
   readonly delaySeconds: number | null
   /** The delay applies to every message of the number. */
   readonly holdsNumber: boolean
-  /** null means that the queue's schedule limits them. `class` is `permanent` already when they are used up. */
+  /** Limits the retries; null means that the queue's schedule does. `class` is `permanent` once they are used up. */
   readonly maxRetries: number | null
   readonly slows: 'number' | 'recipient' | null
   /** The channel is paused after this many failures in a row; null means never. */

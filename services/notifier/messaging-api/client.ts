@@ -6,7 +6,7 @@ import { type Accepted, type Failed, type Received, readAcceptance, readResponse
 
 export interface MessagingApiOptions {
   readonly baseUrl: string
-  /** Limits concurrent requests; more wait for a free connection. */
+  /** Limits concurrent requests; others wait for a free connection. */
   readonly connections?: number
   // undici checks these three every half second, and not before a whole second has passed.
   readonly connectMilliseconds?: number
@@ -43,7 +43,7 @@ export interface Registration {
 
 export type MessagingApi = ReturnType<typeof createMessagingApi>
 
-/** Creates the client of the messaging API. No method rejects or repeats a request; each resolves to what happened. */
+/** Creates the client of the messaging API. No method rejects or repeats a request; each resolves to its outcome. */
 export const createMessagingApi = (options: MessagingApiOptions) => {
   const { version, product } = options
   const { call, giveUp, close } = createCaller(options)
@@ -51,7 +51,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
 
   return {
     product,
-    /** Sends docs/merchants/contract.md#send. */
+    /** Sends a message (docs/merchants/contract.md#send). */
     send: async (
       credentials: Credentials,
       phoneNumberId: string,
@@ -66,7 +66,10 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
       if (response.kind !== 'received') return response
       return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
     },
-    /** Sends docs/merchants/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
+    /**
+     * Registers a number (docs/merchants/contract.md#register). Each request counts towards 10 in 72 hours, even a
+     * refused one.
+     */
     register: (credentials: Credentials, phoneNumberId: string, { pin, certificate }: Registration) => {
       const more = { body: { messaging_product: product, pin, certificate }, carried: [pin, certificate] }
       return call(credentials, `${pathTo(phoneNumberId)}/register`, readSuccess, more)
@@ -112,7 +115,7 @@ interface Call {
   readonly withinMilliseconds?: number | undefined
   /** Makes the request a POST; without it, the request is a GET. */
   readonly body?: object
-  /** Lists texts of the request, beside the token, that are removed from the API's text. */
+  /** Lists texts of the request, besides the token, that are removed from the API's text. */
   readonly carried?: readonly string[]
 }
 

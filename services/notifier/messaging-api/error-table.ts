@@ -1,12 +1,12 @@
 /**
- * The queue does this with a failed message: send it again later by its own schedule; send it again only after a delay;
- * give it up; give it up and hold its template; pause its channel and keep it, with all others, until the channel
- * resumes.
+ * The queue does one of these with a failed message: send it again later by its own schedule; send it again only after
+ * a delay; give it up; give it up and hold its template; pause its channel and keep it, with all others, until the
+ * channel resumes.
  */
 export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pause_channel'] as const
 export type ErrorClass = (typeof errorClasses)[number]
 
-/** Seconds, or a rule: by headers, else 15, 30, 60 minutes; 1, 4, 16, … seconds; by the refusal, else an hour. */
+/** Gives seconds or a rule: by headers, else 15, 30, 60 minutes; 1, 4, 16, … seconds; by the refusal, else an hour. */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
 /** Makes one line of docs/merchants/error-codes.md, which dev/openapi.ts writes. */
@@ -144,7 +144,7 @@ export const errorTable: readonly ErrorEntry[] = [
   line(2494100, 'delay', 'The number is in maintenance.', wait, { delay: 300, holdsNumber: true }),
 ]
 
-/** Finds the line for a code, by its subcode if there is one. undefined for a code that is not in the table. */
+/** Finds the line for a code, by its subcode if there is one. Returns undefined for a code that is not in the table. */
 export const findError = (code: number, subcode: number | null = null): ErrorEntry | undefined => {
   const lines = errorTable.filter(entry => entry.code <= code && code <= (entry.lastCode ?? entry.code))
   return lines.find(entry => entry.subcode === subcode) ?? lines.find(entry => entry.subcode === undefined)

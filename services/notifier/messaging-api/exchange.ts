@@ -15,15 +15,15 @@ export type Exchanged =
   | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
- * One request and its response, ended after `deadlineMilliseconds` in whatever state it is. `not_written` is a promise:
- * not a byte has left, and none will. It stops an expired request at the moment undici is about to write it, and also
- * one that undici is about to write a second time.
+ * Exchanges one request and its response, and ends after `deadlineMilliseconds` in whatever state. `not_written` is a
+ * promise: not a byte has left, and none will. The exchange stops an expired request at the moment undici is about to
+ * write it, and also a request that undici is about to write a second time.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #settled = Promise.withResolvers<Exchanged>()
   readonly result = this.#settled.promise
   #isSettled = false
-  /** Set once undici is about to write: from here on the request may have been sent. */
+  /** Is set once undici is about to write: from then on the request may have been sent. */
   #controller: Dispatcher.DispatchController | undefined
   #head: { status: number; headers: IncomingHttpHeaders } | undefined
   readonly #chunks: Buffer[] = []
@@ -36,7 +36,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#deadline = setTimeout(() => this.giveUp(), deadlineMilliseconds)
   }
 
-  /** Runs right before each writing, with nothing in between: in a paused process before its timers run. */
+  /** Runs right before each write, with nothing in between: after a pause of the process, even before its timers. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled || this.#controller || performance.now() > this.#endsAt)
       controller.abort(new Error('given up, or written before'))

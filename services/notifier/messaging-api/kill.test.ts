@@ -51,12 +51,12 @@ const sendAll = (api: MessagingApi, ids: string[], random: () => number) =>
     }),
   )
 
-/** The outcomes of all rounds: on a busy machine one alone may never get through. */
+/** Collects the outcomes of all rounds: on a busy machine, one round alone may not have every kind. */
 const kinds = new Set<string>()
 
 for (let seed = 1; seed <= rounds; seed++)
   t.test(
-    `${callsPerRound} calls at once on dying connections: not_written are only those of which no byte came (${seed})`,
+    `of ${callsPerRound} calls at once on dying connections, only those that sent no byte are not_written (${seed})`,
     async t => {
       const random = randomOf(seed)
       const { url, server, arrived, bytes } = await startServer(t, killer(random))
@@ -89,6 +89,6 @@ for (let seed = 1; seed <= rounds; seed++)
     },
   )
 
-t.test('every kind of outcome occurred', async t => {
+t.test('every kind of outcome occurs', async t => {
   t.strictSame([...kinds].sort(), ['accepted', 'no_response', 'not_written'])
 })

@@ -96,7 +96,7 @@ export const Component = closed({
   ),
   parameters: Type.Array(Parameter, { maxItems: maxParameters }),
 })
-/** A tap on a rule's quick reply asks orders for its `action`. The payload is then a token, made when it is sent. */
+/** A tap on a rule's quick reply requests its `action` from orders. The payload is then a token, made on sending. */
 export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 
 /** Returns a component of texts; none without texts. */

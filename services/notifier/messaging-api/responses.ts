@@ -107,7 +107,7 @@ const longestSeconds = 72 * 3600
 
 /**
  * Returns the wait that the API requests, in seconds: `Retry-After` (seconds or a date) or
- * `estimated_time_to_regain_access` (minutes) of `x-business-use-case-usage`, whichever is longer. null when it
+ * `estimated_time_to_regain_access` (minutes) of `x-business-use-case-usage`, whichever is longer. Returns null when it
  * requests none. Pure; never throws.
  */
 export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {

@@ -40,12 +40,12 @@ const nobody = async (): Promise<string> => {
   return `http://127.0.0.1:${port}`
 }
 
-t.test('a refused connection wrote nothing', async t => {
+t.test('a refused connection writes nothing', async t => {
   const got = await connect(t, await nobody()).send(credentials, '1', message)
   t.same(got, { kind: 'not_written', reason: 'connection refused' })
 })
 
-t.test('a host without an address wrote nothing', async t => {
+t.test('nothing is written to a host without an address', async t => {
   const got = await connect(t, 'http://nowhere.invalid').send(credentials, '1', message)
   t.match(got, { kind: 'not_written', reason: /^host not found/ })
 })
@@ -93,7 +93,7 @@ t.test('half a refusal is a refusal that may be repeated', async t => {
   t.match(got, { kind: 'refused', status: 400, code: null, isTransient: true })
 })
 
-t.test('ends a response that trickles for ever in time', async t => {
+t.test('ends in time a response that trickles for ever', async t => {
   const { got, took } = await send(t, {
     onRequest: ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n')
@@ -144,7 +144,7 @@ t.test('reads a slow response within the deadlines', async t => {
   t.match(got, { kind: 'accepted' })
 })
 
-t.test('a request that found no free connection in time was not written, and never is', async t => {
+t.test('a request that finds no free connection in time is never written', async t => {
   const { url, arrived, bytes } = await startServer(t, {
     onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 900),
   })

@@ -22,7 +22,7 @@ import { type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.
 export type Applied = Awaited<ReturnType<typeof apply>>
 
 export interface ApplyOptions {
-  /** Opens the payloads of buttons with actions; without it those are ordinary payloads. */
+  /** Opens the payloads of buttons with actions; without a keyring those are ordinary payloads. */
   readonly keyring?: Keyring | undefined
   readonly logger: Logger
   readonly tracer?: Tracer | undefined
@@ -112,7 +112,7 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   })
 }
 
-/** Returns the message for staff. Opt-outs, opt-ins and presses that act need no reader; "no thanks" may. */
+/** Returns the message for staff. Opt-outs, opt-ins and presses that act need no reader; "no thanks" may need one. */
 const toReadable = ({ keyword, text, label, ...said }: Said): InboundMessage => ({
   ...said,
   text: (text ?? label)?.trim(),

@@ -43,8 +43,8 @@ export const listOrigins = (document: unknown): string[] => {
 }
 
 /**
- * Scans the ids that an unverified body claims to be about: of numbers, or, where it names none, anything that may be
- * an account. A few are enough, since one app signs a whole request; the body need not be JSON.
+ * Scans an unverified body for the ids that it claims to be about: those of numbers or, where it names none, any that
+ * may be an account's. A few are enough, since one app signs a whole request; the body need not be JSON.
  */
 export const scanOrigins = (bytes: Buffer): string[] => {
   const body = bytes.toString('latin1')
@@ -141,7 +141,7 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
     at: time(value.timestamp, now),
     type,
     text: text(record(value.text).body, 5000),
-    /** Shows anything else to staff: a place, the label of a button, a caption, the name of a file. */
+    /** Shows staff any other content: a place, the label of a button, a caption, the name of a file. */
     label: location ?? text(label, 1024),
     mediaId: id(content.id),
     /** Shows a place that the person shared: its name, address and coordinates. */

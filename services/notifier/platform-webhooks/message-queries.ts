@@ -35,13 +35,13 @@ export const lockMessages = async (tx: Tx, sightings: readonly Sighting[], peopl
   return rows as LockedMessage[]
 }
 
-/** Planning each time takes a third of the throughput of small webhooks, and next to nothing of larger ones. */
+/** Planning each time costs a third of the throughput of small webhooks, and next to nothing of larger ones. */
 const fewReferences = 100
 
 /**
  * Plans the statements below once for transactions with few references, else by their values: a plan kept from an
- * almost empty table reads all of a grown one until Postgres analyzes it, and that for held messages depends on how
- * many there are. Travels with the next statement.
+ * almost empty table reads all of a grown one until Postgres analyzes it, and the plan for held messages depends on how
+ * many there are. The setting travels with the next statement.
  */
 export const choosePlanning = ({ client }: Tx, references: number, people: number): void => {
   const mode = people === 0 && references <= fewReferences ? 'force_generic_plan' : 'force_custom_plan'

@@ -21,7 +21,7 @@ export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /**
  * Stores requests made by buttons, and asks people to confirm addresses. The conversations must be locked, the inbound
- * messages stored. Counts the presses, those without effect by their reason, and possible addresses.
+ * messages stored. Returns the counts of presses, of those without effect by their reason, and of possible addresses.
  */
 export const recordPresses = async (
   tx: Tx,
@@ -68,7 +68,7 @@ const questions: Readonly<Record<string, readonly [before: string, after: string
   ],
 }
 
-/** Asks people to confirm the addresses that they wrote; a keyword is none. Returns how many are new. */
+/** Asks people to confirm the addresses that they wrote; a keyword is no address. Returns how many are new. */
 const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<number> => {
   const ids = newMessageIds(said.length, now)
   const written = said.flatMap(({ keyword, text, location, messageId: inboundId, ...about }, index): Written[] => {

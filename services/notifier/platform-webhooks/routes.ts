@@ -120,7 +120,7 @@ const queryProblem = (mode: unknown, token: unknown, challenge: unknown): string
 
 type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Extract<FoundSigners, { kind: 'refused' }>
 
-/** Reads the facts of a webhook that one of our app secrets signed. It parses nothing before that is known. */
+/** Reads the facts of a webhook that one of our app secrets signed. Parses nothing before the signature is known. */
 const readWebhook = async (
   findSigners: FindSigners,
   clock: Clock,

@@ -8,14 +8,14 @@ import { readSignature } from './verify.ts'
 /** Repeats the API's own maximum, which limits any sender. */
 export const maxBodyBytes = 3 * 1024 * 1024
 const smallBytes = 64 * 1024
-/** Limits large bodies with a wrong signature per minute: of all unknown addresses together, of one known address. */
+/** Limits large bodies with a wrong signature per minute, for all unknown addresses together and for each known one. */
 const maxLarge = 20
 const knownMilliseconds = 3_600_000
 
 /**
- * Limits whose webhooks are verified. An address with a recent valid signature is unlimited. An unknown one may send
- * few and small ones, since each costs work before it proves forged. A known one that forged too often still has small
- * ones verified: a genuine sender at the same address must not be lost.
+ * Limits whose webhooks are verified. An address with a recent valid signature is unlimited. An unknown address may
+ * send few webhooks, and fewer large ones, since each costs work before it proves forged. A known address that forged
+ * too often still has small webhooks verified: a genuine sender at the same address must not be lost.
  */
 export const createSenders = (strangersPerMinute: number) => {
   const known = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
@@ -39,7 +39,7 @@ export const createSenders = (strangersPerMinute: number) => {
         request.log.warn({ reason: signature ? 'malformed_signature' : 'no_signature' }, 'webhook.refused')
         throw refusal(request, unauthenticated())
       }
-      // Fastify itself refuses it.
+      // Fastify itself refuses a body of this size.
       if (readLength(request) > maxBodyBytes) return
       const network = readAddress(request)
       const pause = request.guessingPause

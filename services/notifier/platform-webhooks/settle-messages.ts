@@ -15,7 +15,7 @@ import {
 } from './message-queries.ts'
 import { type Report, settle } from './settle.ts'
 
-/** Moves locked messages on as the reports say. Counts reports that changed a message, and those of others. */
+/** Moves locked messages on as the reports say. Counts the reports that moved a message, and those that match none. */
 export const settleMessages = async (
   tx: Tx,
   locked: readonly LockedMessage[],
@@ -58,7 +58,7 @@ const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
 /**
- * From earlier sends, accepts only delivered and read: their failure does not concern the new one. If the response of
+ * From earlier sends, accepts only delivered and read: their failure does not concern the new send. If the response of
  * an earlier send was lost, its id is not among the former ones, but differs from that of the send accepted since.
  */
 const currentReports = <Histories extends Report>(

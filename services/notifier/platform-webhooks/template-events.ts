@@ -31,7 +31,7 @@ export const readTemplateEvent = (wabaId: string | undefined, value: Json, at: D
   }
 }
 
-/** Reads docs/contributors/messaging-api.md#category-changes. */
+/** Reads a change of category (docs/contributors/messaging-api.md#category-changes). */
 export const readCategoryEvent = (
   wabaId: string | undefined,
   value: Json,

@@ -21,7 +21,9 @@ type IsSignedWith = (secret: string) => boolean
 /** The reason why nobody signed a request is for the log: its sender learns nothing. */
 export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
-/** Finds our numbers that a request names and whose secret signed it; if `isPaused`, only ids that signed lately. */
+/**
+ * Finds our numbers that a request names and whose secret signed it; if `isPaused`, tries only ids that signed lately.
+ */
 export type FindSigners = (ids: readonly string[], isSigned: IsSignedWith, isPaused: boolean) => Promise<FoundSigners>
 
 /** A removed secret or number stays valid for at most this long; a new one is valid at once. */
@@ -67,8 +69,8 @@ const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPau
 }
 
 /**
- * Returns which app secrets signed the bytes: `header` is `sha256=` and their HMAC-SHA256 in lower-case hex
- * (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
+ * Returns a function that tells if an app secret signed the bytes: `header` is `sha256=` and their HMAC-SHA256 in
+ * lower-case hex (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
  */
 export const signedWith = (rawBytes: Uint8Array, header: string | undefined): IsSignedWith => {
   const given = readSignature(header)
@@ -96,7 +98,7 @@ const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: Li
     )
   })
 
-/** Returns true if any of our numbers has that verify token. Takes the same time for every wrong one. */
+/** Returns true if any of our numbers has that verify token. Takes the same time for every wrong token. */
 export const isVerifyToken = async (pool: pg.Pool, token: string): Promise<boolean> => {
   const rows = await inAllTenants(pool, (tx: Tx) => tx.selectFrom('channels').select('verify_token_hash').execute())
   const hash = createHash('sha256').update(token).digest()

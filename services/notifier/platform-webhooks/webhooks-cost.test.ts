@@ -6,7 +6,7 @@ import { createFixture, envelope, sign, status } from '../test/webhooks-fixture.
 
 const url = '/webhooks/messaging'
 const maxBytes = 3 * 1024 * 1024
-/** A body about one of our numbers that made JSON.parse with a reviver take seconds. */
+/** Holds a body about one of our numbers that made JSON.parse with a reviver take seconds. */
 const hostile = (() => {
   const start = '{"entry":[{"id":"1","changes":[{"value":{"metadata":{"phone_number_id":"100"},"x":['
   const [item, end] = ['{"message_template_id":1},', '0]}}]}]}']

@@ -69,7 +69,7 @@ type Leaving = Pick<Preflight, 'waits_for' | 'errors'> & { readonly leaves_at: D
 
 const stay = (waits_for: string | null, errors: FieldErrors = {}): Leaving => ({ leaves_at: null, waits_for, errors })
 
-/** Returns when the queue would send it, ignoring the rate of its number, or the reason why it would not. */
+/** Returns when the queue would send the message, ignoring the rate of its number, or the reason why it would not. */
 const leaving = (
   message: CheckedMessage,
   channel: ChannelRow,

@@ -51,7 +51,7 @@ const catalogue = [
   ),
 ]
 
-/** Prepares a paid channel, a free one, and a paused one without a catalogue; people who wrote or opted out. */
+/** Prepares a paid channel, a free one, and a paused one without a catalogue, and people who wrote or opted out. */
 const prepare = async (t: Test, sendBetween: [string, string] = [clock(-2), clock(2)]) => {
   const { client, state } = await standIn(
     t,
@@ -359,7 +359,7 @@ t.test('stores nothing, and needs orders as a send does', async t => {
   t.strictSame([status, headers['retry-after']], [503, '2'])
 })
 
-t.test('refuses a thousand messages with more errors than are counted as a whole, as a send does', async t => {
+t.test('refuses as a whole a thousand messages with more errors than are counted, as a send does', async t => {
   const { call } = await prepare(t)
   const wrong = saying('order_delivered', [], {
     to: 'x',

@@ -23,7 +23,7 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<WaybillDependencies> = a
     body: Type.Union([MessageBody, MessageBodies(maxMessages)], { examples: MessageBody.examples }),
     response: { 200: Preflights },
   }
-  // The handler checks the body, with the sentences of a send.
+  // The handler checks the body and words the errors as a send does.
   app.post(
     '/api/messages/preflight',
     {

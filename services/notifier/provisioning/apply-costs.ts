@@ -7,7 +7,7 @@ import { findTariffs } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { NotifierFile } from './notifier-file.ts'
 
-/** Replaces the tenant's tariffs by these; undefined keeps them. Hold `lockTenant`. */
+/** Replaces the tenant's tariffs with these; undefined keeps them. Hold `lockTenant`. */
 export const applyTariffs = async (tx: Tx, tenant: string, wanted: readonly Tariff[] | undefined) => {
   if (!wanted) return []
   const { tariffs } = await findTariffs(tx, tenant)

@@ -164,7 +164,7 @@ t.test('refuses a rule that is there twice, and a sixth one on one event', async
   t.same(validationErrors(...six), { 'rules.5.on': ['At most 5 rules may be on order.created.'] })
 })
 
-t.test('apply replaces the rules by those of the file and returns the changes', async t => {
+t.test('apply replaces the rules with those of the file and returns the changes', async t => {
   const { apply, stored } = await prepare(t)
   const [created, moved] = [rule('order.created'), rule('key_13')]
   const ids = { created: 'order.created: order_delivered en_US', moved: 'key_13: order_delivered en_US' }

@@ -10,7 +10,7 @@ import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 import { nameRule } from './check-rules.ts'
 
-/** Replaces the tenant's rules by these, in this order, none paused; undefined keeps them. Hold `lockTenant`. */
+/** Replaces the tenant's rules with these, in this order, none paused; undefined keeps them. Hold `lockTenant`. */
 export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {
   if (!wanted) return { kind: 'applied', changes: [] }
   const channels = await findChannels(tx, tenant)
@@ -24,7 +24,7 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
   return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted, channels) }
 }
 
-/** Indexes rules by their names; one at another index has changed. */
+/** Indexes rules by their names; a rule at another index has changed. */
 const listPlaces = (rules: readonly Rule[]) =>
   new Map(rules.map((rule, place) => [nameRule(rule), JSON.stringify([place, Object.entries(rule).sort()])]))
 
@@ -37,7 +37,7 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
   await tx.insertInto('rules').values(rows).execute()
 }
 
-/** Warns of legal settings in rules that prevent their messages from being sent, by the templates of the last sync. */
+/** Warns of valid settings that prevent the messages of rules from being sent, by the templates of the last sync. */
 const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], channels: readonly ChannelRow[]) => {
   const warnings: string[] = []
   for (const [index, rule] of rules.entries()) {

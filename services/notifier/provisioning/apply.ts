@@ -48,7 +48,7 @@ export const applyFile = async (
   )
 }
 
-/** Checks the name in Postgres: it and Node have a list of time zones each. */
+/** Checks the name in Postgres, whose list of time zones may differ from Node's. */
 const hasTimeZone = async (tx: Tx, name: string): Promise<boolean> => {
   const rows = await query(tx)`select from pg_timezone_names where lower(name) = lower(${name})`
   return rows.length > 0

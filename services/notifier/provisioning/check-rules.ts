@@ -57,7 +57,7 @@ const checkPlaceholders = (value: unknown, path: string, add: Add, event: string
     for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add, event)
 }
 
-/** Its message is about no parcel: it supersedes no message, and offers no action. */
+/** The message of a rule on invoices is about no parcel: it supersedes no message, and offers no action. */
 const checkInvoiceRule = ({ supersedes, buttons = [] }: GivenRule, path: string, add: Add): void => {
   if (supersedes) add(`${path}.supersedes`, `A rule on ${invoiceEvent} supersedes no messages.`)
   for (const [place, { action }] of buttons.entries())

@@ -59,7 +59,7 @@ const Button = closed(
 )
 
 const maxRules = 100
-/** The maximum exceeds any template; it bounds the messages that a rule creates for 500 events. */
+/** The maximum exceeds the needs of any template; it bounds the messages that a rule creates for 500 events. */
 const maxRuleParameters = 20
 
 const SendBetween = Type.Array(

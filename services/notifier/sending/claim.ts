@@ -19,7 +19,7 @@ interface ClaimOptions extends MarkOptions {
 }
 
 interface Claimed {
-  /** `sending` is committed. */
+  /** Their status `sending` is committed. */
   readonly messages: readonly ClaimedMessage[]
   readonly blocked: readonly Blocked[]
   /** A number had due messages, even if its rate lets none of them be sent now. */
@@ -36,9 +36,9 @@ interface Channel extends ChannelRef {
 }
 
 /**
- * Claims due messages for sending at once, round-robin over the numbers: a number with few does not wait behind one
- * with many. Commits `sending` of those that may be sent. Locks the rows of the numbers and messages meanwhile, so that
- * checks and rates hold across processes; another process claims other numbers.
+ * Claims due messages for sending at once, round-robin over the numbers: a number with few messages does not wait
+ * behind one with many. Commits `sending` of those that may be sent. Locks the rows of the numbers and messages
+ * meanwhile, so that checks and rates hold across processes; another process claims other numbers.
  */
 export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Claimed> =>
   inAllTenants(pool, async (tx: Tx) => {
@@ -82,7 +82,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
       c.budget_at as at, c.slowed_rate as "slowedRate", c.slowed_at as "slowedAt", now() as now
     from channels c
     where c.state = 'active' and (c.not_before is null or c.not_before <= now())
-      -- Not a join, and not an index on expires_at: both would walk a whole backlog to find its first message.
+      -- Avoids a join and an index on expires_at: both would walk a whole backlog to find its first message.
       and (
         select true from messages m
         where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id
@@ -92,7 +92,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
       )
     order by c.served_at
     limit 64
-    -- Not for update: whoever queues messages holds a key-share lock on the number's row until the commit.
+    -- An update lock would conflict: whoever queues messages holds a key-share lock on the number's row until commit.
     for no key update of c skip locked`
   return rows.map(({ tenant, phoneNumberId, plan, now, ...bucket }) => {
     return { tenant, phoneNumberId, plan, now, tokens: availableTokens(bucket, now) }

@@ -22,37 +22,67 @@ const decided = (result: Parameters<typeof decide>[1], attempts = 0) => {
 }
 
 const table: [string, Refused, number, object][] = [
-  ['131016: by the schedule', refused(131016), 0, { status: 'queued', isAttempt: true, seconds: 5, effects: [] }],
-  ['131016 once more', refused(131016), 3, { status: 'queued', isAttempt: true, seconds: 600 }],
-  ['131016 after the last', refused(131016), 7, { status: 'failed', code: 131016, effects: [] }],
-  ['131000 has five retries', refused(131000), 4, { status: 'queued' }],
-  ['131000 has five retries only', refused(131000), 5, { status: 'failed' }],
-  ['1 has three retries only', refused(1), 3, { status: 'failed' }],
-  ['Retry-After', refused(2, { retryAfterSeconds: 90 }), 0, { status: 'queued', seconds: 90 }],
-  ['131026: for good', refused(131026), 0, { status: 'failed', code: 131026, effects: [] }],
-  ['132001: its template too', refused(132001), 0, { status: 'failed', effects: ['hold_template'] }],
   [
-    '190: the number pauses',
+    '131016 is retried by the schedule',
+    refused(131016),
+    0,
+    { status: 'queued', isAttempt: true, seconds: 5, effects: [] },
+  ],
+  ['131016 is retried once more', refused(131016), 3, { status: 'queued', isAttempt: true, seconds: 600 }],
+  ['131016 fails after the last retry', refused(131016), 7, { status: 'failed', code: 131016, effects: [] }],
+  ['131000 has five retries', refused(131000), 4, { status: 'queued' }],
+  ['131000 has only five retries', refused(131000), 5, { status: 'failed' }],
+  ['1 has only three retries', refused(1), 3, { status: 'failed' }],
+  ['Retry-After delays the retry', refused(2, { retryAfterSeconds: 90 }), 0, { status: 'queued', seconds: 90 }],
+  ['131026 fails for good', refused(131026), 0, { status: 'failed', code: 131026, effects: [] }],
+  ['132001 holds its template too', refused(132001), 0, { status: 'failed', effects: ['hold_template'] }],
+  [
+    '190 pauses the number',
     refused(190),
     6,
     { status: 'queued', isAttempt: false, seconds: 0, effects: ['pause_channel'] },
   ],
-  ['100/33', refused(100, { subcode: 33 }), 0, { status: 'queued', isAttempt: false, effects: ['pause_channel'] }],
-  ['131048: a day', refused(131048), 0, { status: 'queued', isAttempt: false, effects: ['rest_channel'] }],
-  ['130429: slower', refused(130429), 0, { status: 'queued', isAttempt: false, seconds: 1, effects: ['slow_channel'] }],
   [
-    '130429 that names a time',
+    '100/33 pauses the number',
+    refused(100, { subcode: 33 }),
+    0,
+    { status: 'queued', isAttempt: false, effects: ['pause_channel'] },
+  ],
+  [
+    '131048 rests the number for a day',
+    refused(131048),
+    0,
+    { status: 'queued', isAttempt: false, effects: ['rest_channel'] },
+  ],
+  [
+    '130429 slows the number',
+    refused(130429),
+    0,
+    { status: 'queued', isAttempt: false, seconds: 1, effects: ['slow_channel'] },
+  ],
+  [
+    '130429 that names a time also rests the number',
     refused(130429, { retryAfterSeconds: 30 }),
     0,
     { status: 'queued', isAttempt: false, seconds: 30, effects: ['slow_channel', 'rest_channel'] },
   ],
-  ['80007: the number rests', refused(80007), 0, { isAttempt: false, seconds: 900, effects: ['rest_channel'] }],
-  ['131056: the person', refused(131056), 2, { status: 'queued', isAttempt: true, seconds: 16, rest: 16, effects: [] }],
-  ['132069: an hour', refused(132069), 0, { status: 'queued', seconds: 3_600, effects: [] }],
-  ['HTTP 500 without a code', refused(null, { status: 500 }), 0, { status: 'queued', isAttempt: true }],
-  ['HTTP 502 without a code', refused(null, { status: 502 }), 0, { status: 'unknown', isAttempt: false }],
-  ['HTTP 403 without a code', refused(null, { status: 403 }), 0, { status: 'queued', effects: ['count_denial'] }],
-  ['HTTP 400 with an unknown code', refused(77_777), 0, { status: 'failed', code: 77_777 }],
+  ['80007 rests the number', refused(80007), 0, { isAttempt: false, seconds: 900, effects: ['rest_channel'] }],
+  [
+    '131056 rests the person',
+    refused(131056),
+    2,
+    { status: 'queued', isAttempt: true, seconds: 16, rest: 16, effects: [] },
+  ],
+  ['132069 waits an hour', refused(132069), 0, { status: 'queued', seconds: 3_600, effects: [] }],
+  ['HTTP 500 without a code is retried', refused(null, { status: 500 }), 0, { status: 'queued', isAttempt: true }],
+  ['HTTP 502 without a code is unknown', refused(null, { status: 502 }), 0, { status: 'unknown', isAttempt: false }],
+  [
+    'HTTP 403 without a code counts as a denial',
+    refused(null, { status: 403 }),
+    0,
+    { status: 'queued', effects: ['count_denial'] },
+  ],
+  ['HTTP 400 with an unknown code fails', refused(77_777), 0, { status: 'failed', code: 77_777 }],
 ]
 for (const [what, result, attempts, expected] of table)
   t.test(what, async t => void t.match(decided(result, attempts), expected))
@@ -209,7 +239,7 @@ const decisions: [string, Refused, number, object][] = [
   ],
 ]
 for (const [what, result, random, expected] of decisions)
-  t.test(`the whole decision: ${what}`, async t => void t.strictSame(whole(t, result, random), expected))
+  t.test(`decides in full about ${what}`, async t => void t.strictSame(whole(t, result, random), expected))
 
 t.test('a denial counts with its code', async t => {
   t.match(whole(t, refused(77_777, { status: 401 })).effects, [{ kind: 'count_denial', code: 77_777 }])

@@ -5,7 +5,7 @@ import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
 import { throttledSeconds } from './token-bucket.ts'
 
-/** Follows from a response, and affects more than its own message. */
+/** Describes an effect of a response beyond its own message. */
 export type Effect =
   | { kind: 'pause_channel'; code: number | null; reason: string }
   | { kind: 'rest_channel'; code: number | null; seconds: number }
@@ -48,8 +48,8 @@ const waitSeconds = [5, 30, 120, 600, 1_800, 7_200, 18_000] as const
 
 /**
  * Returns the seconds until the next send after `attempts` failed ones, or undefined when no send is left. Jitter adds
- * up to a fifth, so that messages that failed together are not retried together. Never sooner than the API's own
- * `retryAfterSeconds`.
+ * up to a fifth, so that messages that failed together are not retried together. The wait is never shorter than the
+ * API's own `retryAfterSeconds`.
  */
 export const secondsToRetry = (attempts: number, random: () => number, retryAfterSeconds = 0): number | undefined => {
   const wait = waitSeconds[attempts - 1]

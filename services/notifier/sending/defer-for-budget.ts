@@ -9,9 +9,9 @@ export const budgetSeconds = 600
 const maxPutOff = 10_000
 
 /**
- * Defers messages for the budget: returns those that may be sent. Defers the others, with those due behind them on
- * the same number, before they cost a token or a recipient's slot: messages that may be sent do not queue
- * behind them. This is not an attempt.
+ * Returns the messages that may be sent. Defers those that wait for the budget, with others like them that are due on
+ * the same number, before they cost a token or a recipient's slot: messages that may be sent do not queue behind them.
+ * A deferral is not an attempt.
  */
 export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const waiting = due.filter(({ templateHold }) => templateHold === 'budget')

@@ -2,7 +2,7 @@ import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 
-/** Defers messages until their hours begin, which is no attempt; returns the others, and cancelled ones. */
+/** Defers messages until their hours begin, which is no attempt; returns the others, including cancelled ones. */
 export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()
   const late = new Map<DueMessage, Deferral>()
@@ -58,7 +58,7 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
 /** Limits the seconds between checks of a recipient to whom a message is being sent. */
 const recipientSeconds = 0.25
 
-/** Returns one message per recipient who may get one; postpones others, no attempt. `markSending` ensures it. */
+/** Returns one message per recipient who may get one, as `markSending` ensures; postponing the others is no attempt. */
 export const limitRecipientRate = async (tx: Tx, due: readonly DueMessage[], recipientPauseSeconds: number) => {
   if (due.length === 0) return []
   const groups = Map.groupBy(due, toKey)

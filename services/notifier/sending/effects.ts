@@ -60,7 +60,7 @@ const slow = async (tx: Tx, logger: Logger, tenant: string, phoneNumberId: strin
   logger.warn({ tenant, phone_number_id: phoneNumberId, rate: slowed.slowedRate }, 'channel.slowed')
 }
 
-/** Creates what applies the effects of responses and logs failures. It counts denials in this process. */
+/** Creates the function that applies the effects of responses, logs failures and counts denials in this process. */
 export const createEffects = (pool: pg.Pool, logger: Logger) => {
   const denials = new Map<string, number>()
   const count = (key: string, effect: Effect) => {

@@ -75,7 +75,7 @@ const refused = {
 } as const
 const accepted = { status: 'accepted', providerMessageId: 'wamid.late', isAttempt: false } as const
 
-/** Prepares a message that was swept, and its process's late knowledge of it. */
+/** Prepares a message that was swept, and `store` for the late outcome of its process. */
 const sweptMessage = async (t: Test) => {
   const fixture = await createFixture(t, { isRunning: false })
   const { pool, rows, accept } = fixture

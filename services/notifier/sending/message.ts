@@ -7,7 +7,7 @@ export interface DueMessage extends Omit<CheckedMessage, 'sendAt' | 'isHeld' | '
   readonly attempts: number
   readonly fence: string
   readonly supersededBy: string | null
-  /** `refused` lasts until its template is approved again; `budget` stops marketing about no parcel. */
+  /** `refused` lasts until its template is approved again; `budget` stops marketing messages about no parcel. */
   readonly templateHold: 'refused' | 'budget' | null
   readonly traceparent: string | null
 }
@@ -17,7 +17,7 @@ export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly waybillNumber?: string | null
   readonly plan: 'free' | 'paid'
   readonly conversation: Conversation | undefined
-  /** Computed only for people who opted out of marketing messages; else false. */
+  /** Is computed only for people who opted out of marketing messages; else false. */
   readonly isMarketing: boolean
   /** Comes from Postgres' clock. */
   readonly claimedAt: Date

@@ -12,7 +12,7 @@ export interface SendOutcome {
   readonly isAttempt: boolean
   /** Counts the seconds until it is due next: to be sent again, or to stop waiting for a webhook. */
   readonly dueSeconds?: number
-  /** The API asks to send the recipient nothing for this long. */
+  /** The API asks us to send the recipient nothing for this long. */
   readonly restSeconds?: number
   /** No byte of it was written: no pause follows. */
   readonly isUnwritten?: true

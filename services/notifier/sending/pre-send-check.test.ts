@@ -29,6 +29,6 @@ const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
   ['free, opted out, may be held', { conversation: optedOut, holdsUntilOpen: true }, 'cancelled'],
 ]
 for (const [what, more, expected] of table)
-  t.test(`${what}: ${expected ?? 'sent'}`, async t => {
+  t.test(`the block reason is ${expected ?? 'absent'} for: ${what}`, async t => {
     t.equal(findBlockReason({ ...message, ...more }, now)?.kind, expected)
   })

@@ -14,7 +14,7 @@ const rowOf = async ({ rows }: Fixture, id: string | undefined) =>
     ])
   )[0]
 
-/** Waits until the message is in one of these statuses again and not being sent; returns its row. */
+/** Waits until `what` is true of the row of the message; returns the row. */
 const settled = async (fixture: Fixture, id: string | undefined, what: (row: Record<string, unknown>) => boolean) => {
   await until(`${id} is settled`, async () => what(await rowOf(fixture, id))).catch(async err => {
     throw new Error(JSON.stringify(await rowOf(fixture, id)), { cause: err })

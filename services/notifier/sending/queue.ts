@@ -32,9 +32,9 @@ const claimedMilliseconds = 500
 type Step = 'claim' | 'store' | 'sweep'
 
 /**
- * Sends what is due. A message is claimed (`sending` is committed, it waits for a place in the window), then writing
- * (its request is in flight), then finished (its outcome waits to be stored). One loop moves messages on, many with
- * each statement, and claims as many as will have a free place. Any number of processes may run one.
+ * Sends messages that are due. A message is claimed (`sending` is committed, it waits for a place in the window), then
+ * writing (its request is in flight), then finished (its outcome waits to be stored). One loop moves messages on, many
+ * with each statement, and claims as many as will have a free place. Any number of processes may run one.
  */
 export class Queue {
   readonly #options: QueueOptions
@@ -44,7 +44,7 @@ export class Queue {
 
   readonly #running = new Set<Step>()
   readonly #throughput = new ThroughputEstimate()
-  /** The last claim found due messages, or something woke the queue. */
+  /** Is true if the last claim found due messages, or something woke the queue. */
   #hasMore = false
   #isClaimDue = false
   #sweepAt = 0
@@ -92,7 +92,7 @@ export class Queue {
     }
   }
 
-  /** Each step runs once at a time; the loop goes on when it ends. */
+  /** Begins a step unless it is running; the loop goes on when the step ends. */
   #begin(step: Step, action: () => Promise<void>): void {
     if (this.#running.has(step)) return
     this.#running.add(step)
@@ -141,7 +141,7 @@ export class Queue {
     this.#hasMore = hasMore ?? false
   }
 
-  /** Returns how many messages to claim. While some are claimed, a few are not worth a commit. */
+  /** Returns how many messages to claim. While some are claimed, a few more are not worth a commit. */
   #roomToClaim(now: number): number {
     const { window } = this.#options
     const expected = this.#throughput.expectedWhileClaiming(now)
@@ -198,7 +198,7 @@ export class Queue {
     })
   }
 
-  /** Runs an action; an unavailable database delays the work. undefined after a failure. */
+  /** Runs an action; returns undefined after a failure: an unavailable database only delays the work. */
   async #guard<Result>(fact: string, action: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await action()

@@ -49,7 +49,7 @@ export const createSender = (options: SenderOptions) => {
   }
 }
 
-/** Creates the proof of numbers by accepted messages; it checks each number once a minute. */
+/** Creates the function that proves numbers by accepted messages; it checks each number once a minute. */
 const createProofBySending = (options: SenderOptions) => {
   const seen = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
   return async ({ tenant, phoneNumberId }: ClaimedMessage): Promise<void> => {
@@ -62,7 +62,9 @@ const createProofBySending = (options: SenderOptions) => {
 
 const restSeconds = 30
 
-/** Leaves a message without its key as it was; the number rests, so that its messages are not claimed at once. */
+/**
+ * Leaves a message with an unopened token as it was; the number rests, so that its messages are not claimed at once.
+ */
 const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
   options.onUnopened?.()
   await options.carryOut(message, [{ kind: 'rest_channel', code: null, seconds: restSeconds }], false)

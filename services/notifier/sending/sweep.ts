@@ -38,7 +38,7 @@ const unknownSql = `
   update messages m set
     status = case when ${isResent} then 'queued' else m.status end,
     resent_at = case when ${isResent} then now() else m.resent_at end,
-    -- Else a late outcome may still settle it.
+    -- Keeps the fence otherwise: a late outcome may still settle the message.
     fence = case when ${isResent} then m.fence + 1 else m.fence end,
     due_at = case when ${isResent} then now() else 'infinity' end
   from ${due("status = 'unknown' and due_at <= now()")} late join tenants t on t.tenant_id = late.tenant_id

@@ -9,7 +9,7 @@ export interface TokenBucket {
   readonly slowedAt: Date | null
 }
 
-/** A lowered rate doubles this often, until it reaches the number's own again. */
+/** A lowered rate doubles this often, until it reaches the number's own rate again. */
 const recoverySeconds = 10
 
 export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date): number => {
@@ -19,8 +19,8 @@ export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date):
 }
 
 /**
- * Returns how many messages may be sent now. The bucket holds a twentieth of a second's worth and refills more slowly
- * than the rate by as much, so that no one-second interval exceeds the rate.
+ * Returns how many messages may be sent now. The bucket holds a twentieth of a second's worth and refills a twentieth
+ * more slowly than the rate, so that no one-second interval exceeds the rate.
  */
 export const availableTokens = (bucket: TokenBucket, now: Date): number => {
   const rate = rateNow(bucket, now)

@@ -8,7 +8,7 @@ export const templateStatuses: readonly string[] =
 /** Describes a template as the API lists it (docs/contributors/messaging-api.md#templates). */
 export interface ListedTemplate {
   readonly name: string
-  /** Has the form of a send: en_US. */
+  /** Has the form that a send uses: en_US. */
   readonly language: string
   readonly templateId: string | undefined
   readonly status: string
@@ -17,12 +17,12 @@ export interface ListedTemplate {
   readonly components: readonly unknown[]
 }
 
-/** Adds to a listed template its refusals by the API since. */
+/** Adds to a listed template the API's refusals of it since. */
 export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | 'category'> {
   readonly category: string | null
   readonly heldAt: Date | null
   readonly heldCode: number | null
-  /** Set while the tenant's budget keeps it from being sent. */
+  /** Is set while the tenant's budget keeps it from being sent. */
   readonly budgetPausedAt: Date | null
   /** Names the category after an announced change; null means that there is none, or that it was made. */
   readonly announcedCategory: string | null
@@ -70,7 +70,7 @@ export const readTemplate = (value: unknown): ListedTemplate | undefined => {
 export const isStatus = (text: string): boolean => /^[A-Z_]{1,50}$/.test(text)
 export const isLanguage = (text: string): boolean => /^[A-Za-z]{2,3}([_-][A-Za-z]{2,4})?$/.test(text)
 
-/** Normalises a language: template events write en-US, sends and the list en_US. */
+/** Normalises a language: template events write en-US, sends and the list write en_US. */
 export const normaliseLanguage = (language: string): string => {
   const [tongue = '', region] = language.split(/[_-]/)
   return region === undefined ? tongue.toLowerCase() : `${tongue.toLowerCase()}_${region.toUpperCase()}`
@@ -82,7 +82,7 @@ export const readTemplateId = (value: unknown): string | undefined => {
   return typeof value === 'string' && /^\d{1,30}$/.test(value) ? value : undefined
 }
 
-/** Returns the parts that a send of the template must and may carry; `blockReason`: a part that we cannot fill in. */
+/** Returns the parts that a send of the template must and may carry; `blockReason` names a part we cannot fill in. */
 export const dissect = ({ components, parameterFormat }: Pick<ListedTemplate, 'components' | 'parameterFormat'>) => {
   const known = components.filter(isRecord)
   const findText = (type: string): string =>

@@ -103,7 +103,7 @@ t.test('a send by staff finds a new template; an account is read once in ten sec
 })
 
 t.test(
-  'a catalogue is read daily, while a rule lacks its template each quarter of an hour, and not by two at once',
+  'a catalogue is read daily, every quarter of an hour while a rule lacks its template, and never by two at once',
   async t => {
     const { forget, rows, reads, isKnown, syncDue, control } = await prepare(t)
     const before = reads()

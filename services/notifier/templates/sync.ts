@@ -19,7 +19,7 @@ export type SyncResult =
 /** Says that a cursor is invalid: the first page is read again (docs/contributors/messaging-api.md#error-table). */
 const badCursor = 131059
 
-/** Replaces the catalogue of an account by what the API lists now; a list that breaks off changes nothing. */
+/** Replaces the catalogue of an account with what the API lists now; a list that breaks off changes nothing. */
 export const syncTemplates = async (
   pool: pg.Pool,
   tenant: string,
@@ -48,7 +48,7 @@ const failure = (failed: Failed): SyncResult => {
   return { kind: 'refused', reason: `The messaging API refused to list the templates: ${failed.code}, ${meaning}` }
 }
 
-/** Replaces a catalogue by the list of `readAt`; later webhooks stay. The hold of an approved template ends. */
+/** Replaces a catalogue with the list of `readAt`; later webhooks stay. The hold of an approved template ends. */
 const replaceCatalogue = async (
   tx: Tx,
   tenant: string,

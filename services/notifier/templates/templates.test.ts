@@ -35,7 +35,7 @@ const hold = (pool: pg.Pool, name: string, language = 'en_US') =>
 const find = (pool: pg.Pool, names: string[], tenant = 'demo') =>
   inTenant(pool, tenant, (tx: Tx) => findTemplates(tx, tenant, 'waba-demo', names))
 
-t.test('a sync replaces the catalogue by the account’s list and returns the changes', async t => {
+t.test('a sync replaces the catalogue with the account’s list and returns the changes', async t => {
   const { pool, rows } = await createFixture(t)
   const first = [listed('a'), listed('b'), listed('b', { language: 'si' }), listed('c'), { name: 'no template' }]
   t.same(await sync(pool, first), { kind: 'synced', templates: 4, added: 4, changed: 0, removed: 0, skipped: 1 })

@@ -38,7 +38,7 @@ export const messageTo = (to: string, more: Partial<TemplateRequest> = {}): Temp
   ...more,
 })
 
-/** A message of the demo tenant that the queue has claimed. */
+/** Builds a message of the demo tenant that the queue has claimed. */
 export const claimedMessage = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   tenant: 'demo',
   id: 'msg_1',
@@ -63,7 +63,7 @@ export const claimedMessage = (more: Partial<ClaimedMessage> = {}): ClaimedMessa
 export interface FixtureOptions {
   recipientPauseSeconds?: number
   rate?: number
-  /** Messages per second that the API accepts; 0: no limit. */
+  /** Limits the messages per second that the API accepts; 0 means no limit. */
   apiRate?: number
   plan?: 'free' | 'paid'
   isRunning?: boolean
@@ -141,7 +141,7 @@ export const addTenant = (pool: pg.Pool, tenant: string, number: string, options
         ${rate})`.execute(tx)
   })
 
-/** Waits until `isSo`, at most `seconds`. */
+/** Waits until `isSo` resolves to a truthy value, for at most `seconds`. */
 export const until = async (what: string, isSo: () => Promise<unknown>, seconds = 20): Promise<void> => {
   const end = performance.now() + seconds * 1000
   while (!(await isSo())) {

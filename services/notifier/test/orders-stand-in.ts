@@ -50,7 +50,7 @@ const tracking: TrackingEvent[] = [
 export const standIn = async (t: Teardown, ...orders: Partial<OrderSnapshot>[]) => {
   const known = new Map(orders.map(order => orderFacts(order)).map(order => [order.waybill_number, order]))
   const state = { asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
-  /** Customers' requests as received, with their outcomes. */
+  /** Holds the customers' actions as received. */
   const acted: CustomerAction[] = []
   const decide = {
     outcomeOf: (_action: CustomerAction): ActionOutcome => 'done',

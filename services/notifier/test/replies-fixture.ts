@@ -12,7 +12,7 @@ export const waybill = 'DM00000001'
 export const customer = '94770000101'
 
 const actions = ['confirm_order', 'cancel_order', 'change_address', 'call_me']
-/** The indexes of the buttons of delivery_options. */
+/** Names the indexes of the buttons of delivery_options. */
 export const [confirm, cancel, changeAddress, callMe] = [0, 1, 2, 3]
 
 export const rules = [

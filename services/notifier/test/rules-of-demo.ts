@@ -24,7 +24,7 @@ export const giveRules = async (pool: pg.Pool, rules?: unknown[]): Promise<void>
   if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.errors))
 }
 
-/** A rule that sends `order_delivered` once the order is delivered. */
+/** Builds a rule that sends `order_delivered` once the order is delivered. */
 export const ruleOf = (more: Partial<Rule> = {}): Rule => ({
   event: 'key_13',
   text: null,

@@ -13,14 +13,14 @@ import { type WebhooksOptions, webhookRoutes } from '../platform-webhooks/routes
 import { templateRoutes } from '../templates/routes.ts'
 import type { SyncResult } from '../templates/sync.ts'
 
-/** demo has two numbers of one account, rival one number of another. */
+/** The tenant demo has two numbers of one account, and rival has one number of another. */
 const numbers = [
   { tenant: 'demo', phoneNumberId: '100', wabaId: 'waba-demo', plan: 'free', isDefault: true },
   { tenant: 'demo', phoneNumberId: '101', wabaId: 'waba-demo', plan: 'paid', isDefault: false },
   { tenant: 'rival', phoneNumberId: '200', wabaId: 'waba-rival', plan: 'paid', isDefault: false },
 ]
 
-/** App secrets by number; 100 is in a rotation. */
+/** Lists the app secrets by number; 100 is in a rotation. */
 const appSecrets: Record<string, string[]> = { '100': ['old', 'new'], '101': ['old'], '200': ['rivals'] }
 
 const newMessage = {
@@ -39,7 +39,10 @@ interface FixtureOptions extends Partial<Omit<WebhooksOptions, 'pool'>> {
   syncChannel?: (tenant: string, phoneNumberId: string | undefined) => Promise<SyncResult>
 }
 
-/** Starts the three capabilities on a database of their own with two tenants. X-tenant names the tenant of staff. */
+/**
+ * Starts conversations, templates and webhooks on a database of their own with two tenants. X-tenant names the tenant
+ * of staff.
+ */
 export const createFixture = async (
   t: Test,
   { logger = pino({ level: 'silent' }), addressLimits, ...options }: FixtureOptions = {},
@@ -127,7 +130,7 @@ export const sign = (payload: string | Buffer, secret: string): string =>
 
 export const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)
 
-/** The start of the tests, from which timestamps count. */
+/** Marks the start of the tests, from which timestamps count. */
 const started = Date.now()
 
 /** Returns a time before this test file began, in the API's format: the same on every use. */

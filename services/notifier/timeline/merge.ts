@@ -14,7 +14,7 @@ export interface MessageUpdate extends StatusUpdate {
 interface Histories {
   readonly tracking: readonly TrackingEvent[]
   readonly edits?: readonly OrderEdit[] | undefined
-  /** Come oldest first; statuses of one message in the order in which they were stored. */
+  /** Come oldest first; the statuses of one message come in the order in which they were stored. */
   readonly messages: readonly MessageUpdate[]
   /** Come oldest first. */
   readonly failed: Awaited<ReturnType<typeof findFailedMessages>>
