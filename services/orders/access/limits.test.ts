@@ -4,7 +4,7 @@ import { build } from '../test/build.ts'
 
 const shop = 'shop@example.com'
 
-t.test('the tokens of a merchant share its rate limit, also those of logins', async t => {
+t.test('all tokens of a merchant share its rate limit, including tokens from logins', async t => {
   const { request, createToken } = await build(t, { requestsPerMinute: 4 })
   const second = await createToken(shop)
   const statusOf = async (token?: string) => (await request('/state', undefined, token ? { token } : {})).status
@@ -18,7 +18,7 @@ t.test('the tokens of a merchant share its rate limit, also those of logins', as
   t.equal(await statusOf(await createToken('books@example.com')), 200, 'another merchant')
 })
 
-t.test('after too many wrong tokens an address gets 429 for further ones, and its valid tokens pass', async t => {
+t.test('after too many wrong tokens an address gets 429 for more of them, and its valid tokens pass', async t => {
   const { request, token, createToken } = await build(t, { addressLimits: { requests: 1_000_000, refusals: 3 } })
   t.equal((await request('/state')).status, 200)
   const guess = (index: number, remoteAddress = '127.0.0.1') =>

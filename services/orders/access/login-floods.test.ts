@@ -28,7 +28,7 @@ const times = (count: number, status: number): number[] => Array<number>(count).
 
 interface Flood {
   of: string
-  /** The `index`-th login of the flood. */
+  /** Returns the `index`-th login of the flood. */
   login: (index: number) => [{ email: string; password: string }, From]
   victim: From
 }
@@ -60,7 +60,7 @@ const floods: Flood[] = [
 ]
 
 for (const flood of floods)
-  t.test(`a flood from ${flood.of} refuses no login of others`, { timeout: 120_000 }, async t => {
+  t.test(`a flood from ${flood.of} blocks no login of others`, { timeout: 120_000 }, async t => {
     const { login, apply } = await open(t)
     await apply(tenantFile({ id: 'other' }))
     const underWay: Promise<unknown>[] = []

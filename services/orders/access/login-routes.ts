@@ -26,7 +26,7 @@ export const loginFields = {
 
 const headers = Type.Object({ 'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }) })
 
-/** Adds `POST /login`, the one request of merchants and of staff without a token. */
+/** Adds `POST /login`, the only request of merchants and of staff that needs no token. */
 export const addLogin = <Row extends Account>(
   app: FastifyInstance,
   logins: Logins,

@@ -1,7 +1,7 @@
 import { Limit } from '@courier/shared/edge/limits.ts'
 import { LRUCache } from 'lru-cache'
 
-/** Successful logins a minute of one account from one network: enough for programs that log in before each request. */
+/** Limits an account's successful logins a minute from one network: programs may log in before each request. */
 const maxSuccesses = 600
 /** Limits guesses from many networks; from one network far fewer are allowed. */
 const networksPerEmail = 10
@@ -18,11 +18,11 @@ export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: numb
   const byEmailHere = new Limit('email-here', triesPerEmail, now)
   const byEmail = new Limit('email', triesPerEmail * networksPerEmail, now)
   const successes = new Limit('right', maxSuccesses, now)
-  /** Networks where an account logged in before: guesses from elsewhere do not lock it out there. */
+  /** Remembers the networks where an account logged in before: guesses from elsewhere do not lock it out there. */
   const known = new LRUCache<string, true>({ max: 20_000 })
 
   return {
-    /** Seconds until the source may try again; 0 when it may now. */
+    /** Returns the seconds until the source may try again; 0 when it may now. */
     secondsSpent: ({ network, account }: LoginSource): number => {
       const here = `${account} ${network}`
       return (

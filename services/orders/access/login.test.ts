@@ -140,14 +140,14 @@ t.test('an unknown merchant or tenant takes as much time as a wrong password', a
     }
   const median = (kind: string) => times.get(kind)?.sort((a, b) => a - b)[7] ?? 0
   t.comment(Object.keys(kinds).map(kind => `${kind}: ${median(kind).toFixed(1)} ms`))
-  // Without the hash work it would be a tenth.
+  // Without the hash work the time would be a tenth.
   for (const kind of ['unknown', 'of no tenant']) {
     t.ok(median(kind) > median('wrong') / 2, kind)
     t.ok(median(kind) < median('wrong') * 2, kind)
   }
 })
 
-t.test('after five failed logins a minute even the correct password waits', async t => {
+t.test('after five failed logins a minute even the correct password gets 429', async t => {
   const { login, request, apply } = await open(t, { login: { ...generous, triesPerEmail: 5 } })
   for (let tries = 0; tries < 20; tries++) t.equal((await login(shop)).status, 200, 'right ones do not count')
   const spellings = ['shop@example.com', 'SHOP@example.com', ' shop@example.com']
@@ -207,7 +207,7 @@ t.test('a trusted proxy names the address of the client', async t => {
   t.equal(list.body.meta.path, 'https://courier.example/api/public/merchant/state')
 })
 
-t.test('refuses a malformed proxy address at the start', t => {
+t.test('refuses a malformed proxy address at startup', t => {
   const needed = { ORDERS_DATABASE_URL: 'postgres://orders@localhost/orders', SERVICE_TOKEN: 'a-token-of-this-test' }
   const read = (TRUSTED_PROXIES: string) => loadConfig(Settings, { ...needed, TRUSTED_PROXIES }).TRUSTED_PROXIES
   for (const good of [

@@ -11,10 +11,13 @@ import { createPasswordCheck } from './passwords.ts'
 import { createToken, type Holder } from './tokens.ts'
 
 export interface LoginLimits {
-  /** Lifetime of a token from a login of a merchant, and of staff. */
+  /** Sets the lifetime of tokens from logins of merchants; `staffHours` sets it for staff. */
   tokenDays: number
   staffHours: number
-  /** Wrong passwords a minute for one e-mail address of a tenant from one network, and from one network. */
+  /**
+   * Limits wrong passwords a minute from one network for one e-mail address of a tenant; `triesPerAddress` limits all
+   * from the network.
+   */
   triesPerEmail: number
   triesPerAddress: number
 }
@@ -24,10 +27,10 @@ export interface Account {
   readonly is_active: boolean
 }
 
-/** The accounts that may log in at one endpoint: merchants or staff. */
+/** Finds and describes the accounts that may log in at one endpoint: merchants or staff. */
 export interface Accounts<Row extends Account> {
   readonly kind: 'merchant' | 'staff'
-  /** Keeps the row from changing until the transaction ends, if `isShared`. */
+  /** Finds an account by its e-mail address. `isShared` keeps the row from changing until the transaction ends. */
   readonly find: (tx: Tx, tenant: string, email: string, isShared: boolean) => Promise<Row | undefined>
   readonly toHolder: (account: Row) => Holder
   /** Names the account in the audit. */
@@ -35,14 +38,14 @@ export interface Accounts<Row extends Account> {
 }
 
 /**
- * Logins that wait at each of the levels below, so that the programs of an office may log in at the same moment;
- * further ones are refused.
+ * Limits the logins that wait at each of the levels below, so that the programs of an office may log in at the same
+ * moment; further logins are refused.
  */
 const maxWaiting = 128
 
 /**
- * Passwords checked at once. A hash takes 19 MiB and a thread; half of libuv's four threads stay free. One at a time
- * per network and per account keeps the throttle's counts exact and the queues fair.
+ * Limits the passwords checked at once. A hash takes 19 MiB and a thread; half of libuv's four threads stay free. One
+ * check at a time per network and per account keeps the throttle's counts exact and the queues fair.
  */
 const maxChecks = { network: 1, account: 1, tenant: 2, process: 2 }
 
@@ -64,7 +67,7 @@ interface Login {
   readonly tenant: string
   readonly email: string
   readonly password: string
-  /** Returns the network that the request came from. */
+  /** Identifies the network that the request came from. */
   readonly network: string
   readonly requestId?: string | undefined
 }
@@ -83,7 +86,10 @@ const listKeys = (kind: 'merchant' | 'staff', { network, tenant, email }: Login)
 const tooMany = 'Too many logins at once. Repeat the request.'
 const wrongCredentials = 'These credentials do not match our records.'
 
-/** The tenant or an active account does not exist, or the password is wrong: the client cannot tell which. */
+/**
+ * Refuses an unknown tenant, a missing or inactive account and a wrong password alike: the client cannot tell which it
+ * is.
+ */
 export const refuseLogin = () => invalid({ email: [wrongCredentials] }, { message: wrongCredentials })
 
 /** Creates a token for the account with that e-mail address and password. Throws the error response of a refusal. */

@@ -9,13 +9,13 @@ import type { Caller } from './tokens.ts'
 
 export type TokenReader = FindTokenHolder<Caller>
 
-/** Who acts for a merchant: someone who logged in, or a program with a token of its own. */
+/** Lists who may act for a merchant: people who logged in, and programs with tokens of their own. */
 export const merchantRoles = [...personRoles, 'program'] as const
 export type MerchantRole = (typeof merchantRoles)[number]
 
-/** The operations of owners who logged in (docs/merchants/merchant-calls.md#people). */
+/** Lists the operations that only owners who logged in may use (docs/merchants/merchant-calls.md#people). */
 const ownerOperations = ['listTokens', 'createToken', 'revokeToken', 'listPeople', 'addPerson', 'changePerson']
-/** The operations of owners and programs alone, beside the webhooks. */
+/** Lists the operations that only owners and programs may use, besides those of webhooks. */
 const notForClerks = ['approveOwnInvoice', 'disputeInvoice']
 
 const refusals = {
@@ -23,7 +23,7 @@ const refusals = {
   clerk: 'A clerk may not do this. Ask an owner of the merchant.',
 }
 
-/** The merchant that a request authenticates as. */
+/** Describes the merchant that a request authenticates as. */
 export interface Merchant {
   readonly tenant: string
   readonly merchantId: string
@@ -31,19 +31,20 @@ export interface Merchant {
   readonly role: MerchantRole
   /** null: the account of the merchant, or a program. */
   readonly person: Person | null
-  /** Audit entries of this request carry it. */
+  /** Names who acts in the audit entries of this request. */
   readonly actor: Actor
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by `requireMerchant`. */
+    /** Is set by `requireMerchant`. */
     merchant: Merchant
   }
 }
 
 /**
- * An onRequest hook: requires a merchant's token before the body is read (docs/merchants/contract.md#authentication).
+ * Requires, as an onRequest hook, a merchant's token before the body is read
+ * (docs/merchants/contract.md#authentication).
  */
 const requireMerchant =
   (findCaller: TokenReader) =>
@@ -76,7 +77,10 @@ const forbidden = {
   examples: [{ message: refusals.program, code: 'role_forbidden' }],
 }
 
-/** Makes the routes of `app` merchants': they require a merchant's token and a role, and count against its limit. */
+/**
+ * Opens the routes of `app` to merchants: they require a merchant's token and a role, and count against the merchant's
+ * limit.
+ */
 export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, requestsPerMinute: number): void => {
   app.addHook('onRoute', ({ schema }) => {
     const isRestricted = merchantRoles.some(role => wordRefusal(role, schema?.operationId) !== undefined)
@@ -88,10 +92,12 @@ export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, re
   app.addHook('onRequest', requireRole)
 }
 
-/** The key of the rate limit: all tokens of a merchant share one. */
+/** Returns the key of the rate limit, which all tokens of a merchant share. */
 export const merchantIn = ({ merchant: { tenant, merchantId } }: FastifyRequest): string => `${tenant} ${merchantId}`
 
-/** The orders that a request may see: those of one merchant or, for staff, of all. */
+/**
+ * Limits the orders that a request may see to those of one merchant; for staff, includes the orders of all merchants.
+ */
 export interface OrderScope {
   readonly tenant: string
   readonly merchantId: string | null

@@ -2,13 +2,13 @@ import { argon2, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { LRUCache } from 'lru-cache'
 
-/** OWASP's parameters for argon2id: 19 MiB, two passes, one lane. */
+/** Follows OWASP's parameters for argon2id: 19 MiB, two passes, one lane. */
 const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 const derive = (password: string, nonce: Buffer): Promise<Buffer> =>
   promisify(argon2)('argon2id', { message: password.normalize('NFKC'), nonce, ...cost })
 
-/** `argon2id$<salt>$<hash>`, both base64url, at `cost`. */
+/** Returns `argon2id$<salt>$<hash>`, both base64url, at `cost`. */
 export const hashPassword = async (password: string): Promise<string> => {
   const salt = randomBytes(16)
   return `argon2id$${salt.toString('base64url')}$${(await derive(password, salt)).toString('base64url')}`
@@ -24,8 +24,8 @@ export const isPassword = async (password: string, stored: string): Promise<bool
 const cacheMilliseconds = 600_000
 
 /**
- * Caches correct passwords by the stored hash, so a changed one is hashed again: as an HMAC under a key of this
- * process. A wrong one always costs a hash.
+ * Caches correct passwords by their stored hash, each as an HMAC under a key of this process. A changed password has
+ * another stored hash, so it is hashed again; a wrong password always costs a hash.
  */
 export const createPasswordCheck = (isCorrect = isPassword): typeof isPassword => {
   const key = randomBytes(32)

@@ -85,7 +85,7 @@ t.test('clerks and programs get 403 for operations of owners, and the error name
 })
 
 t.test(
-  'timelines, edits and instructions name a clerk to merchant and staff, not to the public, and audits do',
+  'timelines and edits name a clerk to merchant and staff, not to the public; the audit names the clerk, too',
   async t => {
     await make(['DM00000002'])
     const booked = await bulk(batch([order({ waybill_number: 'DM00000001' })]), { token: clerk })

@@ -7,7 +7,7 @@ import type { Merchant } from './merchant.ts'
 import type { PersonRole } from './queries.ts'
 import { revokeLogins } from './tokens.ts'
 
-/** The people that a merchant may have, deactivated ones too. */
+/** Limits the people that a merchant may have, including deactivated ones. */
 const maxPeople = 100
 const columns = sql.raw('person_id, email, name, role, is_active, created_at')
 export type PersonRow = Omit<Selectable<Tables['merchant_people']>, 'tenant_id' | 'merchant_id' | 'password_hash'>
@@ -20,7 +20,10 @@ export const listPeople = (tx: Tx, { tenant, merchantId }: Merchant): Promise<Pe
 
 type NewPerson = Pick<PersonRow, 'email' | 'name' | 'role'> & { readonly passwordHash: string }
 
-/** Adds a person; the e-mail address is in lower case. Throws a validation failure if somebody of the tenant has it. */
+/**
+ * Adds a person, whose e-mail address is in lower case. Throws a validation error if somebody of the tenant has the
+ * address.
+ */
 export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): Promise<PersonRow> => {
   const { tenant, merchantId, actor } = merchant
   const { email, name, role, passwordHash } = person

@@ -51,7 +51,7 @@ const PersonChange = Type.Object(
 const added = 'Person Added Successfully'
 const changed = 'Person Updated Successfully'
 
-/** The people of a merchant (docs/merchants/merchant-calls.md#people). */
+/** Serves the people of a merchant (docs/merchants/merchant-calls.md#people). */
 export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
   refuseUnknownFields(app)

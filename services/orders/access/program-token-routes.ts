@@ -14,7 +14,7 @@ import type { Tx } from '../database/tables.ts'
 import type { Merchant } from './merchant.ts'
 import { createToken } from './tokens.ts'
 
-/** The tokens that a merchant's programs may have at once. */
+/** Limits the tokens that a merchant's programs may have at once. */
 const maxTokens = 50
 export const PersonName = Type.String({
   maxLength: 100,
@@ -41,7 +41,7 @@ const WithSecret = component('ProgramTokenWithSecret', {
 const created = 'Token Created Successfully'
 const revoked = 'Token Revoked Successfully'
 
-/** The tokens of a merchant's programs (docs/merchants/merchant-calls.md#tokens-of-programs). */
+/** Serves the tokens of a merchant's programs (docs/merchants/merchant-calls.md#tokens-of-programs). */
 export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
   refuseUnknownFields(app)

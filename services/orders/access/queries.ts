@@ -15,7 +15,7 @@ export const selectMerchant = (tx: Tx, tenant: string, email: string) =>
 export const personRoles = ['owner', 'clerk'] as const
 export type PersonRole = (typeof personRoles)[number]
 
-/** Who logs in for a merchant, besides its account. */
+/** Describes a person who logs in for a merchant, besides its account. */
 export interface Person {
   readonly id: string
   readonly name: string
@@ -23,12 +23,12 @@ export interface Person {
   readonly role: PersonRole
 }
 
-/** The account of a merchant, or a person of it; `name` is the merchant's. */
+/** Describes the account of a merchant, or one of its people; `name` is the merchant's. */
 export type MerchantLogin = MerchantRow & { readonly person: Person | null }
 
 /**
- * Finds the account or the active person with an e-mail address: no two have the same. `isShared` keeps the row as it
- * is.
+ * Finds the account or the active person with an e-mail address, which no two share. `isShared` keeps the row from
+ * changing until the transaction ends.
  */
 export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, isShared: boolean) => {
   const account = selectMerchant(tx, tenant, email)
@@ -45,7 +45,10 @@ export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, i
   return found ?? (merchant && { ...merchant, person: null })
 }
 
-/** Names who acts for a merchant in the audit: by its id, and by the person unless it is the account. */
+/**
+ * Names who acts for a merchant in the audit: gives the merchant's id, and the name of the person unless the account
+ * acts.
+ */
 export const nameActor = (merchantId: string, person: Person | null): string =>
   person ? `${merchantId} ${person.name}` : merchantId
 
@@ -57,7 +60,9 @@ export const splitName = (name: string): { first_name: string; last_name: string
 
 export type StaffRow = Selectable<Tables['staff']>
 
-/** Finds the account of staff with an e-mail address. `isShared` keeps the row as it is. */
+/**
+ * Finds the account of staff with an e-mail address. `isShared` keeps the row from changing until the transaction ends.
+ */
 export const findStaffLogin = async (tx: Tx, tenant: string, email: string, isShared: boolean) =>
   (
     await query<StaffRow>(tx)`
@@ -65,7 +70,7 @@ export const findStaffLogin = async (tx: Tx, tenant: string, email: string, isSh
     ${isShared ? sql`for share` : sql``}`
   )[0]
 
-/** Reads the roles of a person. Rows from before a person could have several have `role` alone. */
+/** Reads the roles of a member of staff. Rows from before a person could have several roles have `role` alone. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]
 
 /** Reads the active businesses of one merchant. */

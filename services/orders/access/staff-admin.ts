@@ -18,7 +18,7 @@ const roleOption = ['--role <roles>', `one or more, with commas between: ${staff
 /** Adds the commands `staff …` (docs/staff/staff.md). */
 export const addStaffCommands = (program: Command, withPool: WithPool): void => {
   const staff = program.command('staff').description('the members of staff who log in')
-  /** Adds a command about one member of staff; `done` ends the sentence that says what it did. */
+  /** Adds a command about one member of staff; `done` ends the sentence that reports what the command did. */
   const command = (
     name: string,
     description: string,

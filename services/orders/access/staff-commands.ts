@@ -56,7 +56,7 @@ const readName = (text: string): string => {
 
 /**
  * Creates a member of staff, or reactivates a deactivated one. Throws UsageError for an unknown tenant, an existing
- * account and a name that another member of staff has: orders' timelines and the audit show it.
+ * account and a name that another member of staff has: orders' timelines and the audit show the name.
  */
 export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string, by = operator()) => {
   const { tenant } = request
@@ -88,13 +88,13 @@ const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: stri
 export const changeRole = (pool: pg.Pool, request: StaffRequest & { role: string }, by = operator()) =>
   change(pool, request, 'staff.role_changed', readRoleColumns(request.role), by)
 
-/** Ends the person's sessions. Throws UsageError for an unknown tenant or member of staff. */
+/** Changes the password and ends the person's sessions. Throws UsageError for an unknown tenant or member of staff. */
 export const changeStaffPassword = async (pool: pg.Pool, request: StaffRequest, password: string, by = operator()) => {
   refusePassword(password)
   return change(pool, request, 'staff.password_changed', { password_hash: await hashPassword(password) }, by)
 }
 
-/** Refuses the person's logins, and ends its sessions. Throws UsageError for an unknown tenant or member of staff. */
+/** Refuses the person's logins and ends the sessions. Throws UsageError for an unknown tenant or member of staff. */
 export const deactivateStaff = (pool: pg.Pool, request: StaffRequest, by = operator()) =>
   change(pool, request, 'staff.deactivated', { is_active: false }, by)
 

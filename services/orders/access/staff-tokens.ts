@@ -11,8 +11,8 @@ import { type Caller, findCallers } from './tokens.ts'
 const maxBodyBytes = 32_768
 
 /**
- * Who logged in with a token, for the notifier. A token that the operator made is unknown here: it holds in orders
- * alone.
+ * Lets the notifier find who logged in with a token. Tokens that the operator made are unknown here: they are valid in
+ * orders alone.
  */
 export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const clock = createClock(pool)

@@ -10,13 +10,13 @@ const credentials = { email: shop.merchant, password: 'lanka-shoes-demo' }
 const garbage = (index: number): string => `courier_${index}`.padEnd(56, 'x')
 const forged = (): string => newToken().token
 
-/** `calls` may come from an address in a minute, three of them with a wrong token. */
+/** Allows an address `calls` requests a minute, three of them with a wrong token. */
 const open = async (t: Test, calls = 50) => {
   const built = await build(t, { addressLimits: { requests: calls, refusals: 3 } })
   const { request } = built
   const statusOf = async (token: string, tenant = 'demo') =>
     (await request('/user/get-current', undefined, { token, tenant })).status
-  /** More wrong tokens than the address may send requests, ten at once. */
+  /** Sends more wrong tokens than the address may send requests, ten at once. */
   const flood = async (tokenOf: (index: number) => string) => {
     const statuses: number[] = []
     for (let round = 0; round < 10; round++)

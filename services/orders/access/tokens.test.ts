@@ -12,7 +12,7 @@ import { createTokenReader } from './tokens.ts'
 
 const shop = { tenant: 'demo', merchant: 'shop@example.com' }
 
-/** The application, and the status of a request with a token. */
+/** Starts the application; `statusOf` returns the status of a request with a token. */
 const open = async (t: Test) => {
   const { pool, bulk, apply, rows } = await build(t)
   const statusOf = async (token: string, tenant = 'demo'): Promise<number> =>
@@ -69,7 +69,7 @@ t.test('a token is refused within 5 seconds of its revocation, however often it 
   t.equal(await statusOf(other.token), 200, 'other tokens of the merchant stay')
 })
 
-t.test('revoking twice keeps the first time, and an unknown id is reported', async t => {
+t.test('a second revocation keeps the time of the first, and an unknown id is reported', async t => {
   const { pool } = await open(t)
   const { id } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
   const revokedAt = async () => (await listTokens(pool)).find(token => token.token_id === id)?.revoked_at
@@ -124,7 +124,7 @@ t.test('a token authenticates its holder only in its tenant', async t => {
   t.match(await createTokenReader(pool)('demo', staff.token), { merchantId: null })
 })
 
-t.test('a merchant is found by address in any letter case', async t => {
+t.test('a merchant is found by e-mail address in any letter case', async t => {
   const { pool, statusOf } = await open(t)
   const { token } = await createTokenFor(pool, { tenant: 'demo', merchant: ' Shop@Example.com ' })
   t.equal(await statusOf(token), 200)

@@ -8,14 +8,16 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Person } from './queries.ts'
 
-/** A merchant, or a member of staff. Staff with a `staff_id` have an account; the operator names the others. */
+/**
+ * Identifies a merchant, or a member of staff. Staff with a `staff_id` have an account; the operator names the others.
+ */
 export interface Holder {
   readonly merchant_id?: string
   readonly staff_name?: string
   readonly staff_id?: string
   readonly person_id?: string | undefined
   readonly from_login?: boolean
-  /** The merchant's name for the program. */
+  /** Holds the merchant's name for the program. */
   readonly name?: string
 }
 
@@ -34,16 +36,16 @@ export const createToken = async <Expiry extends Date | null>(
   return { id, token, expiresAt }
 }
 
-/** The holder of a token. */
+/** Describes the holder of a token. */
 export interface Caller {
   readonly tokenId: string
   readonly merchantId: string | null
   readonly staffName: string | null
-  /** The member of staff who logged in; null for a token made by the operator. */
+  /** Identifies the member of staff who logged in; null for a token made by the operator. */
   readonly staffId: string | null
-  /** The person of the merchant who logged in; null for the account, and for programs. */
+  /** Describes the merchant's person who logged in; null for the account, and for programs. */
   readonly person: Person | null
-  /** The roles of the member of staff; a token made by the operator has `admin`. */
+  /** Lists the roles of the member of staff; a token made by the operator has `admin`. */
   readonly roles: readonly StaffRole[]
   readonly isFromLogin: boolean
   readonly expiresAt: Date | null
@@ -57,9 +59,7 @@ export const createTokenReader = (pool: pg.Pool) => rememberCallers<Caller>(pool
 export const findCallers = (tx: AnyTransaction, tenant: string, hashes: readonly Buffer[]) =>
   findLiveTokens<Caller>(tx, tenant, hashes, callerSql)
 
-/**
- * Rows of staff from before a person could have several roles have `role` alone. Nobody who is deactivated is found.
- */
+/** Finds nobody who is deactivated. Rows of staff from before a person could have several roles have `role` alone. */
 const callerSql = {
   columns: sql`
     tokens.merchant_id as "merchantId", tokens.staff_id as "staffId", from_login as "isFromLogin",
@@ -91,7 +91,7 @@ export const revokeLogins = async (
   return ended
 }
 
-/** The tokens from logins that an account keeps until they expire, even unused. */
+/** Limits the tokens from logins that an account keeps until they expire, even unused. */
 const maxUnusedLogins = 50
 
 /** $1 is the tenant. */
@@ -110,8 +110,8 @@ const deleteOldTokensSql = `
   )`
 
 /**
- * Deletes up to 10,000 tokens of the tenant; returns how many. Expired and revoked ones stay for a week, for
- * `token list`; those of an account's logins beyond its 50 used last, for eight days of disuse.
+ * Deletes up to 10,000 tokens of the tenant; returns how many. Expired and revoked tokens stay for a week, for `token
+ * list`. An account's tokens from logins, except the 50 used last, stay for eight days of disuse.
  */
 export const deleteOldTokens = async (tx: AnyTransaction, tenant: string): Promise<number> =>
   (await tx.client.query(deleteOldTokensSql, [tenant])).rowCount ?? 0

@@ -12,14 +12,17 @@ export type Party = (typeof parties)[number]
 
 const isFailed = (statusKey: string): boolean => failedAttemptKeys.includes(statusKey)
 
-/** A written move of locked orders; `current` holds the status of each order before the move. */
+/** Describes a written move of locked orders; `current` holds the status of each order before the move. */
 interface WrittenMove {
   readonly current: readonly { waybill_number: string; status_key: string }[]
   readonly statusKey: string
   readonly reasonCode: string | null
 }
 
-/** Opens an attempt when an order gets a status of a failed delivery, and closes it when the order leaves these. */
+/**
+ * Opens an attempt when an order gets a status of a failed delivery, and closes it when the order leaves these
+ * statuses.
+ */
 export const followMove = async (tx: Tx, tenant: string, { current, statusKey, reasonCode }: WrittenMove) => {
   const waybillsThat = (were: boolean) =>
     current.filter(order => isFailed(order.status_key) === were).map(order => order.waybill_number)
@@ -97,13 +100,13 @@ const reattemptsSql = `
     and action <> 'return'
   order by attempt_id limit $3`
 
-/** A reason, from the company's list, why a delivery failed or a parcel goes back. */
+/** Names a reason, from the company's list, why a delivery failed or a parcel goes back. */
 export interface FailureReason {
   readonly code: string
   readonly name: string
 }
 
-/** The reasons of a company whose file has none of its own (docs/staff/failed-deliveries.md#reasons). */
+/** Lists the reasons of a company whose file has none of its own (docs/staff/failed-deliveries.md#reasons). */
 export const usualReasons: readonly FailureReason[] = [
   { code: 'not_home', name: 'Nobody at home' },
   { code: 'refused', name: 'Refused by the recipient' },

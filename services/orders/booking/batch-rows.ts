@@ -4,22 +4,22 @@ import { type IdempotencyKey, lockNumber } from '@courier/shared/postgres/idempo
 import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
-/** A batch to write: its waybills in the order of its orders. */
+/** Describes a batch to write; its waybills are in the order of its orders. */
 export interface NewBatch {
-  /** The version of the catalogue that the batch was checked against. */
+  /** Identifies the version of the catalogue that the batch was checked against. */
   readonly version: string
   readonly merchantId: string
-  /** Who logged in for the merchant and books; null for its account and programs. */
+  /** Names the person who logged in for the merchant and books; null for its account and programs. */
   readonly person?: { readonly name: string } | null | undefined
   readonly batch: CheckedBatch
   readonly waybills: readonly string[]
-  /** Similar orders are added to them if `duplicates` is `warn`. */
+  /** Lists the warnings; similar orders are added if `duplicates` is `warn`. */
   readonly warnings: ErrorList
   /** Sets how orders similar to earlier ones are treated; `off` skips the search for them. */
   readonly duplicates: Check
-  /** Stored with the waybills in the same transaction. */
+  /** Is stored with the waybills in the same transaction. */
   readonly key?: IdempotencyKey | undefined
-  /** Stored with its entry of the log. */
+  /** Is stored with the batch's entry of the log. */
   readonly traceparent?: string | undefined
 }
 
@@ -36,7 +36,7 @@ interface Column {
   readonly read: (row: Row) => Cell
 }
 
-/** The columns that a statement writes for each order. */
+/** Lists the columns that a statement writes for each order. */
 export const orderColumns: readonly Column[] = [
   { name: 'waybill_number', type: 'text', read: row => row.waybill },
   { name: 'status_key', type: 'text', read: row => row.priced.order.statusKey },
@@ -51,23 +51,23 @@ export const orderColumns: readonly Column[] = [
   { name: 'weight', type: 'double precision', read: row => row.priced.order.weightKg },
   { name: 'description', type: 'text', read: row => row.priced.order.description },
   { name: 'remark', type: 'text', read: row => row.priced.order.remark },
-  // Hundredths: Postgres moves the decimal point.
+  // The charge is in hundredths: Postgres moves the decimal point.
   { name: 'delivery_charge', type: 'numeric', read: row => `${row.priced.charge}e-2` },
 ]
 
-/** The columns that the orders of a batch share. */
+/** Lists the columns that the orders of a batch share. */
 export const batchColumns: readonly Column[] = [
   { name: 'merchant_id', type: 'bigint', read: row => row.of.merchantId },
   { name: 'business_id', type: 'integer', read: row => row.of.batch.businessId },
   { name: 'origin_city_id', type: 'integer', read: row => row.of.batch.origin.id },
 ]
 
-/** The parameters of a statement by name. */
+/** Holds the parameters of a statement by name. */
 export type NamedValues = Record<string, string | null>
 
 /**
- * An array for every column; of one batch alone `all_<name>` has what its orders have in common: an array of a thousand
- * times the same would take Postgres longer.
+ * Writes an array for every column. For a single batch, `all_<name>` has the value that its orders share: Postgres
+ * would take longer for an array of a thousand equal values.
  */
 export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   const rows = toRows(batches)
@@ -79,7 +79,7 @@ export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   return parameters
 }
 
-/** Sorted by waybill: batches with the same waybills lock them in the same order, so none deadlocks. */
+/** Sorts the rows by waybill: batches with the same waybills lock them in the same order, so none deadlocks. */
 const toRows = (batches: readonly NewBatch[]): Row[] => {
   const rows: Row[] = []
   let isSorted = true
@@ -99,7 +99,7 @@ export const entryParameters = (batches: readonly NewBatch[]): NamedValues => {
   const isAlone = batches.length === 1
   return {
     log_merchants: arrayLiteral(batches.map(({ merchantId }) => merchantId)),
-    // Arrays of different lengths: Postgres nests them only as text.
+    // Postgres nests arrays of different lengths only as text.
     log_waybills: isAlone ? null : arrayLiteral(batches.map(({ waybills }) => arrayLiteral(waybills))),
     log_statuses: isAlone
       ? null
@@ -108,7 +108,7 @@ export const entryParameters = (batches: readonly NewBatch[]): NamedValues => {
   }
 }
 
-/** The batches' keys, sorted: two statements with the same keys cannot deadlock. */
+/** Writes the batches' keys, sorted: two statements with the same keys cannot deadlock. */
 export const keyParameters = (tenant: string, batches: readonly NewBatch[]): NamedValues => {
   const keys = batches
     .flatMap(({ key, waybills, warnings }) => (key ? { ...key, waybills, warnings } : []))
@@ -117,7 +117,7 @@ export const keyParameters = (tenant: string, batches: readonly NewBatch[]): Nam
     key_scopes: arrayLiteral(keys.map(({ scope }) => scope)),
     key_names: arrayLiteral(keys.map(({ key }) => key)),
     key_fingerprints: arrayLiteral(keys.map(({ fingerprint }) => `\\x${fingerprint.toString('hex')}`)),
-    // Arrays of different lengths: Postgres nests them only as text.
+    // Postgres nests arrays of different lengths only as text.
     key_results: arrayLiteral(keys.map(({ waybills }) => arrayLiteral(waybills))),
     key_warnings: arrayLiteral(keys.map(({ warnings }) => storedWarnings(warnings.errors))),
     key_locks: arrayLiteral(keys.map(key => lockNumber(tenant, key))),
@@ -128,7 +128,7 @@ export const keyParameters = (tenant: string, batches: readonly NewBatch[]): Nam
 export const storedWarnings = (warnings: FieldErrors): string | undefined =>
   Object.keys(warnings).length > 0 ? JSON.stringify(warnings) : undefined
 
-/** A Postgres array as text, at a fraction of the driver's cost. null when every cell is empty. */
+/** Writes a Postgres array as text, at a fraction of the driver's cost. Returns null when every cell is empty. */
 const writeArray = (rows: readonly Row[], { read }: Column): string | null => {
   let text = ''
   let isEmpty = true
@@ -148,5 +148,5 @@ const element = (cell: Cell): string => {
   return needsEscape.test(cell) ? `"${escaped(cell)}"` : `"${cell}"`
 }
 const needsEscape = /["\\]/
-/** A third of what replace() takes for a text that is full of them. */
+/** Takes a third of the time of replace() for a text full of quotes or backslashes. */
 const escaped = (text: string): string => text.split('\\').join('\\\\').split('"').join('\\"')

@@ -24,9 +24,9 @@ export type WriteBatch = (tenant: string, batch: NewBatch) => Promise<Written>
 /** Another batch of the same statement may be the stale or conflicting one. */
 type WrittenTogether = Written | { kind: 'retry_alone' }
 
-/** The limit in orders. Larger batches gain nothing from group commit. */
+/** Limits the orders of a small batch. Larger batches gain nothing from group commit. */
 const maxSmallBatch = 100
-/** The most orders in one statement of several batches. */
+/** Limits the orders in one statement of several batches. */
 const maxGroupOrders = 1_000
 /** While so many batches wait, or one waits so long, `lanes` statements of a tenant run at once. */
 const crowdSize = 16
@@ -35,7 +35,7 @@ const lanes = 4
 /** While more orders wait, two statements run: Postgres writes on both cores, and still many orders at once. */
 const manyOrders = 200
 
-/** Group commit: small batches of a tenant that arrive while others are written share the next statement. */
+/** Commits in groups: small batches of a tenant that arrive while others are written share the next statement. */
 export const createBatchWriter = (pool: pg.Pool, tracer?: Tracer): WriteBatch => {
   const writeGrouped = batchRequests<NewBatch, WrittenTogether>({
     run: (tenant, batches) => writeTogether(pool, tenant, batches),

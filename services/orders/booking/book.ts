@@ -22,16 +22,16 @@ export interface BookingDependencies {
   readonly writeBatch: WriteBatch
 }
 
-/** A merchant's batch, with the parts whose shape is right. */
+/** Describes a merchant's batch, with the parts whose shape is right. */
 interface Asked {
   readonly tenant: string
   readonly merchantId: string
   readonly batch: ReadableBatch
-  /** The errors of its shape. */
+  /** Lists the errors of its shape. */
   readonly errors?: ErrorList
 }
 
-/** A batch whose shape is right, and the key under which its response is kept. */
+/** Describes a batch whose shape is right, and the key under which its response is kept. */
 interface Booking extends Asked {
   readonly batch: Batch
   readonly person?: NewBatch['person']
@@ -47,7 +47,7 @@ export type Booked =
   | { kind: 'running' }
   /** The Idempotency-Key came with another body before. */
   | { kind: 'other_body' }
-  /** Gave up because the catalogue or waybills kept changing; nothing was written. */
+  /** The service gave up because the catalogue or waybills kept changing; nothing was written. */
   | { kind: 'busy' }
 
 const maxAttempts = 20
@@ -101,7 +101,7 @@ export const quoteOrders = async (
   return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency, warnings: suspicions.warnings.errors }
 }
 
-/** A batch, checked against one version of the catalogue. */
+/** Describes a batch that was checked against one version of the catalogue. */
 interface Checked {
   readonly catalogue: Catalogue
   readonly verdict: Verdict

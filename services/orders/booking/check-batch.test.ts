@@ -65,7 +65,7 @@ t.test('a second phone is dropped where the tenant wants none', async t => {
   )
 })
 
-t.test("a business is the merchant's own", async t => {
+t.test("a batch may name only its merchant's own businesses", async t => {
   for (const businessId of ['7300', '9', ''])
     t.strictSame(errorsOf(batchOf([orderOf()], { businessId })), {
       'general_data.merchant_business_id': ['The selected merchant business id is invalid.'],

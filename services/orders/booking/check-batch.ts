@@ -5,7 +5,7 @@ import { findPrices, type Refusal } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
 import type { Batch, Order, ReadableBatch } from './read-batch.ts'
 
-/** An order that may be created: it has a destination and a price. */
+/** Describes an order that may be created: it has a destination and a price. */
 export interface PricedOrder {
   readonly order: Order
   readonly destination: City
@@ -23,8 +23,8 @@ export type Verdict = { kind: 'accepted'; batch: CheckedBatch } | Refusal
 
 /**
  * Finds every error of a batch except existing waybills (docs/merchants/contract.md#errors), or its cities and prices.
- * `errors` has the errors of its shape: the readable parts of the batch are checked besides them.
- * Pure: the verdict holds for that version of the catalogue.
+ * `errors` has the errors of its shape: the readable parts of the batch are checked besides them. The function is pure:
+ * its verdict holds for that version of the catalogue.
  */
 export const checkBatch = (
   batch: Batch | ReadableBatch,

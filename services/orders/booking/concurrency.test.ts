@@ -7,7 +7,7 @@ interface ApiResponse {
   body: { message: string; data: string[]; errors: Record<string, string[]> }
 }
 
-/** The application on a port of its own, requested as clients do. */
+/** Starts the application on a port of its own, and sends requests as clients do. */
 const listen = async (t: Test) => {
   const { app, rows, token } = await build(t)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -29,7 +29,7 @@ const overlapping = Array.from({ length: 50 }, (_, round) => {
   return { name: `batch ${round}`, waybills: round % 2 ? waybills.reverse() : waybills }
 })
 
-t.test('50 batches at once with overlapping waybills in opposite order have one owner each', async t => {
+t.test('in 50 batches at once with overlapping waybills in opposite order each waybill has one owner', async t => {
   const { post, rows } = await listen(t)
   const responses = await Promise.all(
     overlapping.map(async ({ name, waybills }) => {
@@ -62,7 +62,7 @@ t.test('50 batches at once with overlapping waybills in opposite order have one 
   )
 })
 
-/** The errors of a refused batch, except waybills that another batch really has. */
+/** Returns the errors of a refused batch, except for waybills that another batch really has. */
 const strangeErrors = (waybills: string[], owned: Set<string>, { errors }: ApiResponse['body']): unknown[] => {
   if (Object.keys(errors).length === 0) return ['no error']
   return Object.entries(errors).filter(([path, sentences]) => {

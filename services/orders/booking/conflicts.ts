@@ -7,18 +7,18 @@ import { cancelledKey } from '../statuses/statuses.ts'
 import { arrayLiteral } from './batch-rows.ts'
 import type { PricedOrder } from './check-batch.ts'
 
-/** The values to look up for a batch. */
+/** Holds the values to look up for a batch. */
 interface Wanted {
   readonly waybills: readonly string[]
   readonly key?: IdempotencyKey | undefined
-  /** The batch, if similar orders are an error or the response lists them. */
+  /** Holds the batch if similar orders are an error or the response lists them. */
   readonly comparable?: Comparable | false | undefined
 }
 
 export type Conflicts = Awaited<ReturnType<typeof readConflicts>>
 
 /**
- * Reads in one transaction what a batch may conflict with; `warnings` are those of the response that the claim has.
+ * Reads in one transaction what a batch may conflict with; `warnings` belong to the response that the claim holds.
  * Deletes an expired key, which frees it.
  */
 export const readConflicts = async (pool: pg.Pool, tenant: string, { waybills, key, comparable }: Wanted) => {
@@ -50,7 +50,7 @@ export const findExisting = async (tx: Tx, tenant: string, waybills: readonly st
   return new Set(rows.map(row => row.waybill_number))
 }
 
-/** The waybills of the newest orders of the last 24 hours that are similar to an order. */
+/** Holds the waybills of the newest orders of the last 24 hours that are similar to an order. */
 interface Alike {
   readonly sameParcel: string | null
   readonly sameOrderNo: string | null
@@ -58,15 +58,15 @@ interface Alike {
 
 export type FoundAlike = ReadonlyMap<PricedOrder, Alike>
 
-/** Checked orders of one merchant. */
+/** Holds checked orders of one merchant. */
 export interface Comparable {
   readonly merchantId: string
   readonly orders: readonly PricedOrder[]
 }
 
 /**
- * Finds the earlier orders that the groups' orders are similar to; leaves out orders without any. Ignores cancelled
- * ones, and those that this transaction has `written`.
+ * Finds the earlier orders that are similar to the groups' orders; leaves out orders without any. Ignores cancelled
+ * orders and orders that this transaction has `written`.
  */
 export const findAlike = async (
   tx: Tx,
@@ -97,9 +97,9 @@ const recent = (tenant: string, condition: string): string =>
   `select * from orders where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'`
 
 /**
- * Selects the waybills of `input` that may be similar to an earlier order: its phone or number is theirs. The plain
- * look-up costs a third of `findAlike`, which follows for these alone. `order by` keeps Postgres from an index by age,
- * in a plan that was made when the table was small.
+ * Selects the waybills of `input` that may be similar to an earlier order, which has the same phone or order number.
+ * The plain look-up costs a third of `findAlike`, which follows for these waybills alone. `order by` keeps Postgres
+ * from an index by age, in a plan that was made when the table was small.
  */
 export const maybeAlikeSql = `(
     with wanted as materialized (

@@ -9,7 +9,7 @@ import { arrayLiteral } from './batch-rows.ts'
 import type { PricedOrder } from './check-batch.ts'
 import { phoneKey } from './conflicts.ts'
 
-/** The values that a merchant's newest orders share. */
+/** Summarizes a merchant's newest orders. */
 export interface Habits {
   readonly orders: number
   readonly cityIds: ReadonlySet<number>
@@ -22,10 +22,10 @@ const newest = 1_000
 /** Fewer orders say nothing about the next one. */
 const fewest = 100
 const rememberedMilliseconds = 60_000
-/** The limit for all merchants together: 20 to 40 MB. */
+/** Limits the cities of all merchants together: 20 to 40 MB. */
 const maxCityIds = 1_000_000
 
-/** Returns undefined for a merchant with few orders. A process reads them once a minute. */
+/** Returns undefined for a merchant with few orders. A process reads a merchant's orders once a minute. */
 export const createFindHabits = (pool: pg.Pool) => {
   const cache = new LRUCache<string, Habits>({
     max: 10_000,
@@ -57,9 +57,9 @@ const readHabits = async (tx: Tx, tenant: string, merchantId: string): Promise<H
 }
 
 /**
- * Warns of phone numbers to which most parcels of this company came back, from three finished ones on, where the
- * company allows it (docs/staff/failed-deliveries.md#recipients). For dry runs: a look-up of each phone would slow
- * bookings.
+ * Warns of phone numbers to which most of this company's parcels came back, if at least three are finished and the
+ * company allows it (docs/staff/failed-deliveries.md#recipients). Runs only in dry runs: a look-up of each phone would
+ * slow bookings.
  */
 export const warnReturns = async (
   pool: pg.Pool,

@@ -144,7 +144,7 @@ const hold = async (t: Test, waybill: string) => {
   )
   const blocked = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const waiting = async () => {
-    // pg_stat_activity shows a transaction one snapshot until it clears it.
+    // pg_stat_activity shows a transaction one snapshot until the transaction clears it.
     while ((await holder.query(`select pg_stat_clear_snapshot() ${blocked}`)).rowCount === 0) await delay(10)
   }
   const kill = () => holder.query(`select pg_terminate_backend(pid) ${blocked}`)

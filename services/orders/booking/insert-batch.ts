@@ -14,13 +14,13 @@ import {
 } from './batch-rows.ts'
 import { maybeAlikeSql } from './conflicts.ts'
 
-/** Tells why nothing was written, if so. */
+/** Shows why nothing was written, or which orders may be similar to earlier ones. */
 interface Inserted {
   /** The catalogue has the version of the batches. */
   readonly is_current: boolean
   /** No key is known or in use. */
   readonly is_free: boolean
-  /** The waybills of orders that may be similar to an earlier one. null: none. */
+  /** Lists the waybills of orders that may be similar to an earlier one. null: none. */
   readonly maybe_alike: readonly string[] | null
 }
 
@@ -51,8 +51,8 @@ const commonOrOwn = batchColumns.map(({ name, type }) => `coalesce(:all_${name}:
 const input = [...orderColumns.map(({ name }) => name), ...commonOrOwn].join(', ')
 
 /**
- * A locked key belongs to a running request (claimKey). `limit`: joined, a plan that was made when the table was small
- * reads all keys of the tenant for each statement.
+ * A locked key belongs to a running request (claimKey). `limit` prevents a join: its plan, if made when the table was
+ * small, would read all keys of the tenant for each statement.
  */
 const areKeysFree = `
       (select bool_and(pg_try_advisory_xact_lock(lock)) from unnest(:key_locks::bigint[]) as lock)
@@ -117,7 +117,7 @@ export const storeWarnings = (tx: Tx, tenant: string, { scope, key }: Idempotenc
     where tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
 
 /**
- * Names the person of a merchant in the first events of orders. An update of its own costs the batches of programs
+ * Names the person of a merchant in the first events of orders. The separate update costs the batches of programs
  * nothing.
  */
 export const nameBooker = (tx: Tx, tenant: string, name: string, waybills: readonly string[]) =>

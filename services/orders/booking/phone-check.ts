@@ -14,14 +14,16 @@ const minDigits = 6
 const holdsSeveral = (phone: string): boolean =>
   phone.split(separator).filter(part => toInternational(part).length > minDigits).length > 1
 
-/** Returns + and the digits of a phone number: Arabic and full-width ones count as well. */
+/** Returns + and the digits of a phone number, including Arabic and full-width digits. */
 const toInternational = (phone: string): string => parseIncompletePhoneNumber(`+${phone}`)
 
 /** Returns true if the number is spelt as numbers of that country usually are. */
 export const isUsualPhone = (phone: string, country: string): boolean =>
   isPlain(phone, country) || isPlain(phone.replace(/[ ().-]/g, ''), country)
 
-/** Says why a message cannot reach a phone number of a recipient in `country`; undefined if it can. Costly. */
+/**
+ * Says why a message cannot reach a phone number of a recipient in `country`; undefined if it can. The check is costly.
+ */
 export const phoneProblem = (phone: string, country: string): string | undefined => {
   if (holdsSeveral(phone))
     return 'The customer phone field seems to hold two numbers, and a message reaches neither. Give the second as customer_secondary_phone.'
@@ -33,7 +35,8 @@ const isValid = (phone: string, country?: string): boolean =>
   parsePhoneNumberFromString(phone, country as CountryCode | undefined)?.isValid() ?? false
 
 /**
- * The usual spellings of a country's numbers, by length: the parser takes a hundred times as long for the same verdict.
+ * Recognizes the usual spellings of a country's numbers by their length: the parser takes a hundred times as long for
+ * the same verdict.
  */
 const isPlain = (phone: string, country: string): boolean => {
   const { prefixes, lengths } = findSpelling(country)

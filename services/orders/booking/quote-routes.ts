@@ -20,7 +20,7 @@ const Parcel = Type.Pick(
   { title: 'QuoteParcel' },
 )
 
-/** The places and weights of a bulk body; its other fields are ignored. */
+/** Describes the places and weights of a bulk body; its other fields are ignored. */
 const quoteBody = (maxOrders: number) =>
   Type.Object(
     { general_data: Origin, order_data: Type.Array(Parcel, { minItems: 1, maxItems: maxOrders }) },
@@ -62,7 +62,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   { catalogues, maxOrdersPerBatch, maxBodyBytes: bodyLimit, gaps },
 ) => {
   acceptJson(app)
-  // A reader of our own checks the body, as that of a batch.
+  // A reader of our own checks the body, as it does for a batch.
   app.setValidatorCompiler(() => () => true)
   const body = quoteBody(maxOrdersPerBatch)
   const readParts = partsReader(body, Origin, Parcel, maxOrdersPerBatch)

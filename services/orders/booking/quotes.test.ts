@@ -30,7 +30,7 @@ t.test('parcels are priced in the order sent, by ids, names and aliases', async 
   ])
 })
 
-t.test('the charge is that of a dry run, for any cities and weights', async t => {
+t.test('a quote and a dry run have the same charges, for any cities and weights', async t => {
   const weight = fc.oneof(
     fc.double({ min: 0.001, max: 1000, noNaN: true }),
     fc.integer({ min: 1, max: 1000 }),

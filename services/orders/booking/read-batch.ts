@@ -13,12 +13,12 @@ import type { CityReference } from '../catalogue/cities.ts'
 import type { InitialStatusKey } from '../statuses/statuses.ts'
 import { bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 
-/** One order as the merchant described it: text trimmed, absent fields undefined. */
+/** Holds one order as the merchant described it: text is trimmed, absent fields are undefined. */
 export type Order = Readonly<ReturnType<typeof toOrder>>
 
 export type Batch = Readonly<ReturnType<typeof readGeneral>> & { readonly orders: readonly Order[] }
 
-/** The parts of a batch whose shape is right. */
+/** Holds the parts of a batch whose shape is right. */
 export type ReadableBatch = Partial<Omit<Batch, 'orders'>> & { readonly orders: readonly (Order | undefined)[] }
 
 type ReadBatch =

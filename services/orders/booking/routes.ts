@@ -14,7 +14,7 @@ interface BookingOptions extends BookingDependencies {
   readonly maxOrdersPerBatch: number
   readonly maxBodyBytes: number
   readonly gaps: RateGaps
-  /** Called with the number of orders that a batch created. */
+  /** Is called with the number of orders that a batch created. */
   readonly onBooked: (tenant: string, orders: number) => void
 }
 

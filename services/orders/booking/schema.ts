@@ -8,7 +8,7 @@ const optional = <S extends TSchema>(schema: S, description: string) =>
 const text = (maxLength: number, description: string) => Type.String({ maxLength, pattern: '\\S', description })
 const optionalText = (maxLength: number, description: string) => optional(Type.String({ maxLength }), description)
 
-/** A number or its digits: both identify the same record. */
+/** Accepts a number or its digits: both identify the same record. */
 const id = (options: object) => [Type.String({ maxLength: 64, ...options }), Type.Number()] as [TString, TNumber]
 
 const optionalId = (description: string) => Type.Optional(Type.Union([...id({}), Type.Null()], { description }))
@@ -102,10 +102,12 @@ const example = {
   ],
 }
 
-/** The bytes of one order with every character escaped, and some unknown fields. */
+/** Allows for the bytes of one order with every character escaped, and some unknown fields. */
 export const maxOrderBytes = 65_536
 
-/** The body of a bulk or single request (docs/merchants/contract.md#bulk-request). Unknown fields are ignored. */
+/**
+ * Describes the body of a bulk or single request (docs/merchants/contract.md#bulk-request). Unknown fields are ignored.
+ */
 export const bulkBody = (maxOrders: number) =>
   Type.Object(
     {

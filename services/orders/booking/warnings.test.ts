@@ -10,7 +10,7 @@ const tenantWith = async (id: string, checks?: Checks) => {
 }
 
 let made = 0
-/** An order with a phone of its own. */
+/** Builds an order with a phone of its own. */
 const own = (fields: Record<string, unknown> = {}) => order({ customer_phone: `07${70_000_000 + made++}`, ...fields })
 const alike = (waybill: string) => [`The order looks like ${waybill} of the last 24 hours: same phone, COD and city.`]
 
@@ -20,7 +20,7 @@ t.test('a response has warnings only when there are any', async t => {
   t.strictSame(Object.keys(body), ['message', 'data'])
 })
 
-t.test('warns of a phone that messages cannot reach, and of two in one field; creates the orders', async t => {
+t.test('warns of a phone that messages cannot reach, and of two in a field, and creates the orders', async t => {
   const reachable = [
     '0770000101',
     '+94 77 000 01 01',

@@ -9,7 +9,7 @@ import { isUsualPhone, phoneProblem } from './phone-check.ts'
 
 export type Suspicions = ReturnType<typeof suspect>
 
-/** In larger batches similar orders are searched only where the tenant's file asks, and in dry runs. */
+/** In larger batches, similar orders are searched for only where the tenant's file asks, and in dry runs. */
 const maxLookedUp = 100
 
 /** Returns how orders similar to earlier ones are treated. */
@@ -29,7 +29,7 @@ export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue
 }
 
 /**
- * Adds warnings of earlier orders that were found later. Does not change `warnings`: the batch may be written again.
+ * Adds warnings of similar orders, which are found last. Does not change `warnings`: the batch may be written again.
  */
 export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
   const list = new ErrorList()
@@ -38,7 +38,10 @@ export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], al
   return list.errors
 }
 
-/** The unusual spellings of a batch that are checked: parsing one takes as long as checking the rest of its order. */
+/**
+ * Limits the unusual spellings that are checked in a batch: parsing one takes as long as checking the rest of its
+ * order.
+ */
 const maxUnusualPhones = 200
 
 const suspectPhones = (orders: readonly PricedOrder[], country: string, list: ErrorList): void => {

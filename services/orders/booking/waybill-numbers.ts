@@ -9,7 +9,7 @@ import type { Order } from './read-batch.ts'
 export type WaybillNumbers = ReturnType<typeof createWaybillNumbers>
 
 interface Stock {
-  /** The unused rest of this process's block: from `next`, exclusive of `end`. */
+  /** Bounds the unused rest of this process's block: it starts at `next` and ends before `end`. */
   next: number
   end: number
   readonly spare: string[]
@@ -17,8 +17,8 @@ interface Stock {
 }
 
 /**
- * Each process reserves numbers in blocks, in a transaction of their own, so batches never wait for each other's
- * numbers. Numbers left when it exits are never used: gaps are fine.
+ * Lets each process reserve numbers in blocks, in separate transactions, so batches never wait for each other's
+ * numbers. Numbers left when the process exits are never used: gaps are fine.
  */
 export const createWaybillNumbers = (pool: pg.Pool) => {
   const stocks = new Map<string, Stock>()
@@ -58,14 +58,14 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
         await stock.refill
       }
     },
-    /** Returns unused reserved waybills: they come next. */
+    /** Takes back reserved waybills that were not used: they come next. */
     release: (tenant: string, format: WaybillFormat, waybills: readonly string[]): void => {
       findStock(tenant, format).spare.unshift(...waybills)
     },
   }
 }
 
-/** Large enough for rare refills, small enough that a restart wastes at most a ten-thousandth of the format. */
+/** Makes a block large enough for rare refills; a restart wastes at most a ten-thousandth of the format. */
 export const blockSize = ({ capacity }: WaybillFormat): number =>
   Math.min(10_000, Math.max(1, Math.floor(capacity / 10_000)))
 

@@ -6,7 +6,7 @@ import { batch, order, tenantFile } from '../test/tenant.ts'
 
 const { apply, bulk, ordersOptions, rows, token, createToken } = await build(t)
 
-/** A tenant with a mask of its own; posts orders that carry these waybills, undefined for none. */
+/** Applies a tenant with a mask of its own; `post` books orders with these waybills, undefined for none. */
 const tenantWith = async (id: string, format: string, mode: 'auto' | 'manual' = 'auto') => {
   // The orders here differ in their waybills alone.
   await apply(tenantFile({ id, waybills: { mode, format }, checks: { duplicate: 'off' } }))
@@ -41,7 +41,7 @@ for (const [mask, capacity, waybills] of numbers)
     }
   })
 
-t.test('a mask matches each wildcard and every other character literally', async t => {
+t.test('a mask matches its wildcards by kind, and every other character literally', async t => {
   const cases: [mask: string, fits: string[], misfits: string[]][] = [
     ['A#', ['A0', 'A9'], ['AA', 'a1', 'B1', 'A10', 'A', ' A1', 'A1\n', 'A٣']],
     ['@', ['A', 'Z'], ['a', '1', 'É', '', 'AA']],
@@ -100,7 +100,7 @@ t.test('a number given in the same batch is skipped', async t => {
   t.equal(new Set(body.data).size, 5)
 })
 
-t.test('a waybill twice in a batch is an error at the later one', async t => {
+t.test('a waybill that occurs twice in a batch is an error at the later order', async t => {
   const { post, count } = await tenantWith('twice', 'DM########')
   const { status, body } = await post('DM00000007', undefined, 'DM00000007', ' DM00000007')
   t.equal(status, 422)

@@ -21,7 +21,7 @@ const prefix = '/api/public/merchant'
 const documented: [method: string, path: string][] = Object.entries<Record<string, unknown>>(paths).flatMap(
   ([path, methods]) => Object.keys(methods).map((method): [string, string] => [method.toUpperCase(), path]),
 )
-/** Logging out would end the token of all others. */
+/** Leaves out the logout, which would end the token of all other requests. */
 const ofMerchants = documented.filter(([, path]) => path.startsWith(`${prefix}/`) && !path.endsWith('/logout'))
 const addressOf = (path: string): string => path.replace(/\{\w+\}/, 'DM00000001')
 

@@ -83,7 +83,7 @@ const sizes = [
 for (const size of sizes) {
   const { cities, zones, businesses } = size
   t.test(
-    `the estimate of ${cities} cities, ${zones ** 2} rates and ${businesses} businesses fits the heap`,
+    `the estimate of ${cities} cities, ${zones ** 2} rates and ${businesses} businesses matches the heap`,
     async t => {
       const copies = 3
       catalogueOf(size)
@@ -97,7 +97,7 @@ for (const size of sizes) {
   )
 }
 
-t.test('the estimate of lists fits the heap', async t => {
+t.test('the estimate of lists matches the heap', async t => {
   const { cities, rateCards } = catalogueOf({ cities: 2000, zones: 32, businesses: 1 })
   const make = (): Lists => {
     const lists = new Lists(cities, rateCards.get('1'))
@@ -119,13 +119,13 @@ const ids = ['a', 'b', 'c'] as const
 for (const id of ids) await apply(tenantFile({ id }))
 const one = estimateBytes((await createCatalogues(pool, 2 ** 20).current('a')) as Catalogue)
 
-/** This many of the catalogues fit. */
+/** Creates catalogues with memory for `fitting` of them. */
 const catalogues = (t: Test, fitting: number) => {
   const bytes = Math.round(one * fitting)
   const registry = new Registry()
   const { current } = createCatalogues(pool, bytes, registry)
   const read = async (metric: string) => (await registry.getSingleMetric(metric)?.get())?.values[0]?.value ?? 0
-  /** Counts how many of these are read from the database. */
+  /** Counts how many of the wanted catalogues are read from the database. */
   const loadsOf = async (...wanted: (typeof ids)[number][]): Promise<number> => {
     const before = await read('catalogue_loads_total')
     for (const id of wanted) t.equal((await current(id))?.tenant, id)

@@ -9,20 +9,20 @@ import { type RateCard, readRateCards } from './rate-card.ts'
 import { WaybillFormat } from './waybill-format.ts'
 
 /**
- * One version of a tenant's settings, cities, prices, businesses and statuses: batches are checked against it, and
- * orders named by it.
+ * Holds one version of a tenant's settings, cities, prices, businesses and statuses: batches are checked against it,
+ * and orders take their names from it.
  */
 export interface Catalogue extends Settings {
   readonly tenant: string
   readonly waybills: { readonly mode: 'auto' | 'manual'; readonly format: WaybillFormat }
-  /** The active cities and states. */
+  /** Holds the active cities and states. */
   readonly cities: CityIndex
-  /** The card of each merchant that has one, by merchant id. */
+  /** Holds the card of each merchant that has one, by merchant id. */
   readonly rateCards: ReadonlyMap<string, RateCard>
-  /** The merchant of each active business, by business id. */
+  /** Holds the merchant of each active business, by business id. */
   readonly merchantOfBusiness: ReadonlyMap<string, string>
   readonly statuses: ReadonlyMap<string, StoredStatus>
-  /** The names by id, deactivated rows included: orders still refer to them. */
+  /** Holds the names by id, including those of deactivated rows: orders still refer to them. */
   readonly names: {
     readonly merchants: ReadonlyMap<number, string>
     readonly businesses: ReadonlyMap<number, string>
@@ -31,15 +31,15 @@ export interface Catalogue extends Settings {
 }
 
 interface Sized {
-  /** The estimated bytes in memory. */
+  /** Estimates the bytes in memory. */
   readonly bytes: number
 }
 
 export type Catalogues = ReturnType<typeof createCatalogues>
 
 /**
- * The catalogues in memory; all but `keep` reject for an unknown tenant. Evicts the least recently used when all exceed
- * `maxBytes`; a single one that exceeds it stays until another is used.
+ * Keeps catalogues in memory; every function but `keep` rejects for an unknown tenant. Evicts the least recently used
+ * catalogue when all together exceed `maxBytes`; a single one that exceeds it stays until another is used.
  */
 export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new Registry()) => {
   const help = 'Catalogues read from Postgres.'
@@ -93,7 +93,9 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
   return { current, reload, since, fresh, keep }
 }
 
-/** Estimates the bytes in memory, as measured, with all indexes of the names; rounded up. Long names are rare. */
+/**
+ * Estimates the bytes in memory from measurements, with all indexes of the names, and rounds up. Long names are rare.
+ */
 export const estimateBytes = ({ cities, rateCards, merchantOfBusiness, names, statuses }: Catalogue): number => {
   const aliases = cities.cities.reduce((sum, { aliases = [] }) => sum + aliases.length, 0)
   const prices = [...new Set(rateCards.values())].reduce((sum, card) => sum + card.size, 0)

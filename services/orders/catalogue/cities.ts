@@ -20,7 +20,7 @@ export interface City {
   readonly aliases?: readonly string[] | undefined
 }
 
-/** A city as a merchant refers to it: by id, or by name or alias and the name of its state. */
+/** Refers to a city as merchants do: by id, or by name or alias and the name of its state. */
 export interface CityReference {
   readonly cityId?: string | undefined
   readonly cityName?: string | undefined
@@ -36,14 +36,14 @@ export interface Suggestion {
   state: string
 }
 
-/** The active states and cities of a tenant, indexed for lookups by id and by name. */
+/** Indexes the active states and cities of a tenant for look-ups by id and by name. */
 export class CityIndex {
   readonly #byId = new Map<string, City>()
   readonly #byName = new Map<string, City[]>()
   readonly #byAlias = new Map<string, City[]>()
   readonly #states = new Map<string, State>()
 
-  /** The order is that of the constructor's arguments. */
+  /** Keeps the order of the constructor's arguments. */
   readonly states: readonly State[]
   readonly cities: readonly City[]
 
@@ -58,7 +58,7 @@ export class CityIndex {
     }
   }
 
-  /** Finds the cities of a name, in all states, or else of an alias. */
+  /** Finds the cities with a name, in all states, or else with an alias. */
   named(name: string): readonly City[] {
     const key = nameKey(name)
     return this.#byName.get(key) ?? this.#byAlias.get(key) ?? []

@@ -4,7 +4,7 @@ import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { build } from '../test/build.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
-/** The small tenant with these aliases, by the id of the city. */
+/** Builds the small tenant's file with these aliases, by the id of the city. */
 const fileWith = (aliases: Record<number, string[]>, settings = {}): TenantFile => {
   const file = tenantFile(settings)
   for (const { cities } of file.states) for (const city of cities) city.aliases = aliases[city.id] ?? []
@@ -31,7 +31,7 @@ t.test('booking accepts an exact alias of origin and destination, but no misspel
   t.equal(body.data.length, 1)
 })
 
-t.test('an order by alias has the city, under its own name', async t => {
+t.test('an order by alias shows the city under its own name', async t => {
   const [waybill] = (await bulk(to('Hikka', 'Galle'))).body.data
   const { body } = await request(`/order/${waybill}`)
   t.match(body.data, { destination_city_id: 2101, destination_city_name: 'Hikkaduwa' })

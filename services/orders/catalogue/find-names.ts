@@ -9,7 +9,7 @@ interface Word {
   readonly kind: Kind
 }
 
-/** The words of a part that name places. */
+/** Describes the words of a part that name places. */
 export interface Match {
   readonly names: readonly Named[]
   readonly words: readonly Word[]
@@ -17,7 +17,7 @@ export interface Match {
   readonly end: number
 }
 
-/** The names found in one part of an address. */
+/** Holds the names found in one part of an address. */
 export type Part = ReturnType<typeof readPart>
 
 const kinds = new Map<string, Kind>()
@@ -59,7 +59,10 @@ const isStreet = (words: readonly Word[], end: number): boolean =>
 const isWhole = (words: readonly Word[], start: number, end: number): boolean =>
   words.slice(0, start).every(isFiller) && words.slice(end).every(isFiller)
 
-/** "Galle District" means no city and "Colombo District" no numbered one. */
+/**
+ * Keeps only states before "district": "Galle District" means no city, and "Colombo District" means no numbered
+ * district.
+ */
 const matchAt = (words: readonly Word[], names: readonly Named[], start: number, end: number): Match => {
   const states = words[end]?.kind === 'district' ? names.filter(({ state }) => state) : []
   return { names: states.length > 0 ? states : names, words: words.slice(start, end), start, end }
@@ -81,27 +84,27 @@ export const readPart = (words: readonly Word[], index: PlaceIndex, budget: Sugg
   const endOfStreet = words.findLastIndex(({ kind }) => kind === 'street')
   const isUnknown = ({ kind }: Word, at: number) =>
     kind === 'name' && at > endOfStreet && !matches.some(({ start, end }) => at >= start && at < end)
-  // No name, street or number explains this word: it may name a town that is not served. -1 if there is none.
+  // No name, street or number explains this word: it may name a town that is not served. -1: there is no such word.
   const lastUnknown = words.findLastIndex(isUnknown)
   const named = matches.filter(match => citiesIn(match).length > 0)
   const isClosing = (match: Match) => lastUnknown < 0 || (!near && match.end > lastUnknown && !isShort(match))
   return {
-    /** The cities, from the left. */
+    /** Lists the cities, from the left. */
     named,
-    /** The states and numbered districts. */
+    /** Lists the states and numbered districts. */
     broad: matches.filter(match => !named.includes(match)).flatMap(({ names }) => names),
-    /** The cities at the end of the part. */
+    /** Lists the cities at the end of the part. */
     towns: named
       .filter(match => isTown(match) && isClosing(match))
       .slice(-1)
       .flatMap(citiesIn),
-    /** The cities named only by a street or by a near spelling. */
+    /** Lists the cities named only by a street or by a near spelling. */
     similar: [...(near?.near ?? []).flatMap(({ named }) => named.city ?? []), ...streets.flatMap(citiesIn)],
     lastUnknown,
   }
 }
 
-/** Finds the places that a part names exactly, from the left, and those that only name a street. */
+/** Finds the places that a part names exactly, from the left, and the places that only name a street. */
 export const findNames = (words: readonly Word[], index: PlaceIndex): { matches: Match[]; streets: Match[] } => {
   const all: Match[] = []
   for (let start = 0; start < words.length; start++) {
@@ -134,7 +137,7 @@ const longestAt = (words: readonly Word[], start: number, index: PlaceIndex): Ma
 }
 
 /**
- * Limits how far a name may be misspelt: by a vowel or a swap of letters; a long one, which few towns resemble, by a
+ * Limits how far a name may be misspelt: by a vowel or a swap of letters; a long name, which few towns resemble, by a
  * consonant.
  */
 const mostDistance = ({ sound }: Named): number => (sound.length < 10 ? 0.8 : 1.8)
@@ -146,7 +149,7 @@ interface NearMatch extends Match {
   readonly isLikely: boolean
 }
 
-/** Finds the words of a part, except those of `streets`, that are nearest to a name; the later of equals. */
+/** Finds the words of a part, except those of `streets`, that are nearest to a name; prefers the later of equals. */
 const findNear = (
   words: readonly Word[],
   streets: readonly Match[],

@@ -13,7 +13,7 @@ const all = states.flatMap(({ id, name, cities }) =>
   cities.map((city): City => ({ ...city, postalCode: city.postal_code ?? null, state: { id, name } })),
 )
 
-/** A courier company that serves Colombo, the district capitals and these suburbs and towns. */
+/** Names the suburbs and towns that a courier company serves, besides Colombo and the district capitals. */
 const suburbs =
   'Kotte, Dehiwala, Mount Lavinia, Nugegoda, Rajagiriya, Battaramulla, Maharagama, Piliyandala, Moratuwa, Negombo, ' +
   'Kelaniya, Kiribathgoda, Kadawatha, Ja-Ela, Panadura, Peradeniya, Katugastota, Hikkaduwa, Ambalangoda, Weligama, ' +
@@ -30,7 +30,7 @@ const find = (place: Partial<WrittenPlace>, cities = company) =>
   resolvePlace({ text: '', ...place }, cities, new SuggestionBudget())
 const isSure = (confidence: Confidence): boolean => !['ambiguous', 'none'].includes(confidence)
 
-/** Addresses, and the city that is meant and served; null where no single served city is meant. */
+/** Pairs addresses with the city that is meant and served; null where no single served city is meant. */
 const places: readonly (readonly [text: string | Partial<WrittenPlace>, city: string | null])[] = [
   ['Kottawa', null],
   ['කොට්ටාව', null],
@@ -132,7 +132,7 @@ t.test('a district capital is recognised even where the states are not the distr
   t.equal(find({ text: 'Hikkaduwa, Galle' }, provinces).city?.name, 'Hikkaduwa')
 })
 
-/** Towns whose names differ from each other less than many misspellings do: only the state tells them apart. */
+/** Lists towns whose names differ from each other less than many misspellings do: only the state tells them apart. */
 const twins = ['Galgamuwa', 'Galigamuwa', 'Puthukkudiyiruppu', 'Puthukudiyiruppu', 'Pinnawala']
 const shapes: ((city: string, state: string) => string)[] = [
   city => city,
@@ -155,7 +155,7 @@ t.test('no name of a city that the catalogue lacks leads to another city', async
   }
 })
 
-t.test('most cities are found with a letter left out or two swapped, and hardly ever the wrong one', async t => {
+t.test('most cities are found with a letter left out or two swapped, and the wrong one hardly ever', async t => {
   const cities = new CityIndex(states, all)
   const words = all.filter(({ name }) => /^[a-z]{6,}$/i.test(name) && !twins.includes(name))
   const counts = { right: 0, wrong: 0, all: 0 }

@@ -6,12 +6,12 @@ import type { ListedCity, ListedState } from './schema.ts'
 export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${String(id).padStart(4, '0')}`
 
 /**
- * The cities and states of one version of a catalogue with their zones in a rate card, by id. The whole lists are long,
- * and clients request them whenever they start.
+ * Holds the cities and states of one version of a catalogue, by id, with their zones in a rate card. The whole lists
+ * are long, and clients request them whenever they start.
  */
 export class Lists {
   readonly cities: readonly ListedCity[]
-  /** The estimated bytes in memory, as measured. */
+  /** Estimates the bytes in memory, from measurements. */
   readonly bytes: number
   readonly #states: readonly State[]
   #citiesJson?: Buffer
@@ -33,13 +33,13 @@ export class Lists {
     })
   }
 
-  /** `{"data": [...]}`. */
+  /** Returns `{"data": [...]}`. */
   get citiesJson(): Buffer {
     this.#citiesJson ??= Buffer.from(JSON.stringify({ data: this.cities }))
     return this.#citiesJson
   }
 
-  /** `{"data": [...]}`, with cities. */
+  /** Returns `{"data": [...]}`, with cities. */
   get statesJson(): Buffer {
     this.#statesJson ??= Buffer.from(JSON.stringify({ data: this.states(true) }))
     return this.#statesJson

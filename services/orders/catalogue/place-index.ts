@@ -2,10 +2,10 @@ import { distance as edits } from 'fastest-levenshtein'
 import { addTo, type City, type CityIndex, type State } from './cities.ts'
 import { maxSoundLength, readStart, soundDistance, splitWords, writeSound } from './spelling.ts'
 
-/** The meaning of a name: a city, or a state or numbered districts (Colombo 01 to 15), which name no single city. */
+/** Says what a name means: a city, or a state or numbered districts (Colombo 01 to 15), which are no single city. */
 export interface Named {
   readonly sound: string
-  /** The name as it is written, without spaces and signs. */
+  /** Holds the name as it is written, without spaces and signs. */
   readonly plain: string
   readonly city?: City
   readonly state?: State
@@ -18,7 +18,7 @@ export interface Near {
 }
 
 /**
- * Limits how much comparing names may cost a request, in steps: one for each name, one for each pair of letters
+ * Limits how much comparing names may cost a request, in steps: one for each name, and one for each pair of letters
  * compared.
  */
 export class SuggestionBudget {
@@ -38,15 +38,15 @@ export class SuggestionBudget {
 }
 
 const mostWords = 6
-/** The share of a sound that may differ in suggested names. */
+/** Limits the share of a sound that may differ in suggested names. */
 const suggestedShare = 0.34
 
-/** The names and aliases of a tenant's cities and states by their sound, and the cities by their postal codes. */
+/** Indexes the names and aliases of a tenant's cities and states by sound, and the cities by postal code. */
 export class PlaceIndex {
   readonly #bySound = new Map<string, Named[]>()
   readonly #byStart = new Map<string, Named[]>()
   readonly #byCode = new Map<string, City[]>()
-  /** The words of the longest name, but not more than addresses are read for. */
+  /** Counts the words of the longest name, up to the number that addresses are read for. */
   maxWords = 1
 
   constructor({ states, cities }: CityIndex) {

@@ -16,7 +16,7 @@ const optional = (maxLength: number, description: string) =>
   Type.Optional(orNull(Type.String({ maxLength }), { description }))
 
 const maxPlaces = 1_000
-/** Enough bytes for an item in which every character is escaped. */
+/** Allows for an item in which every character is escaped. */
 const maxPlaceBytes = 3_584
 
 const Place = component('WrittenPlace', {
@@ -124,7 +124,7 @@ const findOrigin = ({ origin_city_id: id }: ResolvePlaces, { cities }: Catalogue
   throw invalid({ origin_city_id: [selectedInvalid('origin_city_id')] })
 }
 
-/** The steps that a request may spend on comparing misspelt names; beyond them such names are not found. */
+/** Limits the steps that a request may spend on comparing misspelt names; beyond the limit such names are not found. */
 const maxSteps = 50_000_000
 const sliceMs = 3
 

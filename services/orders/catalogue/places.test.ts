@@ -11,7 +11,7 @@ const { apply, ordersOptions, request, token, createToken } = await build(t, { f
 const resolve = (places: unknown, rest = {}, options = {}) => request('/city/resolve', { places, ...rest }, options)
 const dehiwalaCity = { id: 1501, name: 'Dehiwala', state: 'Colombo', postal_code: '10350' }
 
-t.test('each place gets its city and how sure that is, in the order sent', async t => {
+t.test('each place gets its city with a confidence, in the order sent', async t => {
   const { status, body } = await resolve([
     { city_name: 'kotte', state_name: 'Colombo' },
     { text: 'දෙහිවල' },
@@ -40,7 +40,7 @@ t.test('finds a place by its postal code alone, and none by an unknown code', as
   ])
 })
 
-t.test("with an origin it says what the merchant's rate card has", async t => {
+t.test("with an origin the response says what the merchant's rate card has", async t => {
   const places = [{ text: 'Galle' }, { text: 'Jaffna' }, { text: 'Nowhere' }]
   const answers = async (origin_city_id: unknown, options = {}) =>
     (await resolve(places, { origin_city_id }, options)).body.data.map(({ served, rate }: Record<string, unknown>) => [
@@ -123,7 +123,7 @@ t.test('asks a merchant with many concurrent requests to retry some later', asyn
   const places = Array.from({ length: 1000 }, (_, n) => ({ text: `${n} Temple Road, Dehivala` }))
   const responses = await Promise.all(Array.from({ length: 20 }, () => resolve(places)))
   const refused = responses.filter(({ status }) => status === 503)
-  // One runs and ten wait; the first may end before the last is read.
+  // One request runs and ten wait; the first may end before the last is read.
   t.ok(refused.length > 0 && refused.length <= 20 - 1 - 10, String(refused.length))
   t.equal(responses.filter(({ status }) => status === 200).length, 20 - refused.length)
   for (const { body, headers } of refused) t.match([body.code, headers['retry-after']], ['unavailable', '2'])

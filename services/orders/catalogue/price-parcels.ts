@@ -8,13 +8,13 @@ import type { RateCard } from './rate-card.ts'
 import { resolvePlace } from './resolve-place.ts'
 import { splitWords } from './spelling.ts'
 
-/** Parcels of one origin; undefined where the shape is wrong. */
+/** Holds the parcels of one origin; undefined where the shape is wrong. */
 interface Parcels {
   readonly origin?: CityReference | undefined
   readonly destinations: readonly (CityReference | undefined)[]
 }
 
-/** A combination of cities that a merchant's card lacks, and the number of parcels that want it. */
+/** Describes a combination of cities that a merchant's card lacks, and the number of parcels that want it. */
 export interface MissingRate {
   readonly origin: City
   readonly destination: City
@@ -28,18 +28,19 @@ export interface Refusal {
   readonly missingRates: readonly MissingRate[]
 }
 
-/** The prefixes of the cities' fields in the paths of errors. */
+/** Holds the prefixes of the cities' fields in the paths of errors. */
 interface ParcelPaths {
   readonly origin: string
   readonly destination: (index: number) => string
 }
 
-/** The paths of a bulk body. */
+/** Holds the paths of a bulk body. */
 const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index => `order_data.${index}.` }
 
 /**
  * Finds the cities of parcels and a merchant's rates for them; adds every error to `errors`
- * (docs/merchants/contract.md#errors). `refusal` holds if there is one, which the caller may add later. Pure.
+ * (docs/merchants/contract.md#errors). `refusal` holds if there is an error, even one that the caller adds later. The
+ * function is pure.
  */
 export const findPrices = (
   { origin: from, destinations: to }: Parcels,
@@ -106,7 +107,7 @@ const wordPlaces = (indexes: readonly number[], { destination }: ParcelPaths): s
   return `, of ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
-/** The most distinct names of a request that get suggestions, while its budget lasts. */
+/** Limits the distinct names of a request that get suggestions, while its budget lasts. */
 const maxSuggestedNames = 50
 
 /** Creates the search for what the wrong fields of a request may mean. */

@@ -14,11 +14,11 @@ export type Check = 'refuse' | 'warn' | 'off'
 
 export interface Settings {
   readonly version: string
-  /** The tenant's name. */
+  /** Holds the tenant's name. */
   readonly company: string
-  /** The phone number where recipients reach the tenant. */
+  /** Holds the phone number where recipients reach the tenant. */
   readonly contact: string | null
-  /** A colour such as #0a5c8f. */
+  /** Holds a colour such as #0a5c8f. */
   readonly color: string | null
   readonly currency: string
   readonly country: string
@@ -30,7 +30,9 @@ export interface Settings {
   readonly checks: Readonly<Record<'phone' | 'duplicate' | 'unusual', Check | null>>
 }
 
-/** Includes deactivated rows: orders still refer to them. Lists are sorted by id, statuses as in the set. */
+/**
+ * Includes deactivated rows: orders still refer to them. Lists are sorted by id, statuses as in the set of statuses.
+ */
 export interface CatalogueRow {
   readonly settings: Settings
   readonly waybill_mode: 'auto' | 'manual'
@@ -47,7 +49,7 @@ export interface CatalogueRow {
   readonly statuses: readonly StoredStatus[]
 }
 
-/** Reads all of one version: one statement has one snapshot. */
+/** Reads everything of one version: one statement has one snapshot. */
 export const readCatalogueRow = async (pool: pg.Pool, tenant: string): Promise<CatalogueRow> => {
   const query = { name: 'read_catalogue', text: catalogueSql, values: [tenant] }
   const [row] = await readInTenant<CatalogueRow>(pool, tenant, query)

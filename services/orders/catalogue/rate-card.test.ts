@@ -13,14 +13,16 @@ const charges: [weightKg: number, hundredths: number][] = [
   [1000, 9_085_950],
 ]
 for (const [weightKg, hundredths] of charges)
-  t.test(`a parcel of ${weightKg} kg costs the first kilogram and each one after it that is started`, async t => {
+  t.test(`a parcel of ${weightKg} kg costs the first kilogram and each further kilogram begun`, async t => {
     t.equal(charge({ firstKg: 45_000, eachExtraKg: 9_050 }, weightKg), hundredths)
   })
 
 type Rows = ConstructorParameters<typeof RateCard>[1]
 type Pair = [from: string, to: string]
 
-/** A card in which each pair of zones costs as much a kilogram as its place in the list says. */
+/**
+ * Creates a card in which the first kilogram between each pair of zones costs as much as the pair's place in the list.
+ */
 const createCard = (
   zones: readonly string[],
   cities: Record<number, string>,
@@ -110,7 +112,7 @@ t.test('an empty card has no rate; the size of a card counts its cities and rate
 })
 
 t.test(
-  'reads cards of a catalogue: prices in hundredths, one object for equal ones, a zone for the other cities',
+  'reads cards of a catalogue with prices in hundredths, one object for equal prices and a zone for other cities',
   async t => {
     const cards = readRateCards({
       cards: ['standard', 'empty'],

@@ -1,6 +1,6 @@
 import type { CatalogueRow } from './queries.ts'
 
-/** Prices in hundredths of the tenant's currency unit. */
+/** Holds prices in hundredths of the tenant's currency unit. */
 export interface Rate {
   readonly firstKg: number
   readonly eachExtraKg: number
@@ -11,16 +11,16 @@ interface Zone {
   readonly name: string
 }
 
-/** The rows of one card. */
+/** Holds the rows of one card. */
 type CardRows = Pick<CatalogueRow, 'zones' | 'zone_cities' | 'rates'>
 
-/** A merchant's prices: cities belong to zones, and a pair of zones has a rate. */
+/** Holds a merchant's prices: cities belong to zones, and a pair of zones has a rate. */
 export class RateCard {
   readonly name: string
   readonly #elsewhere: Zone | undefined
   readonly #zoneOfCity: ReadonlyMap<number, Zone | undefined>
   readonly #rates = new Map<Zone | undefined, Map<Zone | undefined, Rate>>()
-  /** The number of its cities and rates. */
+  /** Counts its cities and rates. */
   readonly size: number
 
   constructor(name: string, { zones, zone_cities, rates }: CardRows) {
@@ -46,7 +46,7 @@ export class RateCard {
   }
 }
 
-/** Shares equal prices: a process keeps hundreds of thousands of rates, with few prices. */
+/** Shares equal prices: a process keeps hundreds of thousands of rates, with few distinct prices. */
 const createPrices = () => {
   const known = new Map<string, Rate>()
   return (firstKg: number, eachExtraKg: number): Rate => {
@@ -59,11 +59,11 @@ const createPrices = () => {
 
 const toHundredths = (price: number): number => Math.round(price * 100)
 
-/** Returns the charge in hundredths: the first kilogram, and each further one begun. */
+/** Returns the charge in hundredths, for the first kilogram and each further kilogram begun. */
 export const charge = (rate: Rate, weightKg: number): number =>
   rate.firstKg + Math.max(0, Math.ceil(weightKg) - 1) * rate.eachExtraKg
 
-/** The rate cards of a tenant by name. */
+/** Reads the rate cards of a tenant by name. */
 export const readRateCards = (row: CardRows & Pick<CatalogueRow, 'cards'>) => {
   const ofCard = ([card]: readonly [card: string, ...unknown[]]): string => card
   const zones = Map.groupBy(row.zones, ofCard)

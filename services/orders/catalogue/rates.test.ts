@@ -99,7 +99,7 @@ t.test('true, 1 and a bare dry_run make a dry run, and other words are refused',
   t.strictSame(await rows('select count(*)::int from orders'), [{ count: 3 }])
 })
 
-/** Orders may look alike. */
+/** Turns off the check for duplicates: the orders here may look alike. */
 const changed = (change: (file: TenantFile) => unknown): TenantFile => {
   const file = tenantFile({ checks: { duplicate: 'off' } })
   change(file)

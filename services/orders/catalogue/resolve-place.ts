@@ -14,7 +14,7 @@ import {
 import { indexPlaces, type Named, type PlaceIndex, type SuggestionBudget } from './place-index.ts'
 import { splitWords, writeSound } from './spelling.ts'
 
-/** A place as a person wrote it: the name of a city, or an address. */
+/** Describes a place as a person wrote it: the name of a city, or an address. */
 export interface WrittenPlace {
   readonly text: string
   readonly stateName?: string | undefined
@@ -26,9 +26,9 @@ export type Confidence = (typeof confidences)[number]
 
 export interface ResolvedPlace {
   readonly confidence: Confidence
-  /** The city; undefined if it is ambiguous. */
+  /** undefined: no single city is meant. */
   readonly city: City | undefined
-  /** The candidates, nearest first. */
+  /** Lists the candidates, nearest first. */
   readonly alternatives: readonly City[]
 }
 
@@ -36,7 +36,7 @@ const maxAlternatives = 5
 
 type Clues = ReturnType<typeof findClues>
 
-/** Finds the city that a text means, with a confidence (docs/merchants/places.md#confidence). Pure. */
+/** Finds the city that a text means, with a confidence (docs/merchants/places.md#confidence). The function is pure. */
 export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
   const index = indexPlaces(cities)
   const clues = findClues(place, index)
@@ -172,7 +172,7 @@ const isNamesake = ({ name, state }: City): boolean => nameKey(name) === nameKey
 
 /** Galle is a city, and people write it for its district: a town before it may be meant. */
 const isCapital = ({ names }: Match): boolean => names.some(({ sound, among }) => among || districts.has(sound))
-/** They are no states in a catalogue whose states are provinces. */
+/** Lists the districts: they are no states in a catalogue whose states are provinces. */
 const districts = new Set(
   (
     'colombo gampaha kalutara kandy matale nuwaraeliya galle matara hambantota jaffna kilinochchi mannar vavuniya ' +

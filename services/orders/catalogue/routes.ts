@@ -27,7 +27,7 @@ const listSchema = <Query extends TObject>(
   { Query, List }: { Query: { schema: Query }; List: TObject },
 ) => ({ schema: { operationId, summary, querystring: Query.schema, response: { 200: List } } })
 
-/** Serves the businesses, cities and states that merchants choose from, and single rows by id. Only active rows. */
+/** Serves the active businesses, cities and states that merchants choose from, as lists and as single rows by id. */
 export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, catalogues }) => {
   app.get('/business', listSchema('listBusinesses', "List the merchant's businesses", businesses), async request => {
     const rows = await findBusinesses(pool, request.merchant)

@@ -58,7 +58,7 @@ const rowFilters = {
   is_active: flag<Row>(row => row.is_active, 'The list has only active rows.'),
 }
 
-/** The schemas of the list of a kind of rows, of its query and of one row. */
+/** Creates the schemas of the list of a kind of rows, of its query and of one row. */
 const listKind = <S extends TSchema, Filters extends Parameters<typeof listQuery>[1], Fields extends TProperties>(
   row: S,
   filters: Filters,
@@ -109,7 +109,7 @@ export const PlaceRate = component('PlaceRate', {
   currency: text,
 })
 
-/** A rate as responses have it: in units of the currency. */
+/** Converts a rate to the form of responses: in units of the currency. */
 export const viewRate = ({ firstKg, eachExtraKg }: Rate, currency: string): Static<typeof PlaceRate> => ({
   first_kg: firstKg / 100,
   each_extra_kg: eachExtraKg / 100,

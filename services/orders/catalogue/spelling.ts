@@ -80,7 +80,7 @@ export const writeSound = (word: string): string =>
 
 const pairs = new Map(readPairs('g:k d:t b:p j:c s:c'))
 
-/** Returns the consonant that a sound begins with, the same for those that are easily confused; `a` for a vowel. */
+/** Returns the consonant that a sound begins with, one for all that are easily confused; `a` for a vowel. */
 export const readStart = (sound: string): string => {
   const letter = sound[0] ?? ''
   return isWeak(letter) ? 'a' : (pairs.get(letter) ?? letter)

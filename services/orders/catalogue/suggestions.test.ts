@@ -18,7 +18,7 @@ const hostile = (count: number, text: string) => Array.from({ length: count }, (
 
 for (const [name, text] of Object.entries({
   'of 60 characters': 'y'.repeat(60),
-  'like those that there are': 'Kamalagama nawaragama kala',
+  'like existing ones': 'Kamalagama nawaragama kala',
   'that normalise to eighteen times their length': '\ufdfa'.repeat(250),
   'of 255 characters': 'x'.repeat(250),
 }))

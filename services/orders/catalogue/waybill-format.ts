@@ -1,16 +1,16 @@
-/** The characters that each wildcard of a mask matches, in words too; every other character matches itself. */
+/** Lists the characters that each wildcard of a mask matches, and names them; every other character matches itself. */
 const wildcards: Readonly<Record<string, readonly [characters: string, meaning: string]>> = {
   '#': ['0123456789', 'a digit'],
   '@': ['ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'a capital letter'],
   '*': ['0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'a digit or a capital letter'],
 }
 
-/** A tenant's waybill mask, such as `DM########`. */
+/** Represents a tenant's waybill mask, such as `DM########`. */
 export class WaybillFormat {
   readonly mask: string
-  /** The number of distinct waybills that match, at most 2^53 - 1. */
+  /** Counts the distinct waybills that match, at most 2^53 - 1. */
   readonly capacity: number
-  /** The characters allowed at each position of the mask. */
+  /** Lists the characters allowed at each position of the mask. */
   readonly #sets: readonly string[]
 
   constructor(mask: string) {

@@ -21,7 +21,7 @@ const read = async (query: Record<string, string | number> = {}, token?: string)
   get(`/order/changes?${new URLSearchParams(query as Record<string, string>)}`, token === undefined ? {} : { token })
 const nowCursor = async (token?: string): Promise<string> => (await read({ cursor: 'now' }, token)).body.next_cursor
 
-/** Everything behind a cursor, read in pages of so many. */
+/** Reads everything behind a cursor, in pages of `limit` changes. */
 const readAll = async (cursor: string, limit: number): Promise<Item[]> => {
   const items: Item[] = []
   for (;;) {
@@ -98,7 +98,7 @@ t.test('a transaction that commits late is not skipped', async t => {
 })
 
 t.test(
-  'beside writers and open transactions a reader gets every change once, and those of an order in their order',
+  'beside writers and open transactions a reader gets every change once, and the changes of an order in sequence',
   async t => {
     const start = await nowCursor()
     let isWriting = true
@@ -161,7 +161,7 @@ t.test('a wait ends after its time or with the service, and few requests may wai
   t.strictSame((await Promise.all(waiting)).sort(), [...Array(20).fill(200), 429])
 })
 
-t.test('`now` skips all earlier changes, however many nobody has read', async t => {
+t.test('`now` skips all earlier changes, however many are unread', async t => {
   await rows(`
     insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
     select tenant_id, merchant_id, 'order.edited', array['DM10000001'], array['key_2'], 'merchant'

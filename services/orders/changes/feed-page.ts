@@ -34,20 +34,21 @@ export const ChangeItem = component('Change', {
   }),
 })
 
-/** A change as merchants receive it. */
+/** Converts a change to the form that merchants receive. */
 export const changeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({
   id: writeId(epoch, position),
   ...change,
   fields: fields && [...fields],
 })
 
-/** Identifies a change for good, also among those of other merchants, and is the cursor behind it. */
+/** Writes the id of a change, which is permanent and unique across merchants, and is the cursor behind the change. */
 export const writeId = (epoch: string, position: number): string => `${epoch}.${position}`
 
 export const cursorPattern = '^(now|[0-9a-f-]{36}\\.(0|[1-9][0-9]{0,14}))$'
 
 /**
- * The position that a cursor names: without one before all that is kept. undefined: what follows it is no longer kept.
+ * Returns the position that a cursor names; without a cursor, the position before all that is kept. undefined: what
+ * follows the cursor is no longer kept.
  */
 const readPosition = (cursor: string | undefined, feed: FeedState): number | undefined => {
   if (cursor === undefined) return feed.deletedPosition
@@ -67,7 +68,7 @@ export const readFeed = async (pool: pg.Pool, merchant: FeedOwner, cursor: strin
   if (after === undefined) throw httpError('cursor_expired', cursorExpired)
   const isNew = after < feed.lastPosition
   const changes = isNew ? await readChanges(pool, merchant.tenant, merchant.merchantId, after, limit) : []
-  // The reader stays where it was without changes.
+  // Without changes the reader stays where it was.
   const position = changes.at(-1)?.position ?? after
   return { changes, epoch: feed.epoch, position, hasMore: feed.isBehind || position < feed.lastPosition }
 }

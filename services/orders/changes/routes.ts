@@ -14,7 +14,7 @@ import type { ChangeWatch } from './watch.ts'
 const maxLimit = 500
 const defaultLimit = 100
 const maxWaitSeconds = 20
-/** The limit of one merchant in one process. */
+/** Limits the waiting requests of one merchant in one process. */
 const maxWaiting = 20
 
 const Query = Type.Object({
@@ -41,7 +41,7 @@ const Changes = component('Changes', {
 
 type ChangesOptions = { readonly pool: pg.Pool; readonly watch: ChangeWatch }
 
-/** Routes of the feed: the changes of the merchant's orders, none skipped (docs/merchants/changes.md). */
+/** Serves the feed: the changes of the merchant's orders, none skipped (docs/merchants/changes.md). */
 export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
   refuseUnknownFields(app)
   app.addHook('preClose', () => watch.close())
@@ -67,7 +67,7 @@ const toResponse = ({ changes, epoch, position, hasMore }: FeedPage): Static<typ
   has_more: hasMore,
 })
 
-/** Until the merchant has changes, the time is over, the client has gone, or the service stops. */
+/** Waits until the merchant has changes, the time is over, the client has gone, or the service stops. */
 const waitFor = async (
   watch: ChangeWatch,
   { tenant, merchantId }: Merchant,

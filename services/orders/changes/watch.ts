@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import type { FeedOwner } from '../log/feed.ts'
 
-/** A merchant that has read its feed up to a position. */
+/** Describes a merchant that has read its feed up to a position. */
 interface FeedReader extends FeedOwner {
   readonly after: number
 }

@@ -19,13 +19,13 @@ import { toDetails } from '../tracking/order-details.ts'
 import { findTracked, isWaybill, type OrderRow, type TrackedRow } from '../tracking/read-orders.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
-/** An action as it was delivered. */
+/** Describes an action as it was delivered. */
 interface Delivered {
   readonly tenant: string
   readonly action: CustomerAction
   readonly requestId: string
   readonly traceparent: string | undefined
-  /** The public address of orders. */
+  /** Holds the public address of the service orders. */
   readonly publicUrl: string | undefined
 }
 
@@ -35,7 +35,7 @@ type Acted = { readonly result: Result; readonly isRepeated: boolean }
 
 /**
  * Applies an action once for its id: outcome, order, timeline, log and audit are one transaction, and a repeated id
- * changes nothing. undefined: the catalogue kept changing, nothing was written.
+ * changes nothing. undefined: the catalogue kept changing, and nothing was written.
  */
 export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Delivered): Promise<Acted | undefined> => {
   const { tenant, action, publicUrl } = delivered
@@ -55,7 +55,7 @@ export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Deli
 
 interface Stored {
   readonly outcome: Outcome
-  /** Only for the person who may know it. */
+  /** Is present only for the person who may know it. */
   readonly row: TrackedRow | undefined
   readonly isRepeated: boolean
 }
@@ -65,7 +65,7 @@ const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promis
   const [, , , stored] = await Promise.all([
     limitLockWait(tx),
     lockAction(tx, tenant, action.id),
-    // Before the order, as a move does.
+    // Locks the set of statuses before the order, as a move does.
     keepStatusSet(tx, tenant),
     findOutcome(tx, tenant, action.id),
   ])
@@ -110,14 +110,17 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
   return action === 'change_address' ? mayGiveAddress(given, order, statuses) : mayRequest(given, order, statuses)
 }
 
-/** The notifier wrote to the order's phone number; who got it by mistake decides nothing once it is corrected. */
+/**
+ * The notifier wrote to the order's phone number; whoever got the message by mistake decides nothing once the number is
+ * corrected.
+ */
 const isRecipient = (order: OrderRow, recipient: string | undefined): boolean =>
   recipient === undefined ||
   [order.customer_phone, order.customer_secondary_phone ?? ''].some(phone =>
     readDigits(phone).includes(recipient.slice(-7)),
   )
 
-/** In the audit the customer is named by the action. */
+/** Names the customer in the audit by the id of the action. */
 const nameActor = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })
 
 const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Outcome> => {

@@ -18,7 +18,7 @@ const action = (waybill_number: string, name: string, rest: object = {}) => ({
   ...rest,
 })
 const post = (body: unknown, token = serviceToken) => request('POST', '/internal/customer-actions', body, { token })
-/** The results of actions of the demo tenant. */
+/** Returns the results of actions of the demo tenant. */
 const act = async (...given: object[]) => {
   const { status, body } = await post({ tenant: 'demo', actions: given })
   if (status !== 200) throw new Error(JSON.stringify(body))
@@ -222,11 +222,11 @@ t.test('refuses an unreadable request as a whole', async t => {
 const list = (query = '') => staffGet(`/order/requests${query}`)
 const decide = (id: string, body: unknown, token = staffToken) =>
   request('POST', `/api/staff/order/requests/${id}/decision`, body, { token })
-/** The id of the open request of a waybill. */
+/** Returns the id of the open request of a waybill. */
 const requestOf = async (waybill: string): Promise<string> =>
   (await list(`?status=open&waybill_number=${waybill}`)).body.data[0].id
 
-t.test('any other action is a request, open once, until the order is in a final status', async t => {
+t.test('any other action is a request, which is open only once, until the order is in a final status', async t => {
   await make(['DM00000050'], confirmed)
   const ask = (name: string) => action('DM00000050', name)
   const results = await act(ask('reschedule'), ask('reschedule'), ask('call_me'))

@@ -24,7 +24,7 @@ export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<O
     select outcome, detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`
   )[0]
 
-/** Opens a request unless the waybill has the same one open. Its order is locked. */
+/** Stores an action; opens a request unless the waybill has the same one open. The order is locked. */
 export const insertAction = async (
   tx: Tx,
   tenant: string,
@@ -53,7 +53,7 @@ export const lockRequest = (tx: Tx, tenant: string, id: string) => findRequest(t
 export interface Decision {
   readonly decision: Exclude<RequestStatus, 'open'>
   readonly note: string | null
-  /** The member of staff. */
+  /** Names the member of staff. */
   readonly by: string
 }
 
@@ -64,7 +64,7 @@ export const storeDecision = async (tx: Tx, tenant: string, id: string, { decisi
   return (await findRequest(tx, tenant, id)) as CustomerRequest
 }
 
-/** Writes the event of a decision, if the tenant has messaging. The order is locked: its events keep their order. */
+/** Writes the event of a decision, if the tenant has messaging. The order is locked: its events stay in sequence. */
 export const insertEvent = (
   tx: Tx,
   tenant: string,

@@ -99,11 +99,14 @@ interface WantedDecision extends Decision {
 
 interface Decided {
   readonly request: CustomerRequest
-  /** The same member of staff decided it before in the same words. */
+  /** The same member of staff made the same decision before, with the same note. */
   readonly isRepeated: boolean
 }
 
-/** Decides a request once, with its audit and its event. One transaction. Throws for one that was decided before. */
+/**
+ * Decides a request once, in one transaction with its audit and its event. Throws for a request that was decided
+ * before.
+ */
 const decide = (pool: pg.Pool, wanted: WantedDecision): Promise<Decided> =>
   inTenant<Tables, Decided>(pool, wanted.tenant, async tx => {
     const { tenant, requestId } = wanted

@@ -24,8 +24,8 @@ interface CustomerActionsOptions extends ChangeOptions, OrderStore {
 const maxBodyBytes = 524_288
 
 /**
- * The lists of one tenant that run at once: one after another they hold one connection to Postgres, and leave the
- * others to merchants and staff.
+ * Limits the lists of one tenant that wait. They run one after another, so they hold one connection to Postgres and
+ * leave the others to merchants and staff.
  */
 const maxWaiting = 100
 const tooMany = 'Too many lists of actions wait. Repeat the request: what is done already is not done again.'
@@ -75,7 +75,7 @@ const actOn = async (
   return result
 }
 
-/** The message of a failure: actions before it may have been done. */
+/** Asks to repeat the request if the database was lost: actions before the failed one may have been done. */
 const unlessLost = (error: unknown): never => {
   throw isLost(error) ? repeat('The service is unavailable for a moment.') : error
 }
@@ -85,7 +85,7 @@ const repeat = (reason: string): HttpError =>
     retryAfterSeconds: 1,
   })
 
-/** Beyond the schema: Postgres stores neither U+0000 nor lone surrogates. */
+/** Refuses ids that the schema admits, but Postgres does not store: those with U+0000 or lone surrogates. */
 const refuseBadIds = (actions: CustomerActions['actions']): void => {
   const errors: FieldErrors = {}
   for (const [index, { id }] of actions.entries())

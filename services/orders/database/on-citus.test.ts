@@ -23,7 +23,7 @@ import type { Tx } from './tables.ts'
 
 const skip = !process.argv.includes(onCitus) && 'TEST_CITUS_URL names no Citus'
 
-/** Two tenants whose rows lie on different nodes, with relay and sender; `complaints` are what was logged. */
+/** Opens two tenants whose rows lie on different nodes, with relay and sender; `complaints` lists what was logged. */
 const openTwo = async (t: Test) => {
   const complaints: string[] = []
   const logger = pino({ level: 'warn' }, { write: line => void complaints.push(line) })

@@ -5,7 +5,7 @@ import type { ColumnType, Generated } from 'kysely'
 /** bigint is read as text, and written as number or text. */
 type Bigint = ColumnType<string, number | string, number | string>
 
-/** The types of changes to an order, and the actors that may make them. */
+/** Lists the types of changes to an order, and the actors that may make them. */
 export const changeTypes = [
   'order.created',
   'order.status_changed',
@@ -18,7 +18,7 @@ export type ChangeType = (typeof changeTypes)[number]
 export const changeActors = ['merchant', 'staff', 'customer'] as const
 export type ChangeActor = (typeof changeActors)[number]
 
-/** The statuses of a customer's request that staff decide. */
+/** Lists the statuses of a customer's request that staff decide. */
 export const requestStatuses = ['open', 'accepted', 'declined'] as const
 export type RequestStatus = (typeof requestStatuses)[number]
 
@@ -66,9 +66,9 @@ export interface Tables {
     hash: Buffer
     merchant_id: Bigint | null
     staff_name: string | null
-    /** The member of staff who logged in. */
+    /** Identifies the member of staff who logged in. */
     staff_id: ColumnType<string | null, string | null | undefined, never>
-    /** The person of the merchant who logged in. */
+    /** Identifies the person of the merchant who logged in. */
     person_id: Bigint | null
     from_login: Generated<boolean>
     name: string | null

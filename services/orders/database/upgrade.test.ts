@@ -14,7 +14,7 @@ import type { Tx } from './tables.ts'
 
 const folder = join(import.meta.dirname, 'migrations')
 
-/** A database with the migrations before `first`, and `upgrade`. */
+/** Opens a database with the migrations before `first`; `upgrade` applies the others. */
 const openEarlier = async (t: Test, first: string) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const owner = new pg.Client({ connectionString: ownerUrl })
@@ -30,7 +30,7 @@ const openEarlier = async (t: Test, first: string) => {
   return { owner, url, upgrade: () => migrate(ownerUrl, folder, role) }
 }
 
-/** A pool of the service's role. */
+/** Creates a pool of the service's role. */
 const poolOf = (t: Test, url: string) => {
   const pool = createPool({ url, name: 'upgraded', connections: 2 })
   t.teardown(() => pool.end())
@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-/** The statements of 0.2.0 with which its processes write, deliver and number. */
+/** Holds the statements of 0.2.0 with which its processes write, deliver and number. */
 const release = {
   move: `with moved as (
       update orders set status_key = $3 where tenant_id = $1 and waybill_number = any($2::text[])
