@@ -5,12 +5,12 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { oneOf } from './schemas.ts'
 
-/** Invalid settings: `message` names every bad variable, one per line, and never shows a secret's value. */
+/** Reports invalid settings: `message` names every bad variable, one per line, and never shows a secret's value. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
-/** A TCP port; 0 lets the system choose one. */
+/** Describes a TCP port; 0 lets the system choose one. */
 export const Port = (fallback: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: fallback, description, must: 'be a port number, 0 to 65535' })
 
@@ -22,7 +22,7 @@ export const LogLevel = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal
   description: 'how much is logged',
 })
 
-/** A URL that never appears in an error: it holds a password. */
+/** Describes a URL that never appears in an error: it holds a password. */
 export const PostgresUrl = (description: string) =>
   Type.String({
     maxLength: 4096,
@@ -44,7 +44,7 @@ export const ServiceToken = Type.String({
 
 const proxiesMust = 'be IP addresses or networks such as 10.0.0.0/8, with commas between'
 
-/** An IP address, or a network with its prefix length after a slash. */
+/** Returns true for an IP address, and for a network with its prefix length after a slash. */
 const isProxy = (text: string): boolean => {
   const [address = '', prefix, ...rest] = text.split('/')
   const bits = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1
@@ -67,13 +67,13 @@ const HttpUrl = (form: string, description: string, isSecret = false) =>
     }),
   )
 
-/** The public URL of a service. */
+/** Describes the public URL of a service. */
 export const PublicUrl = (description: string) => HttpUrl('^https?://[^/?#@\\s]+(/[^?#\\s]*)?$', description)
 
-/** The URL of the other service. */
+/** Describes the URL of the other service. */
 export const ServiceUrl = (description: string) => HttpUrl('^https?://[^/?#]+/?$', description)
 
-/** The origins of the console, for orders. */
+/** Describes the origins of the console, for orders. */
 export const Origins = (description: string) =>
   Type.Optional(
     Type.String({
@@ -87,7 +87,7 @@ export const Origins = (description: string) =>
 const Bytes = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 40, description, must: 'be a whole number of bytes' }))
 
-/** The limits of requests, and the trusted proxies. */
+/** Lists the settings of the limits of requests, and of the trusted proxies. */
 export const requestSettings = {
   MAX_BODY_BYTES: PositiveInteger(5_242_880, 'maximum bytes of the body of a bulk request', 104_857_600),
   MAX_BYTES_IN_FLIGHT: Bytes('maximum bytes of all bodies being received or handled'),
@@ -118,7 +118,7 @@ export const requestSettings = {
   PUBLIC_URL: PublicUrl('the URL at which callers reach the service, used in links'),
 }
 
-/** The address that spans are sent to. OpenTelemetry itself reads its other variables. */
+/** Names the address that spans are sent to. OpenTelemetry itself reads its other variables. */
 export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: HttpUrl(
     '^https?://[^?#\\s]+$',

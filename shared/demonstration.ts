@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 
-/** The secrets that docker-compose.yml and `npm start` have as defaults. They are public: they protect nothing. */
+/**
+ * Lists the secrets that docker-compose.yml and `npm start` have as defaults. They are public: they protect nothing.
+ */
 export const demonstration = {
   password: 'courier',
   serviceToken: 'courier-demonstration-service-token',
@@ -10,7 +12,7 @@ export const demonstration = {
   appSecret: 'demo-app-secret',
 } as const
 
-/** The places where demonstration secrets are allowed. */
+/** Says where demonstration secrets are allowed. */
 export const demonstrationSettings = {
   DEMO: Type.String({
     default: 'false',
@@ -52,7 +54,7 @@ const hasKey = (keys: string, key: string): boolean => {
   return keys.split(',').some(pair => decodeKey(pair) === decodeKey(key))
 }
 
-/** The embedded Postgres of development has it too, and listens on this machine alone. */
+/** Allows the password in the embedded Postgres of development, which listens on this machine alone. */
 const hasDemonstrationPassword = (url: string, nodeEnvironment: string | undefined): boolean => {
   if (!URL.canParse(url)) return false
   const { hostname, password, searchParams } = new URL(url)
@@ -110,7 +112,7 @@ export const warnOfLoopback = (
   logger.warn({ settings: found }, 'settings.loopback: browsers elsewhere cannot reach these: set public addresses')
 }
 
-/** Logs one line with the names, where they are allowed. */
+/** Logs one line with the names of the demonstration secrets, where they are allowed. */
 export const warnOfDemonstration = (settings: Settings, logger: Warner): void => {
   const found = findDemonstrationSecrets(settings)
   if (found.length > 0) logger.warn({ settings: found }, 'settings.demonstration_secrets: for the simulator alone')

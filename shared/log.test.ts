@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { cloneDatabase } from '../dev/test-database.ts'
 import { describeError } from './log.ts'
 
-/** The error of Postgres for a wrong statement, next to a table of people. */
+/** Returns the error of Postgres for a wrong statement, made beside a table of people. */
 const failureOf = async (t: Test, text: string, values: unknown[] = []): Promise<pg.DatabaseError> => {
   const { url } = await cloneDatabase(t, 'orders')
   const client = new pg.Client({ connectionString: url })
@@ -29,7 +29,7 @@ const failureOf = async (t: Test, text: string, values: unknown[] = []): Promise
   }
 }
 
-/** The line that a logger writes of it. */
+/** Returns the line that a logger writes for an error. */
 const logged = async (err: Error): Promise<string> => {
   const stream = new PassThrough()
   const line = once(stream, 'data')
@@ -100,7 +100,7 @@ t.test('a terminal gets readable lines that name the service, and request lines 
   t.match(await printed('debug', true), /orders: request\.completed[\s\S]*orders: batch\.booked/)
 })
 
-t.test('everything else gets JSON, with a line for each request', async t => {
+t.test('any other output gets JSON, with a line for each request', async t => {
   const lines = (await printed('info', false)).trim().split('\n')
   t.match(
     lines.map(line => JSON.parse(line)),

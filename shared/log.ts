@@ -3,7 +3,7 @@ import pretty from 'pino-pretty'
 
 /**
  * Logs JSON lines to standard output. On a terminal, except in production, it writes readable lines that begin with the
- * service, and those of requests only at level debug.
+ * service, and lines of requests only at level debug.
  */
 export const createLogger = (
   service: string,

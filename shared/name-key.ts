@@ -4,5 +4,5 @@ export const nameKey = (name: string): string => {
   return text.length > maxNameLength ? text : text.trim().replace(/\s+/g, ' ').toLowerCase()
 }
 
-/** The limit of every name; normalization can turn one character into eighteen. */
+/** Limits every name; normalization can turn one character into eighteen. */
 const maxNameLength = 255

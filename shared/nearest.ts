@@ -2,7 +2,10 @@ import { distance } from 'fastest-levenshtein'
 
 const maxLength = 32
 
-/** Returns the name that `wanted` most likely means: within a third of the shorter one's letters, but one at least. */
+/**
+ * Returns the name that `wanted` most likely means: they differ in at most a third of the shorter one's letters, or in
+ * one.
+ */
 export const nearestName = (wanted: string, names: readonly string[]): string | undefined => {
   if (wanted.length > maxLength) return undefined
   const plain = (name: string) => name.toLowerCase().replaceAll('_', '')

@@ -5,7 +5,7 @@ import { AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TracerProvider
 import type { Logger } from 'pino'
 import type { Tracer } from './traces.ts'
 
-/** The time limit of a request, within the shutdown of a service even when the collector is silent. */
+/** Limits the time of a request, to end within the shutdown of a service even when the collector is silent. */
 const exportMilliseconds = 2_000
 
 /**

@@ -13,7 +13,7 @@ const until = async (isTrue: () => boolean): Promise<void> => {
   while (!isTrue()) await sleep(5)
 }
 
-/** A run that counts, and ends when it is let go. */
+/** Creates a run that counts its starts, and ends when it is let go. */
 const gate = () => {
   const state = { runs: 0, letGo: () => {} }
   const run = () => {
@@ -36,7 +36,7 @@ t.test('runs at the start, again at once while there is more, then waits until i
   await until(() => runs === 4)
 })
 
-t.test('a wake during a run has it run once more, never two at a time', async t => {
+t.test('a wake during a run causes one more run, never two at a time', async t => {
   const { state, run } = gate()
   const worker = create(t, run)
   worker.start()

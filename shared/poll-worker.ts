@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
 export interface PollOptions {
-  /** The name of the work in the log: a failure is `<name>_failed`. */
+  /** Names the work in the log: a failure is `<name>_failed`. */
   readonly name: string
-  /** The seconds between the end of a run and the next. */
+  /** Sets the seconds between the end of a run and the next. */
   readonly everySeconds: number
-  /** The seconds from the start to the first run; 0 without it. */
+  /** Sets the seconds from the start to the first run. The default is 0. */
   readonly firstSeconds?: number
   readonly logger: Logger
   /** Returns true if there is more to do at once. A stop aborts the signal and waits for the run in progress. */
@@ -21,7 +21,7 @@ interface PollWorker {
   wake(): void
 }
 
-/** After failures in a row the wait doubles up to this; never below `everySeconds`. */
+/** After failures in a row the wait doubles up to this; it is never below `everySeconds`. */
 const longestWaitSeconds = 5
 
 /** Runs at once and then every so many seconds, one run at a time, until it is stopped. */

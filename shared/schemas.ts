@@ -1,10 +1,10 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
-/** A schema of an object that refuses unknown fields: a misspelt one would have no effect. */
+/** Creates a schema of an object that refuses unknown fields: a misspelt field would have no effect. */
 export const closed = <Properties extends TProperties>(properties: Properties, options: object = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
-/** A schema of an object that the OpenAPI document has as a component of that name. */
+/** Creates a schema of an object that the OpenAPI document has as a component of that name. */
 export const component = <Properties extends TProperties>(title: string, properties: Properties) =>
   Type.Object(properties, { title })
 
@@ -16,5 +16,5 @@ export const oneOf = <Word extends string>(words: readonly Word[], options: obje
 
 export const orNull = <S extends TSchema>(schema: S, options: object = {}) => Type.Union([schema, Type.Null()], options)
 
-/** A time in a response: ISO 8601, UTC. Queries and clocks give a Date, which is written so. */
+/** Describes a time in a response: ISO 8601, UTC. Queries and clocks give a Date, which is written in that form. */
 export const Time = (options: object = {}) => Type.Unsafe<Date | string>(Type.String(options))

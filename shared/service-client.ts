@@ -2,10 +2,10 @@ import { BrokenCircuitError, ConsecutiveBreaker, circuitBreaker, handleAll } fro
 import { Pool } from 'undici'
 
 export interface ServiceClientOptions {
-  /** http://notifier:3001 */
+  /** Is an address such as http://notifier:3001. */
   readonly baseUrl: string
   readonly serviceToken: string
-  /** The limit of the whole request, including the wait for a connection. */
+  /** Limits the whole request, including the wait for a connection. */
   readonly callMilliseconds?: number
   /** The circuit opens after so many consecutive requests without a response. */
   readonly failuresToOpen?: number
@@ -13,7 +13,7 @@ export interface ServiceClientOptions {
   readonly openMilliseconds?: number
 }
 
-/** The outcome of a request. `reason` shows nothing of the request. */
+/** Describes the outcome of a request. `reason` shows nothing of the request. */
 type ServiceResponse =
   /** `body` is undefined when it is not JSON. */
   | { readonly kind: 'response'; readonly status: number; readonly body: unknown }
@@ -26,7 +26,7 @@ export interface ServiceClient {
   readonly close: () => Promise<void>
 }
 
-/** The default time limit of a request. */
+/** Is the default time limit of a request. */
 export const serviceRequestMilliseconds = 5_000
 
 /**

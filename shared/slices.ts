@@ -1,6 +1,6 @@
 /**
- * Divides long work into slices. The promise resolves when the next slice may begin: one in each round of the event
- * loop, of all requests one after another, so that other requests wait for one slice alone.
+ * Divides long work into slices. The promise resolves when the next slice may begin: one slice in each round of the
+ * event loop, of one request after another, so that other requests wait for one slice alone.
  */
 export const createSlices = (): (() => Promise<void>) => {
   const waiting: (() => void)[] = []

@@ -1,5 +1,5 @@
 /**
- * The form of a `traceparent` that is read and sent (https://www.w3.org/TR/trace-context/#traceparent-header).
+ * Matches the form of a `traceparent` that is read and sent (https://www.w3.org/TR/trace-context/#traceparent-header).
  * `tracestate` is dropped.
  */
 export const traceparentPattern = '^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$'
@@ -7,23 +7,23 @@ export const traceparentLength = 55
 
 const form = new RegExp(traceparentPattern)
 
-/** The form of version 00; undefined if it is missing or invalid. */
+/** Returns the header in the form of version 00; undefined if it is missing or invalid. */
 export const readTraceparent = (header: unknown): string | undefined =>
   typeof header === 'string' && header.length === traceparentLength && form.test(header)
     ? `00${header.slice(2)}`
     : undefined
 
-/** Fields of a log line; empty without a trace. */
+/** Returns the fields of a log line; empty without a trace. */
 export const readTraceId = (traceparent: string | null | undefined): { trace_id?: string } =>
   traceparent ? { trace_id: traceparent.slice(3, 35) } : {}
 
 type SpanKind = 'server' | 'internal' | 'producer' | 'consumer' | 'client'
 
-/** Numbers and names of ours, never what callers wrote. */
+/** Holds numbers and names of ours, never what callers wrote. */
 type SpanAttributes = Record<string, string | number>
 
 export interface Span {
-  /** The trace for everything that happens in it. */
+  /** Identifies the trace for everything that happens in the span. */
   readonly traceparent: string
   end(isFailed?: boolean, attributes?: SpanAttributes): void
 }

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
-/** The keys of a setting: the newest seals, older ones only open. */
+/** Holds the keys of a setting: the newest key seals, older keys only open. */
 export interface Keyring {
-  /** The name of the setting. */
+  /** Holds the name of the setting. */
   readonly setting: string
   readonly newest: string
   /** Maps key ids to keys. A KeyObject shows nothing of its key when it is printed. */
@@ -11,7 +11,7 @@ export interface Keyring {
 
 export interface Sealed {
   readonly keyId: string
-  /** 12 bytes of IV, 16 of tag, then the ciphertext. */
+  /** Holds 12 bytes of IV, 16 of tag, then the ciphertext. */
   readonly sealed: Buffer
 }
 
@@ -83,7 +83,7 @@ const readPair = (pair: string): Pair => {
   return { id, key: createSecretKey(key) }
 }
 
-/** The kind and the owner of a secret: it opens only with the same reference. */
+/** Names the kind and the owner of a secret: the secret opens only with the same reference. */
 type Reference = readonly string[]
 
 /** Seals with the newest key under a random IV: two seals of one text differ. */
@@ -114,7 +114,7 @@ export const openAs = (keyring: Keyring, reference: Reference, { keyId, sealed }
   }
 }
 
-/** The associated data. JSON keeps the parts apart: ("a", "bc") and ("ab", "c") differ. */
+/** Writes the associated data. JSON keeps the parts apart: ("a", "bc") and ("ab", "c") differ. */
 const boundTo = (reference: Reference, keyId: string): Buffer => Buffer.from(JSON.stringify([...reference, keyId]))
 
 const unknownKey = ({ setting }: Keyring, keyId: string): VaultError =>

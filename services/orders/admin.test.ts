@@ -25,7 +25,7 @@ const run = (environment: Record<string, string>, ...words: string[]) => {
 
 type Run = (...words: string[]) => ReturnType<typeof run>
 
-/** The commands on a migrated database, and a file of the test's own. */
+/** Provides the commands on a migrated database, and a file of the test's own. */
 const start = async (t: Test) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const orders: Run = (...words) => run({ ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }, ...words)
@@ -50,7 +50,7 @@ const fail = (t: Test, { status, stdout, stderr }: ReturnType<Run>): string => {
   return stderr
 }
 
-/** The addresses of a database without tables, for the service and for the owner. */
+/** Creates a database without tables; returns its addresses for the service and for the owner. */
 const createEmpty = async (t: Test, { url, ownerUrl }: { url: string; ownerUrl: string }) => {
   const server = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL })
   await server.connect()
@@ -76,7 +76,7 @@ t.test('migrate brings an empty database up to date once', async t => {
   t.match(succeed(t, run(environment, 'apply', save(tenantFile()))), /^tenant +added +1$/m)
 })
 
-t.test('apply prints what it changed, once', async t => {
+t.test('apply prints what it changed, and that a second apply changes nothing', async t => {
   const { orders, save } = await start(t)
   const file = save(tenantFile())
   const dryRun = succeed(t, orders('apply', file, '--dry-run'))
@@ -165,7 +165,7 @@ t.test('a file with only merchants changes nothing else', async t => {
 })
 
 t.test(
-  'merchants are added, get passwords and are deactivated by commands, with no password in their words',
+  'commands add merchants, change passwords and deactivate merchants, with no password in their arguments',
   async t => {
     const { save, url, ownerUrl } = await start(t)
     const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }

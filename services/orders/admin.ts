@@ -141,7 +141,7 @@ program
     if (skip !== undefined && !/^\d{1,12}$/.test(skip)) throw new UsageError('--skip must be a whole number')
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...notifierSettings }), process.env)
     const options = { since: readPastTime('--since', since), skip: skip && Number(skip), isDryRun: dryRun }
-    // Imported only here: undici would be a sixth of the start of every command.
+    // The client is imported only here: undici would take a sixth of the start of every command.
     const { createServiceClient } = await import('@courier/shared/service-client.ts')
     const notifier = createServiceClient({ baseUrl: notifierUrl(known), serviceToken: known.SERVICE_TOKEN })
     const tenants = await withPool(async pool => {

@@ -1,7 +1,7 @@
 import { CourierEvents } from '@courier/shared/contract/order-events.ts'
 import { messageOperation } from './merchant-webhooks/schema.ts'
 
-/** The request that the relay sends. */
+/** Describes the request that the relay sends. */
 const orderEvents = {
   tags: ['internal'],
   operationId: 'orderEvents',

@@ -2,7 +2,7 @@ import t from 'tap'
 import { build } from './test/build.ts'
 import { batch } from './test/tenant.ts'
 
-/** A tenant whose version, an SQL expression, is another one at every read. */
+/** Builds a tenant whose version, an SQL expression, differs at every read. */
 const changingTenant = async (t: Parameters<typeof build>[0], version: string) => {
   const built = await build(t)
   const [{ columns }] = await built.rows(

@@ -13,7 +13,7 @@ import { demonstrationProblems, demonstrationSettings } from '@courier/shared/de
 import { keysProblem } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** The settings of the operator's commands. */
+/** Lists the settings of the operator's commands. */
 export const databaseSettings = {
   ORDERS_DATABASE_URL: PostgresUrl('the database of orders, as a role that reads and writes but owns nothing'),
   ORDERS_MIGRATE_DATABASE_URL: Type.Optional(
@@ -21,7 +21,7 @@ export const databaseSettings = {
   ),
 }
 
-/** The connection to the notifier. */
+/** Lists the settings of the connection to the notifier. */
 export const notifierSettings = {
   SERVICE_TOKEN: ServiceToken,
   NOTIFIER_URL: ServiceUrl('the address of the notifier; without it NOTIFIER_PORT on this machine'),
@@ -33,7 +33,7 @@ type Known<Name extends keyof Settings> = Pick<Settings, Name | 'NOTIFIER_PORT'>
 export const notifierUrl = ({ NOTIFIER_URL, NOTIFIER_PORT }: Known<'NOTIFIER_URL'>): string =>
   NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
 
-/** The addresses where browsers open the staff console. */
+/** Returns the addresses where browsers open the staff console. */
 export const portalOrigins = ({ PORTAL_ORIGINS, NOTIFIER_PORT: port }: Known<'PORTAL_ORIGINS'>): string =>
   PORTAL_ORIGINS ?? `http://127.0.0.1:${port},http://localhost:${port}`
 
@@ -49,7 +49,7 @@ export const webhookSettings = {
   ),
 }
 
-/** Every environment variable that the process reads. */
+/** Lists every environment variable that the process reads. */
 const properties = {
   ...databaseSettings,
   ...notifierSettings,

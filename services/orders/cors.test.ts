@@ -10,11 +10,11 @@ import { batch } from './test/tenant.ts'
 const origin = 'https://shop.example'
 const merchantPath = '/api/public/merchant'
 
-/** The service at a port, and a browser that sends what a script of `origin` requests. */
+/** Starts the service at a port, and a browser that sends what a script of `origin` requests. */
 const open = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const built = await build(t, options)
   const url = await built.app.listen({ port: 0, host: '127.0.0.1' })
-  /** One request as it goes over the wire. */
+  /** Sends one request as it goes over the wire. */
   const wire = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: string }>(
       (resolve, reject) => {

@@ -22,19 +22,19 @@ import { createOrderFinder } from './tracking/read-orders.ts'
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
   logger: Logger
-  /** The service that receives the order events. */
+  /** Reaches the service that receives the order events. */
   notifier: ServiceClient
   /** Reads messages at the notifier. Events do not wait for it. */
   messages: ServiceClient
   serviceToken: string
   maxOrdersPerBatch: number
-  /** The largest body of a bulk request. */
+  /** Limits the body of a bulk request, in bytes. */
   maxBodyBytes: number
-  /** The limit of one merchant. */
+  /** Limits the requests of one merchant. */
   requestsPerMinute: number
-  /** The limit of one network address without a token. */
+  /** Limits the requests of one network address without a token. */
   publicRequestsPerMinute: number
-  /** The size of the catalogues in memory, with the lists and indexes made of them. */
+  /** Limits the size of the catalogues in memory, with the lists and indexes made from them. */
   catalogueBytes: number
   login: LoginLimits
   webhooks: SendingOptions

@@ -82,7 +82,7 @@ t.test('tenants that the notifier does not know delay no other tenants', async t
   t.ok(receiver.requests < 5 + 5 * unknown.length, 'a booking alone makes no attempt')
 })
 
-t.test('without messaging the outbox gets no events, and pending ones are deleted', async t => {
+t.test('without messaging the outbox gets no events, and pending events are deleted', async t => {
   const { relay, ordersOptions, pool, receiver, apply, bulk, request, book, countWaiting } = await startRelayFixture(t)
   await book(2)
   const off = tenantFile({ messaging: false })

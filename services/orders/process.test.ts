@@ -33,7 +33,7 @@ interface ApiDocument {
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 
-/** The service as a process of its own, in an environment of these variables alone. */
+/** Starts the service as a process of its own, in an environment of these variables alone. */
 const launch = (t: Test, environment: Record<string, string>) => {
   const child = spawn(process.execPath, [main], {
     env: {
@@ -58,7 +58,7 @@ const launch = (t: Test, environment: Record<string, string>) => {
   return { child, ended, lines, logs, stderr: () => stderr }
 }
 
-/** Reads `pg_locks`, which shows the locks of all databases. */
+/** Restricts `pg_locks`, which shows the locks of all databases, to locks that sessions of this database wait for. */
 const ofThisDatabase = 'database = (select oid from pg_database where datname = current_database()) and not granted'
 
 const waitUntil = async (what: string, isSo: () => unknown, seconds = 60): Promise<void> => {
@@ -69,7 +69,7 @@ const waitUntil = async (what: string, isSo: () => unknown, seconds = 60): Promi
   }
 }
 
-/** A database with the small tenant and a token, and a connection of its owner. */
+/** Provides a database with the small tenant and a token, and a connection of its owner. */
 const provide = async (t: Test) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const pool = createPool({ url, name: 'test', connections: 2 })
@@ -82,7 +82,7 @@ const provide = async (t: Test) => {
   return { url, ownerUrl, token, owner }
 }
 
-/** The service, ready, with a way to its Postgres that can be cut. */
+/** Starts the service, with a connection to Postgres that can be cut, and waits until it listens. */
 const start = async (t: Test, more: Record<string, string> = {}) => {
   const provided = await provide(t)
   const url = new URL(provided.url)
@@ -292,7 +292,7 @@ for (const [did, table] of [
   ['reserved numbers', 'waybill_counters'],
   ['used its token', 'tokens'],
 ])
-  t.test(`a request that only ${did} changed nothing`, async t => {
+  t.test(`the response to a request that only ${did} says that nothing was changed`, async t => {
     const { proxy, bulk, owner } = await start(t)
     await owner.query(`create function wait() returns trigger language plpgsql as
       $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
@@ -327,7 +327,7 @@ t.test('a response says that nothing was changed only when that is certain', asy
   t.notMatch(body.message, /nothing was changed/i)
 })
 
-/** A request over a connection that its client keeps open; `rest` is sent later, by `finish`. */
+/** Sends a request over a connection that its client keeps open; `finish` sends the last `rest` bytes later. */
 const callOverOpenConnection = (t: Test, address: string, token: string, rest: number) => {
   const body = JSON.stringify(batch())
   const headers = [

@@ -49,7 +49,7 @@ t.test('orders are created again within seconds after all connections to Postgre
       headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo' },
     })
   t.equal((await book()).status, 200)
-  // Each on a connection of its own.
+  // Each request opens a connection of its own.
   await Promise.all(Array.from({ length: 30 }, list))
   const since = performance.now()
   proxy.silence()

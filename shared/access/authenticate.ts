@@ -5,14 +5,14 @@ import { refusal } from '../edge/addresses.ts'
 import { type HttpError, httpError } from '../errors/errors.ts'
 import type { FindTokenHolder } from '../postgres/token-holders.ts'
 
-/** The ids that a tenant file may give. */
+/** Matches the ids that a tenant file may give. */
 export const isTenantId = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
-/** The token of an `Authorization: Bearer …` header; undefined when there is none. */
+/** Returns the token of an `Authorization: Bearer …` header; undefined when there is none. */
 export const bearerToken = (header: string | undefined): string | undefined =>
   /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header ?? '')?.[1]
 
-/** The tenant that a request names. Throws 400 without X-tenant (docs/merchants/contract.md#authentication). */
+/** Returns the tenant that a request names. Throws 400 without X-tenant (docs/merchants/contract.md#authentication). */
 export const readTenant = (request: FastifyRequest): string => {
   const tenant = request.headers['x-tenant']
   if (typeof tenant !== 'string' || tenant === '')
@@ -21,9 +21,9 @@ export const readTenant = (request: FastifyRequest): string => {
 }
 
 /**
- * The tenant that a request names, and the caller its token authenticates there; undefined for a token that is not
- * valid for the tenant. Throws 400 without X-tenant (docs/merchants/contract.md#authentication); 429 for a wrong token
- * when the address sent too many.
+ * Finds the tenant that a request names, and the caller that its token authenticates there; the caller is undefined for
+ * a token that is not valid for the tenant. Throws 400 without X-tenant (docs/merchants/contract.md#authentication);
+ * 429 for a wrong token when the address sent too many.
  */
 export const findTokenHolder = async <Caller>(
   request: FastifyRequest,
@@ -40,12 +40,13 @@ export const findTokenHolder = async <Caller>(
 export const unauthenticated = (): HttpError => httpError('unauthenticated', 'Unauthenticated.')
 
 /**
- * Adds these to every later log line of the request. The logger is the request's own: another child would cost more.
+ * Adds these fields to every later log line of the request. The logger is the request's own: another child would cost
+ * more.
  */
 export const bindCaller = (request: FastifyRequest, caller: Record<string, string>): void =>
   (request.log as Logger).setBindings(caller)
 
-/** An onRequest hook: admits only the other service, by SERVICE_TOKEN. Compares in constant time. */
+/** Admits, as an onRequest hook, only the other service, by SERVICE_TOKEN. Compares in constant time. */
 export const requireService = (serviceToken: string) => {
   const expected = digest(serviceToken)
   return async (request: FastifyRequest): Promise<void> => {
@@ -54,5 +55,5 @@ export const requireService = (serviceToken: string) => {
   }
 }
 
-/** Equal lengths for the comparison. */
+/** Gives both texts the same length for the comparison. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -7,31 +7,31 @@ import type { Actor } from '../postgres/audit.ts'
 import type { FindTokenHolder } from '../postgres/token-holders.ts'
 import { bindCaller, findTokenHolder, unauthenticated } from './authenticate.ts'
 
-/** The member of staff that a request is authenticated as. */
+/** Describes the member of staff that a request is authenticated as. */
 export interface Staff {
   readonly tenant: string
   readonly name: string
   readonly roles: readonly StaffRole[]
   readonly tokenId: string
-  /** Audit entries of this request carry it. */
+  /** Names who acts in the audit entries of this request. */
   readonly actor: Actor
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by `requireStaff`. */
+    /** Is set by `requireStaff`. */
     staff: Staff
   }
 }
 
-/** The caller that a token authenticates; `staffName` is null when it is not staff. */
+/** Describes the caller that a token authenticates; `staffName` is null when the caller is not staff. */
 interface Caller {
   readonly tokenId: string
   readonly staffName: string | null
   readonly roles: readonly StaffRole[]
 }
 
-/** An onRequest hook: admits only requests with a staff token, before the body is read. */
+/** Admits, as an onRequest hook, only requests with a staff token, before the body is read. */
 const requireStaff =
   (findCaller: FindTokenHolder<Caller>) =>
   async (request: FastifyRequest): Promise<void> => {
@@ -43,10 +43,10 @@ const requireStaff =
     bindCaller(request, { tenant, token_id: tokenId })
   }
 
-/** The key of the rate limit: all tokens of a member of staff share one. */
+/** Returns the key of the rate limit: all tokens of a member of staff share it. */
 const staffIn = ({ staff: { tenant, name } }: FastifyRequest): string => `${tenant} ${name}`
 
-/** The sentence of a refusal. */
+/** Writes the sentence of a refusal. */
 const wordRefusal = (roles: readonly string[], allowed: readonly string[]): string =>
   `Your role${roles.length > 1 ? 's' : ''}, ${roles.join(' and ')}, may not do this. Allowed: ${allowed.join(', ')}.`
 
@@ -61,7 +61,8 @@ export const mayCall = ({ roles }: Staff, operationId: string): boolean =>
   !!rolesFor(operationId)?.some(role => roles.includes(role))
 
 /**
- * An onRequest hook: admits only who has one of the roles that shared/contract/staff-roles.ts lists for the operation.
+ * Admits, as an onRequest hook, only staff with one of the roles that shared/contract/staff-roles.ts lists for the
+ * operation.
  */
 const requireRole = async ({ staff, routeOptions }: FastifyRequest): Promise<void> => {
   const { operationId = '' } = routeOptions.schema ?? {}
@@ -70,8 +71,8 @@ const requireRole = async ({ staff, routeOptions }: FastifyRequest): Promise<voi
 }
 
 /**
- * Makes the routes of `app` staff's: they require a staff token and a role, count against the limit of the person, and
- * refuse unknown query fields. Registering one that has no roles throws.
+ * Opens the routes of `app` to staff: they require a staff token and a role, count against the limit of the person, and
+ * refuse unknown query fields. Registering a route that has no roles throws.
  */
 export const admitStaff = (
   app: FastifyInstance,

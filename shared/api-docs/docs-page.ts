@@ -5,15 +5,15 @@ import type { FastifyInstance } from 'fastify'
 import { escapeHtml } from '../escape-html.ts'
 import { type OpenApi, selectPart } from './openapi.ts'
 
-/** The readers of a part of the documentation. */
+/** Describes the readers of a part of the documentation. */
 export interface Audience {
-  /** The page's name in its path. */
+  /** Names the page in its path. */
   name: string
   title: string
   description: string
-  /** The groups of operations, in the order of the page. */
+  /** Lists the groups of operations, in the order of the page. */
   tags: readonly string[]
-  /** A request to begin with, as a shell takes it; `$URL` stands for the service's address. */
+  /** Shows a request to begin with, as a shell takes it; `$URL` stands for the service's address. */
   quickStart?: string
 }
 
@@ -22,7 +22,7 @@ interface Pages {
   description: string
   audiences: readonly Audience[]
   document: () => OpenApi
-  /** The configured address of the service. */
+  /** Holds the configured address of the service. */
   url: string | undefined
 }
 
@@ -52,18 +52,18 @@ export const serveAudience = async (app: FastifyInstance, pages: Pages, audience
       transformSpecificationClone: false,
       uiConfig: {
         layout: 'BaseLayout',
-        // It would nest links in buttons.
+        // Deep links would nest links in buttons.
         deepLinking: false,
         persistAuthorization: true,
         defaultModelsExpandDepth: -1,
-        // Its colours have too little contrast.
+        // The colours of the highlighting have too little contrast.
         syntaxHighlight: false,
       },
     })
   })
 }
 
-/** The text above the requests, in Markdown. */
+/** Writes the text above the requests, in Markdown. */
 const introduce = ({ audiences }: Pages, audience: Audience, publicUrl: string): string => {
   const { description, quickStart } = audience
   const others = audiences.filter(each => each !== audience)
@@ -76,7 +76,7 @@ const introduce = ({ audiences }: Pages, audience: Audience, publicUrl: string):
   ].join('\n\n')
 }
 
-/** The page that lists the audiences. `base` leads from it to the root of the service. */
+/** Writes the page that lists the audiences. `base` leads from it to the root of the service. */
 export const listAudiences = ({ title, description, audiences }: Pages, base: string): string => `<!doctype html>
 <html lang="en">
 <head>

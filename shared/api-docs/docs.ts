@@ -8,9 +8,9 @@ import { completeDocument, type OpenApi } from './openapi.ts'
 export interface ApiDescription {
   title: string
   description: string
-  /** The groups of operations, in the order of the page. */
+  /** Lists the groups of operations, in the order of the page. */
   tags: { name: string; description: string }[]
-  /** The requests that the service sends, by name; their schemas are read like those of routes. */
+  /** Describes the requests that the service sends, by name; their schemas are read like those of routes. */
   webhooks?: Record<string, object>
   /** Without audiences there is one page for all, and none at `/`. */
   audiences?: Audience[]
@@ -53,7 +53,7 @@ const listUsualErrors = (schema: FastifySchema, method: string | string[], path:
 
 /**
  * Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try
- * it.
+ * the API.
  */
 export const docs = async (
   app: FastifyInstance,

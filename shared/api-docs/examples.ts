@@ -1,6 +1,6 @@
 import { exampleSnapshot } from '../contract/order-events.ts'
 
-/** A schema of OpenAPI 3.1: JSON Schema. */
+/** Describes a schema of OpenAPI 3.1, which is JSON Schema. */
 export interface Schema {
   [keyword: string]: unknown
   $ref?: string
@@ -20,7 +20,8 @@ const { is_final: _isFinal, tracking_url: _url, ...parcel } = exampleSnapshot
 const city = { id: 2100, name: 'Galle', state: 'Galle', postal_code: '80000' }
 
 /**
- * Values of examples for fields of these names, so that all show the same parcel. A schema's own `examples` come first.
+ * Gives example values to fields of these names, so that all examples show the same parcel. A schema's own `examples`
+ * come first.
  */
 const values: Readonly<Record<string, unknown>> = {
   ...parcel,
@@ -86,8 +87,8 @@ const values: Readonly<Record<string, unknown>> = {
 export const isTime = /(^|_)(at|time|since|until)$|^(timestamp|now|in_doubt_before)$/
 
 /**
- * Makes an example of those that fields have, by their schemas or by their names. Any other field that may be null is
- * null; an optional field without an example is left out.
+ * Makes an example from the examples that fields have by their schemas or by their names. Any other field that may be
+ * null is null; an optional field without an example is left out.
  */
 export const makeExample = (schema: Schema, name = '', known: unknown = values[name]): unknown => {
   const { anyOf, properties = {}, items, type = 'object', required = [], minimum = 1 } = schema

@@ -37,7 +37,7 @@ interface Response {
 
 type Paths = Record<string, Record<string, Operation>>
 
-/** The parts of an OpenAPI document that this file uses. */
+/** Describes the parts of an OpenAPI document that this file uses. */
 export interface OpenApi {
   info: { title: string; description?: string }
   tags: { name: string; description: string }[]
@@ -65,7 +65,7 @@ export const completeDocument = (generated: object): OpenApi => {
   return document
 }
 
-/** The part of a document that has operations of these tags, with all components. */
+/** Returns the part of a document that has operations of these tags, with all components. */
 export const selectPart = (document: OpenApi, tags: readonly string[]): OpenApi => {
   const part = structuredClone(document)
   for (const paths of [part.paths, part.webhooks ?? {}])
@@ -100,13 +100,16 @@ const complete = (operation: Operation, components: Components): void => {
     for (const media of Object.values(part?.content ?? {})) {
       if (!media.schema) continue
       if (media.example === undefined) Object.assign(media, listExamples(media.schema, media.examples))
-      // It is the description of the response or of the body.
+      // The description is that of the response or of the body.
       const { description: _, ...schema } = media.schema
       media.schema = components.read(schema)
     }
 }
 
-/** Names the error responses that operations have in common, `Error404`: of several with a status the most frequent. */
+/**
+ * Names the error responses that operations have in common, such as `Error404`; if a status has several, names the most
+ * frequent one.
+ */
 const shareErrors = (document: OpenApi): void => {
   const errors = listOperations(document).flatMap(({ responses }) =>
     Object.entries(responses)
@@ -133,7 +136,9 @@ const tenantHeader: Parameter = {
 }
 
 const headerNames = [tenantHeader.name, 'Idempotency-Key', 'X-Hub-Signature-256']
-/** Its name in the usual case; the tenant is always required, whatever the schema leaves to other checks. */
+/**
+ * Returns a header's name in the usual case; the tenant is always required, whatever the schema leaves to other checks.
+ */
 const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parameter, 'name' | 'required'> => {
   const name = headerNames.find(known => known.toLowerCase() === lower) ?? lower
   return { name, required: required || name === tenantHeader.name }
@@ -148,7 +153,7 @@ const listExamples = (schema: Schema, given?: Media['examples']): Pick<Media, 'e
   return given ? { examples: given } : { example: makeExample(schema) }
 }
 
-/** The schemas that others refer to by name. */
+/** Collects the schemas that others refer to by name. */
 class Components {
   readonly #schemas = new Map<string, Schema>()
 
@@ -156,7 +161,7 @@ class Components {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  /** The schema as the document has it: by reference when it has a title. */
+  /** Returns the schema as the document has it: by reference when it has a title. */
   read({ must: _must, sentence: _sentence, documented, ...schema }: Schema): Schema {
     // The rules for a text would contradict what `documented` says of it, such as that a number is written in it.
     if (documented) for (const keyword of ['type', 'pattern', 'maxLength', 'anyOf']) delete schema[keyword]
@@ -177,7 +182,10 @@ const asTime = (schema: Schema): Schema =>
 
 const refTo = (name: string): string => `#/components/schemas/${name}`
 
-/** The schema with other schemas inside, and with simpler words for a union of literals and for a record. */
+/**
+ * Returns the schema with the schemas inside it changed, and with simpler words for a union of literals and for a
+ * record.
+ */
 const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => {
   const { patternProperties, anyOf, ...result } = schema
   const { properties, items, additionalProperties } = result

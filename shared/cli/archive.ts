@@ -11,7 +11,7 @@ import { type Position, type Taken, type TakeOld, takeAudit } from '../postgres/
 import { print, printJson, printTable, UsageError } from './command-line.ts'
 import type { WithPool } from './operator-commands.ts'
 
-/** The tables that are archived besides the audit, by the name that `--only` gives them. */
+/** Holds the tables that are archived besides the audit, by the name that `--only` gives them. */
 type Archivable = Readonly<Record<string, TakeOld>>
 
 interface ArchiveRequest {
@@ -27,7 +27,7 @@ type Archived = {
   files: number
 }
 
-/** The least age in days: requests, webhooks and repeated events refer to younger rows. */
+/** Sets the least age in days: requests, webhooks and repeated events refer to younger rows. */
 const minDays = 31
 
 /** `withPool` connects as the role that owns the tables: the service's role may not delete its own audit. */
@@ -53,7 +53,7 @@ export const addArchive = (program: Command, withPool: WithPool, archivable: Arc
       if (dryRun) print('Nothing was written or deleted: this was a dry run.')
     })
 
-/** Archives these kinds of all tenants. */
+/** Archives these kinds of rows of all tenants. */
 export const archive = async (
   pool: pg.Pool,
   kinds: readonly TakeOld[],

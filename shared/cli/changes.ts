@@ -1,18 +1,18 @@
 import type { FieldErrors } from '../errors/errors.ts'
 import { print, printFieldErrors, printJson, printTable } from './command-line.ts'
 
-/** A change that `apply` made. */
+/** Describes a change that `apply` made. */
 export interface Change {
   kind: string
   id: string
   change: 'added' | 'changed' | 'removed' | 'deactivated' | 'revoked'
-  /** The reason, for people. */
+  /** Gives the reason, for people. */
   reason?: string
-  /** A line such as `name: Kotte -> Kotte North`, for people. */
+  /** Lists lines such as `name: Kotte -> Kotte North`, for people. */
   details?: string[]
 }
 
-/** The outcome of a file or of a command. */
+/** Describes the outcome of a file or of a command. */
 export type Applied =
   | { kind: 'applied'; changes: Change[]; warnings?: string[] }
   | { kind: 'refused'; errors: FieldErrors }

@@ -36,7 +36,7 @@ export const addMigrate = (program: Command, migrate: () => Promise<string[]>) =
 
 interface TokenCommands<Request> {
   readonly description: string
-  /** The options that name the holder of a token, with their descriptions. */
+  /** Lists the options that name the holder of a token, with their descriptions. */
   readonly holders: Readonly<Record<string, string>>
   readonly create: (pool: pg.Pool, request: Request) => Promise<{ id: string; token: string }>
   readonly list: (pool: pg.Pool, tenant?: string) => Promise<Parameters<typeof printTable>[0]>

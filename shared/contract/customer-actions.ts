@@ -3,14 +3,18 @@ import { component, oneOf, orNull } from '../schemas.ts'
 import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
 
 /**
- * The actions that take effect at once, as far as a merchant could. Any other action is a request that staff decide.
+ * Lists the actions that take effect at once, as far as a merchant could take them. Any other action is a request that
+ * staff decide.
  */
 export const immediateActions = ['confirm_order', 'cancel_order', 'change_address'] as const
 
 const maxActionsPerRequest = 100
 export const maxAddressLength = 500
 
-/** An action that a customer chose by a button of a message. Delivered at least once, each time with the same `id`. */
+/**
+ * Describes an action that a customer chose by a button of a message. It is delivered at least once, each time with the
+ * same `id`.
+ */
 export const CustomerAction = component('CustomerAction', {
   id: Type.String({ minLength: 1, maxLength: 100 }),
   waybill_number: Type.String({ minLength: 1, maxLength: 50 }),
@@ -45,7 +49,10 @@ const exampleAction: CustomerAction = {
   happened_at: '2026-02-19T19:06:23.000Z',
 }
 
-/** The body of `POST /internal/customer-actions`: actions of one tenant, those of one waybill oldest first. */
+/**
+ * Describes the body of `POST /internal/customer-actions`: actions of one tenant; actions of one waybill come oldest
+ * first.
+ */
 export const CustomerActions = Type.Object(
   {
     tenant: Type.String({ minLength: 1, maxLength: 63 }),
@@ -62,16 +69,16 @@ export type CustomerActions = Static<typeof CustomerActions>
 export const actionOutcomes = ['done', 'refused', 'asked', 'requested'] as const
 export type ActionOutcome = (typeof actionOutcomes)[number]
 
-/** The result of each action, in the order of the request. */
+/** Lists the result of each action, in the order of the request. */
 export const CustomerActionResults = Type.Object(
   {
     data: Type.Array(
       Type.Object({
         id: Type.String(),
         outcome: oneOf(actionOutcomes),
-        /** The reason of a refusal, for staff. */
+        /** Gives the reason of a refusal, for staff. */
         detail: orNull(Type.String()),
-        /** The order after it; null when it does not exist. */
+        /** Describes the order after the action; null when the order does not exist. */
         order: orNull(OrderSnapshot),
       }),
       { maxItems: maxActionsPerRequest },

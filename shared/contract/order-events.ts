@@ -4,36 +4,38 @@ import { traceparentLength, traceparentPattern } from '../traces.ts'
 
 const nullable = orNull(Type.String())
 
-/** An order as orders sends it to the notifier: the fields that a template may name, as `{{customer_name}}`. */
+/**
+ * Describes an order as orders sends it to the notifier: the fields that a template may name, as `{{customer_name}}`.
+ */
 export const OrderSnapshot = component('OrderSnapshot', {
   waybill_number: Type.String(),
   order_no: nullable,
   customer_name: Type.String(),
-  /** The phone number as the merchant wrote it. */
+  /** Is the phone number as the merchant wrote it. */
   customer_phone: Type.String(),
   business_name: Type.String(),
   merchant_name: Type.String(),
   origin_city: Type.String(),
   destination_city: Type.String(),
   destination_state: Type.String(),
-  /** The amount in whole units of `currency`. */
+  /** Is the amount in whole units of `currency`. */
   cod: Type.Integer(),
   delivery_charge: Type.Number(),
   currency: Type.String(),
-  /** The weight in kilograms. */
+  /** Is the weight in kilograms. */
   weight: Type.Number(),
   description: nullable,
   status_key: Type.String(),
   status_name: Type.String(),
-  /** The note of staff on the last status change. */
+  /** Holds the note of staff on the last status change. */
   note: nullable,
-  /** True if no move leads from the status. */
+  /** Is true if no move leads from the status. */
   is_final: Type.Boolean(),
   /** Signs the address of the tracking page; a button's address ends in `{{waybill_number}}/{{tracking_code}}`. */
   tracking_code: Type.Optional(Type.String()),
-  /** The page of the parcel. Absent where orders has no PUBLIC_URL. */
+  /** Leads to the page of the parcel. Is absent where orders has no PUBLIC_URL. */
   tracking_url: Type.Optional(Type.String()),
-  /** The time zone of the company; without it the notifier keeps the one it knows. */
+  /** Names the time zone of the company; without it the notifier keeps the time zone that it knows. */
   time_zone: Type.Optional(Type.String({ maxLength: 64 })),
 })
 export type OrderSnapshot = Static<typeof OrderSnapshot>
@@ -68,18 +70,24 @@ export const isUnderWay = ({ is_final }: OrderSnapshot): boolean => !is_final
 const notInTemplates = ['is_final', 'time_zone'] as const
 type OrderField = Exclude<keyof OrderSnapshot, (typeof notInTemplates)[number]>
 
-/** The names of the fields, in the order of the schema. */
+/** Lists the names of the fields that a template may name, in the order of the schema. */
 export const orderFields = Object.keys(OrderSnapshot.properties).filter(
   name => !notInTemplates.some(other => other === name),
 ) as OrderField[]
 
 export const orderEventTypes = ['order.created', 'order.status_changed'] as const
 export type OrderEventType = (typeof orderEventTypes)[number]
-/** An event that gives an order other values, which its waiting messages get. */
+/** Gives an order other values, which its waiting messages get. */
 export const editedEvent = 'order.edited'
-/** Staff took a move back: the order has the status before it again. Version 0.2.0 takes it for a decision. */
+/**
+ * Says that staff took a move back: the order has the status before it again. Version 0.2.0 takes the event for a
+ * decision.
+ */
 export const takenBackEvent = 'take_back.accepted'
-/** The other events: decisions of staff about a customer's request, such as `call_me.accepted`. */
+/**
+ * Matches the types of events. Besides events of orders they are decisions of staff about a customer's request, such as
+ * `call_me.accepted`.
+ */
 const eventTypePattern = '^(order\\.(created|status_changed|edited)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
 
 /** Returns true if an order was created or came to a status; other events leave its status unchanged. */
@@ -87,7 +95,7 @@ export const isStatusEvent = (type: string): boolean => orderEventTypes.some(kno
 
 const utcTime = '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$'
 
-// A pattern instead of `format`: the validator knows no formats and would refuse every text.
+// Uses a pattern instead of `format`: the validator knows no formats and would refuse every text.
 export const UtcTime = Type.String({
   maxLength: 30,
   pattern: utcTime,
@@ -95,7 +103,7 @@ export const UtcTime = Type.String({
   documented: { type: 'string', format: 'date-time' },
 })
 
-/** Delivered at least once, each time with the same `id`. The order's status and note are those of the event. */
+/** Is delivered at least once, each time with the same `id`. The order has the status and the note of the event. */
 export const OrderEvent = component('OrderEvent', {
   id: Type.String({ minLength: 1, maxLength: 200 }),
   type: Type.String({
@@ -123,17 +131,20 @@ const exampleEvent: OrderEvent = {
   order: exampleSnapshot,
 }
 
-/** A merchant was paid. It is sent only for a merchant with a phone number: version 0.2.0 does not know it. */
+/**
+ * Says that a merchant was paid. The event is sent only for a merchant with a phone number: version 0.2.0 does not know
+ * it.
+ */
 export const invoiceEvent = 'invoice.deposited'
 
-/** A paid invoice as orders sends it to the notifier, to write to its merchant. */
+/** Describes a paid invoice as orders sends it to the notifier, which writes to the merchant. */
 export const InvoiceSnapshot = component('InvoiceSnapshot', {
   merchant_name: Type.String(),
-  /** null: the merchant has none any more. */
+  /** null: the merchant no longer has a phone number. */
   merchant_phone: nullable,
   invoice_no: Type.String(),
   invoice_ref_no: Type.String(),
-  /** The amount that was paid, such as 15451.80. */
+  /** Is the amount that was paid, such as 15451.80. */
   total: Type.String(),
   currency: Type.String(),
   paid_on: Type.String(),
@@ -141,12 +152,12 @@ export const InvoiceSnapshot = component('InvoiceSnapshot', {
 })
 export type InvoiceSnapshot = Static<typeof InvoiceSnapshot>
 
-/** The names of the fields that a template may name, in the order of the schema. */
+/** Lists the names of the fields that a template may name, in the order of the schema. */
 export const invoiceFields = Object.keys(InvoiceSnapshot.properties).filter(
   name => name !== 'merchant_phone' && name !== 'time_zone',
 )
 
-/** Delivered at least once, each time with the same `id`. */
+/** Is delivered at least once, each time with the same `id`. */
 export const InvoiceEvent = component('InvoiceEvent', {
   id: OrderEvent.properties.id,
   type: Type.Literal(invoiceEvent),
@@ -160,10 +171,10 @@ export type CourierEvent = OrderEvent | InvoiceEvent
 export const isOrderEvent = (event: CourierEvent): event is OrderEvent => 'order' in event
 
 export const maxEventsPerRequest = 500
-/** The most bytes of JSON that the events of a request have; a single event may exceed it. */
+/** Limits the bytes of JSON that the events of a request have; a single event may exceed the limit. */
 export const maxEventBytesPerRequest = 1_048_576
 
-/** The body of `POST /internal/events`: events of one tenant, those of one waybill oldest first. */
+/** Describes the body of `POST /internal/events`: events of one tenant; events of one waybill come oldest first. */
 export const CourierEvents = Type.Object(
   {
     tenant: Type.String({ minLength: 1, maxLength: 63 }),
@@ -178,7 +189,7 @@ export const knownEventsPerPage = 2000
 const exampleKnown = { waybill_number: 'DM00000001', status_key: 'key_2', happened_at: '2026-02-19T19:06:23.000Z' }
 
 /**
- * The response of `GET /internal/events/{tenant}`: events that the notifier processed, in the order in which it did.
+ * Describes the response of `GET /internal/events/{tenant}`: events in the order in which the notifier processed them.
  */
 export const KnownEvents = Type.Object(
   {
@@ -186,9 +197,11 @@ export const KnownEvents = Type.Object(
       Type.Object({ waybill_number: Type.String(), status_key: Type.String(), happened_at: Type.String() }),
       { maxItems: knownEventsPerPage },
     ),
-    /** `after` of the next request; null at the end. */
+    /** Is `after` of the next request; null at the end. */
     next: nullable,
-    /** Earlier events that the notifier lacks make messages in doubt. null: its database was never restored. */
+    /**
+     * Messages are in doubt for events before this time that the notifier lacks. null: its database was never restored.
+     */
     in_doubt_before: nullable,
   },
   { title: 'KnownEvents', examples: [{ data: [exampleKnown], next: null, in_doubt_before: null }] },

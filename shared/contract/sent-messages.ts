@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { component, orNull } from '../schemas.ts'
 
-/** A message about an order, as its merchant may know it: without the text and the phone number. */
+/** Describes a message about an order, as its merchant may know it: without the text and the phone number. */
 export const SentMessage = component('SentMessage', {
   template: orNull(Type.String(), {
     description: 'null: a text without a template.',
@@ -14,6 +14,6 @@ export const SentMessage = component('SentMessage', {
   at: Type.String({ description: 'The time when it got this status. ISO 8601, UTC.' }),
 })
 
-/** The newest messages about an order, newest first. */
+/** Lists the newest messages about an order, newest first. */
 export const SentMessages = component('SentMessages', { data: Type.Array(SentMessage) })
 export type SentMessages = Static<typeof SentMessages>

@@ -63,7 +63,7 @@ const table: [roles: string[], operations: string[]][] = [
   [['admin'], ['putChannel', 'registerChannel', 'checkChannel', 'resumeChannel', 'syncTemplates']],
 ]
 
-t.test('each operation of staff is open to these roles', async t => {
+t.test('each operation of staff is open to the roles that docs/staff/staff.md lists', async t => {
   t.strictSame(staffRoles, everyone)
   for (const [roles, operations] of table)
     for (const operation of operations) t.strictSame(rolesFor(operation), roles, operation)
@@ -80,7 +80,7 @@ t.test('the operations of orders come first', async t => {
   t.strictSame(operationsFor('messenger', ['sendMessage', 'moveOrders']), ['sendMessage'])
 })
 
-t.test('each role may request these operations', async t => {
+t.test('each role may request the operations that docs/staff/staff.md lists', async t => {
   for (const role of staffRoles) {
     const expected = table.flatMap(([roles, operations]) => (roles.includes(role) ? operations : []))
     t.strictSame(operationsFor(role).toSorted(), expected.toSorted(), role)

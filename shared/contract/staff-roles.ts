@@ -1,4 +1,4 @@
-/** The roles of staff, which decide what each person may do (docs/staff/staff.md#roles). */
+/** Lists the roles of staff, which decide what each person may do (docs/staff/staff.md#roles). */
 export const staffRoles = ['viewer', 'dispatcher', 'messenger', 'accounts', 'admin'] as const
 export type StaffRole = (typeof staffRoles)[number]
 
@@ -84,12 +84,12 @@ const ofNotifier: Roles = {
 }
 
 /**
- * The roles that may request each operation of staff, by operationId. A service does not start with an operation
+ * Lists the roles that may request each operation of staff, by operationId. A service does not start if an operation is
  * missing here.
  */
 const roles: Roles = { ...ofOrders, ...ofNotifier }
 
-/** The operations of staff of orders, and of both services. */
+/** Lists the operations of staff in orders; `staffOperations` lists the operations of both services. */
 export const ordersOperations: readonly string[] = Object.keys(ofOrders)
 export const staffOperations: readonly string[] = Object.keys(roles)
 

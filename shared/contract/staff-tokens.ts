@@ -6,7 +6,8 @@ import { staffRoles } from './staff-roles.ts'
 export const maxTokensPerRequest = 100
 
 /**
- * The body of `POST /internal/staff-tokens`: hashes of tokens, to look up their holders. A token itself is never sent.
+ * Describes the body of `POST /internal/staff-tokens`: hashes of tokens, to look up their holders. A token itself is
+ * never sent.
  */
 export const StaffTokens = Type.Object(
   {
@@ -37,7 +38,7 @@ const StaffToken = Type.Object({
   token_id: Type.String(),
   name: Type.String({ description: 'The name of the member of staff.' }),
   role: Role,
-  /** All roles, `role` first. */
+  /** Lists all roles, `role` first. */
   roles: Type.Array(Role),
   expires_at: orNull(UtcTime),
 })
@@ -51,8 +52,8 @@ const exampleToken: Static<typeof StaffToken> = {
 }
 
 /**
- * The holder of each token, in the order of the request; null for a token that is unknown, expired or revoked, or that
- * does not come from a staff login.
+ * Lists the holder of each token, in the order of the request; null for a token that is unknown, expired or revoked, or
+ * that does not come from a staff login.
  */
 export const StaffTokenHolders = Type.Object(
   {

@@ -1,4 +1,4 @@
-/** The longest text that can be a waybill number, spaces included. */
+/** Limits the text that can be a waybill number, spaces included. */
 const maxTypedLength = 100
 
 /**

@@ -3,16 +3,16 @@ import type { HttpError } from '../errors/errors.ts'
 import { Limit, rateLimited } from './limits.ts'
 import { isAsWritten } from './paths.ts'
 
-/** The limits of one network address, for each minute. */
+/** Limits one network address, for each minute. */
 export interface AddressLimits {
   requests: number
-  /** Requests refused with 401 or 403: an unknown token or signature. */
+  /** Limits requests refused with 401 or 403, for an unknown token or signature. */
   refusals: number
 }
 
 /**
- * The network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address. Connections that
- * were reset before they were accepted have no address, and count as one caller.
+ * Returns the network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address. Connections
+ * that were reset before they were accepted have no address, and count as one caller.
  */
 export const findNetwork = (address = ''): string => {
   if (!address.includes(':')) return address
@@ -24,18 +24,18 @@ export const findNetwork = (address = ''): string => {
   return groups.slice(0, 4).map(shortest).join(':')
 }
 
-/** The network that a request came from. */
+/** Identifies the network that a request came from. */
 export const readAddress = (request: FastifyRequest): string => findNetwork(request.ip)
 
 const shortest = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
 
 /**
- * Not counted by address: health and metrics are requested by our own machines; /internal/ costs one comparison;
- * webhooks come in bursts from few addresses, all must be accepted, and they have limits of their own.
+ * Lists paths that are not counted by address: health and metrics are requested by our own machines; /internal/ costs
+ * one comparison; webhooks come in bursts from few addresses, all must be accepted, and they have limits of their own.
  */
 const uncounted = ['/health/', '/metrics', '/internal/', '/webhooks/']
 
-/** Paths below those that no route serves are counted. */
+/** Returns true for these paths; a path below them that no route serves is counted. */
 const isUncounted = (request: FastifyRequest): boolean => {
   for (const path of uncounted) if (request.url.startsWith(path)) return !request.is404 && isAsWritten(request)
   return false
@@ -44,15 +44,16 @@ const isUncounted = (request: FastifyRequest): boolean => {
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The seconds for which this network is refused after too many wrong tokens and signatures; undefined: it is not.
+     * Holds the seconds for which this network is refused after too many wrong tokens and signatures; undefined: it is
+     * not refused.
      */
     guessingPause?: number
-    /** Its token or signature was wrong, or was not checked. */
+    /** Is true if the token or signature was wrong, or was not checked. */
     isGuess?: boolean
   }
 }
 
-/** The error for a request whose token or signature is wrong, or was not checked. */
+/** Marks a request whose token or signature is wrong, or was not checked, and returns its error. */
 export const refusal = (request: FastifyRequest, wrong: HttpError): HttpError => {
   const { guessingPause } = request
   request.isGuess = true
@@ -78,7 +79,7 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits) => {
     // A role that may not do something is no guess: the token was right.
     const isRefused = reply.statusCode === 401 || (reply.statusCode === 403 && !request.staff)
     if (isRefused) refusals.count(readAddress(request))
-    // Wrong tokens have a limit of their own: they leave that of all requests to the right ones behind the same
+    // Wrong tokens have a limit of their own: they leave the limit of all requests to the right tokens behind the same
     // address.
     if ((isRefused || request.isGuess) && !isUncounted(request)) requests.giveBack(readAddress(request))
     done(null, payload)

@@ -8,7 +8,7 @@ import { createServer } from './server.ts'
 
 const limits = { inAll: 300_000, ofAddress: 200_000 }
 
-/** A listening server that tells its callers apart by X-Forwarded-For. */
+/** Starts a server that tells its callers apart by X-Forwarded-For. */
 const start = async (t: Test) => {
   const app = await createServer({
     api: { title: 'Test', description: 'Test', tags: [] },

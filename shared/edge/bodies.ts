@@ -5,13 +5,13 @@ import { readAddress } from './addresses.ts'
 import { rateLimited } from './limits.ts'
 import { createGauges } from './metrics.ts'
 
-/** The body limit of routes that set no other: enough for a few short fields. */
+/** Limits the body of routes that set no other limit: enough for a few short fields. */
 export const smallBodyBytes = 4_096
 
 /** Fastify caches the content types that it meets. */
 const maxContentTypeLength = 255
 
-/** Limits of the bytes of request bodies that are being received or handled. */
+/** Limits the bytes of request bodies that are being received or handled. */
 export interface BytesInFlight {
   inAll: number
   ofAddress: number
@@ -35,7 +35,7 @@ export const refuseLargeBodies = (app: FastifyInstance): void => {
 
 const announcedLength = ({ headers }: FastifyRequest): number => Number(headers['content-length'] ?? 0)
 
-/** Fastify reads no body of these. */
+/** Returns true for the methods whose bodies Fastify does not read. */
 const isBodyless = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
 /**

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { acceptJson } from './json-body.ts'
 import { createServer } from './server.ts'
 
-/** A server that counts what it handled, each request for `milliseconds`, and gives up slow ones soon. */
+/** Starts a server that counts the requests it handled, each for `milliseconds`, and gives up slow requests soon. */
 const start = async (t: Test, milliseconds = 0) => {
   const app = await createServer({
     api: { title: 'Test', description: 'Test', tags: [] },

@@ -12,14 +12,14 @@ export const handleConnections = (app: FastifyInstance): void => {
   drainConnectionsOnClose(app)
 }
 
-/** The time in which an idle connection may still deliver a request that was on its way when closing began. */
+/** Sets the time in which an idle connection may still deliver a request that was on its way when closing began. */
 const lastRequestMilliseconds = 1_000
 
 /**
  * While closing, ends each connection with its next response instead of its keep-alive. Node and Fastify would close
  * idle connections at once, and with them a request that a client is just writing: `closeIdleConnections`, which both
- * call, is replaced and runs a second later. No timeout of Node ends a connection once the server is closing, so one
- * that sends nothing, or half a request, is closed after six seconds.
+ * call, is replaced and runs a second later. No timeout of Node ends a connection once the server is closing, so a
+ * connection that sends nothing, or half a request, is closed after six seconds.
  */
 export const drainConnectionsOnClose = (app: FastifyInstance): void => {
   let isClosing = false
@@ -35,13 +35,16 @@ export const drainConnectionsOnClose = (app: FastifyInstance): void => {
   })
   waitForHandlers(app)
   app.addHook('onSend', (_request, reply, payload, done) => {
-    // Waits until it no longer listens: the client would reconnect, only to be reset.
+    // Waits until the server no longer listens: the client would reconnect, only to be reset.
     if (isClosing && !app.server.listening) reply.header('connection', 'close')
     done(null, payload)
   })
 }
 
-/** Closing ends when every handler has: one whose connection was closed may still use what is closed next. */
+/**
+ * Delays the end of closing until every handler has ended: a handler whose connection was closed may still use what is
+ * closed next.
+ */
 const waitForHandlers = (app: FastifyInstance): void => {
   const running = new Set<unknown>()
   app.addHook('onRoute', route => {
@@ -61,11 +64,11 @@ const waitForHandlers = (app: FastifyInstance): void => {
   })
 }
 
-/** The time for which, and the bytes up to which, it discards what a client still writes. */
+/** Bounds the time for which, and the bytes up to which, the server discards what a client still writes. */
 const discardMilliseconds = 5_000
 const discardBytes = 16_777_216
 
-/** Drops what still arrives on the connection unparsed: it becomes no request. */
+/** Drops what still arrives on the connection unparsed, so that it becomes no request. */
 const discardRest = (socket: Socket): void => {
   let left = discardBytes
   socket.removeAllListeners('data').on('data', ({ length }) => {
@@ -87,7 +90,7 @@ const endSlowly = (socket: Socket): void => {
 export const discardRefusedBody = (request: IncomingMessage): void => {
   const { socket } = request
   const { destroySoon } = socket
-  // Node calls it after the last response of a connection.
+  // Node calls this function after the last response of a connection.
   socket.destroySoon = () => {
     if (request.complete) return destroySoon.call(socket)
     endSlowly(socket)
@@ -100,13 +103,13 @@ const brokenRequests: Record<string, [status: string, code: ErrorCode]> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'headers_too_large'],
 }
 
-/** A connection of Node's server, with the response that it is to write next. */
+/** Describes a connection of Node's server, with the response that it is to write next. */
 type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /**
  * Responds in JSON to what is not HTTP, comes too slowly or has too large a head, and closes the connection. It
- * discards what arrives later: the response says that nothing was done. While an earlier request on it is being handled
- * this writes nothing, because the client would take it for the response to that one.
+ * discards what arrives later: the response says that nothing was done. While an earlier request on the connection is
+ * being handled, this writes nothing, because the client would take it for the response to that request.
  */
 export const refuseBrokenRequest = (error: Error & { code?: string }, socket: Connection): void => {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()

@@ -1,22 +1,22 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** Response headers that scripts may read. */
+/** Lists the response headers that scripts may read. */
 const exposedHeaders = 'RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotency-Replayed, Location, ETag'
 
-/** The time for which a browser need not ask again; each caps it at its own maximum. */
+/** Sets the seconds for which a browser need not ask again; each browser caps them at its own maximum. */
 const maxAge = 86_400
 
-/** The requests of merchants and their customers. */
+/** Matches the requests of merchants and their customers. */
 const isOpen = /^\/api\/(public|merchant)\//
 
-/** The value of CORS_ORIGINS that allows no origin anywhere. */
+/** Is the value of CORS_ORIGINS that allows no origin anywhere. */
 const none = 'none'
 
 /**
- * Lets scripts of the `configured` origins (`*`, `none`, or a list with commas) request /api/; by default those of all
- * origins, and what merchants request alone. Scripts of `portal` origins may request /api/staff/ in addition. Requests
- * carry bearer tokens and no cookies: credentials are never allowed.
+ * Lets scripts of the `configured` origins (`*`, `none`, or a list with commas) request /api/. By default, scripts of
+ * all origins may send the requests of merchants and their customers alone. Scripts of `portal` origins may request
+ * /api/staff/ in addition. Requests carry bearer tokens and no cookies: credentials are never allowed.
  */
 export const allowOrigins = async (app: FastifyInstance, configured?: string, portal?: string): Promise<void> => {
   const listed = configured === none ? false : configured?.split(',')
@@ -27,12 +27,12 @@ export const allowOrigins = async (app: FastifyInstance, configured?: string, po
     return listed ?? (isOpen.test(url) ? '*' : false)
   }
   const chooseOptions = ({ headers, url }: FastifyRequest): FastifyCorsOptions => ({
-    // Only browsers send it.
+    // Only browsers send an origin.
     origin: headers.origin === undefined ? false : chooseOrigin(url),
     methods: 'GET, HEAD, POST, PUT, PATCH, DELETE',
     exposedHeaders,
     maxAge,
-    // Any other OPTIONS request is one that no route serves.
+    // No route serves any other OPTIONS request.
     preflight: headers['access-control-request-method'] !== undefined,
   })
   await app.register(cors, { delegator: (request, done) => done(null, chooseOptions(request)) })

@@ -24,7 +24,7 @@ const failures: Record<string, unknown> = {
   }),
 }
 
-/** A server with routes of this test, and what it logs. */
+/** Starts a server with routes of this test; `lines` has what it logs. */
 const start = async (t: Test) => {
   const stream = new PassThrough()
   const lines: Record<string, unknown>[] = []
@@ -165,7 +165,7 @@ t.test('an unavailable Postgres gives 503 with Retry-After', async t => {
   }
 })
 
-t.test('a commit in doubt gives 503 without Retry-After; a read gets it as when Postgres is away', async t => {
+t.test('a commit in doubt gives 503 without Retry-After; a read gets the 503 of an unavailable Postgres', async t => {
   const { request } = await start(t)
   const changed = await request('POST', '/fails/doubtful')
   t.strictSame([changed.status, changed.body.code], [503, 'outcome_unknown'])

@@ -13,10 +13,10 @@ import {
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { discardRefusedBody } from './connections.ts'
 
-/** The options of Fastify's router and of the one here that finds allowed methods. */
+/** Configures Fastify's router and the router here that finds allowed methods. */
 export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }
 
-/** The one place that writes error responses: JSON, `{message, errors?}` (docs/merchants/contract.md#error-body). */
+/** Writes all error responses, in one place: JSON, `{message, errors?}` (docs/merchants/contract.md#error-body). */
 export const handleErrors = (app: FastifyInstance): void => {
   const allowedMethods = collectMethods(app)
 
@@ -75,12 +75,12 @@ const asHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError
   return httpError('internal_error', 'Something went wrong on our side. Quote the x-request-id of this response.')
 }
 
-/** The request only reads: its commit changes nothing. */
+/** Returns true for a request that only reads: its commit changes nothing. */
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
 const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the request.'
 
-/** Omits Retry-After: a client that repeats without an Idempotency-Key might do it twice. */
+/** Goes without Retry-After: a client that repeats the request without an Idempotency-Key might do the work twice. */
 const inDoubt =
   'It is not known whether the request took effect. Repeat it with the same Idempotency-Key; without one, check before you repeat it.'
 

@@ -6,10 +6,10 @@ import { gzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 interface FaceOptions {
-  /** The folder of its page beside the kit that all share, and the path that it is served at. */
+  /** Names the folder of its page, beside the kit that all faces share; `path` is where the page is served. */
   readonly face: 'console' | 'desk'
   readonly path: string
-  /** The address at which browsers reach orders. undefined: this service is orders. */
+  /** Holds the address at which browsers reach orders. undefined: this service is orders. */
   readonly ordersUrl?: string
 }
 
@@ -82,7 +82,7 @@ const types: Readonly<Record<string, string>> = {
   '.mjs': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-/** Preact with its hooks and htm in one module without imports: otherwise the page would need an import map. */
+/** Finds Preact with its hooks and htm in one module without imports: otherwise the page would need an import map. */
 const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'))
 
 const readFaceFile = (path: string): FaceFile => {

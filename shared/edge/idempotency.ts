@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type HttpError, httpError, invalid } from '../errors/errors.ts'
 import { fingerprint, type IdempotencyKey } from '../postgres/idempotency.ts'
 
-/** The headers of a request that may carry an Idempotency-Key. */
+/** Describes the headers of a request that may carry an Idempotency-Key. */
 export const IdempotentHeaders = Type.Object({
   'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
   'idempotency-key': Type.Optional(
@@ -16,7 +16,7 @@ export const IdempotentHeaders = Type.Object({
   ),
 })
 
-/** The key of a request with a JSON body. `scope` names the caller and the operation. */
+/** Reads the key of a request with a JSON body. `scope` names the caller and the operation. */
 export const readIdempotencyKey = (request: FastifyRequest, scope: string): IdempotencyKey | undefined => {
   const key = request.headers['idempotency-key']
   return typeof key === 'string' ? { scope, key, fingerprint: fingerprint(request.rawBody) } : undefined
@@ -27,7 +27,9 @@ export const markReplayed = (reply: FastifyReply, isReplayed: boolean): void => 
   if (isReplayed) reply.header('idempotency-replayed', 'true')
 }
 
-/** The error for a key that cannot be used. `what` the body holds: a batch, a list, a message. */
+/**
+ * Returns the error for a key that cannot be used. `what` names the content of the body: a batch, a list, a message.
+ */
 export const keyRefused = (kind: 'running' | 'other_body', what: string): HttpError => {
   if (kind === 'running') return httpError('idempotency_key_running', keyIsRunning, { retryAfterSeconds: 1 })
   const sentence = `This Idempotency-Key came with another body before. Use a new key for a new ${what}.`
@@ -40,7 +42,7 @@ const keyIsRunning = 'A request with this Idempotency-Key is running. Repeat thi
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** No response of a POST is kept under a key. PATCH, PUT and DELETE keep none anyway. */
+    /** true: no response of a POST is kept under a key. PATCH, PUT and DELETE keep none anyway. */
     refusesKeys?: boolean
   }
 }

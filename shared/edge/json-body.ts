@@ -5,14 +5,14 @@ import { createSlices } from '../slices.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bytes of a JSON body, as received; set by `acceptJson`. */
+    /** Holds the bytes of a JSON body, as received; `acceptJson` sets them. */
     rawBody: Buffer
   }
 }
 
 type ParsedJson = { kind: 'json'; value: unknown } | { kind: 'malformed'; message: string }
 
-/** The JSON of a body, in UTF-8 with or without a byte order mark. */
+/** Parses the JSON of a body, in UTF-8 with or without a byte order mark. */
 export const parseJson = (bytes: Buffer): ParsedJson => {
   if (!isUtf8(bytes)) return { kind: 'malformed', message: 'The body is not valid UTF-8.' }
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
@@ -24,8 +24,8 @@ export const parseJson = (bytes: Buffer): ParsedJson => {
 }
 
 /**
- * Says where a text stops being JSON, if JSON.parse does. Its own message quotes the text: no caller and no log may see
- * that.
+ * Says where a text stops being JSON, if JSON.parse does. Its own message quotes the text, which no caller and no log
+ * may see.
  */
 export const jsonProblem = (error: unknown): string => {
   const [place] = /at position \d+ \(line \d+ column \d+\)$|end of JSON input$/.exec(String(error)) ?? []
@@ -59,8 +59,8 @@ const nextSlice = createSlices()
 type Done = (error: Error | null, body?: unknown) => void
 
 /**
- * Makes the routes of `app` accept JSON bodies and no other. Each round of the event loop reads and checks one of those
- * above `smallBytes`.
+ * Makes the routes of `app` accept JSON bodies and no other. Each round of the event loop reads and checks one of the
+ * bodies above `smallBytes`.
  */
 export const acceptJson = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()

@@ -9,7 +9,7 @@ import { createServer } from './server.ts'
 
 const serviceToken = 'a-service-token-of-tests'
 
-/** An application whose routes respond as their names say; a caller may make five requests a minute. */
+/** Builds an application whose routes respond as their names say; a caller may make five requests a minute. */
 const build = async (t: Test, addressLimits: AddressLimits) => {
   const app = await createServer({
     api: { title: 'test', description: '', tags: [] },
@@ -90,7 +90,7 @@ t.test('never reports more seconds than the window has', async t => {
   t.equal(limit.count('a').seconds, 60)
 })
 
-t.test('responses show how much of the limit is left, and one request too many is refused', async t => {
+t.test('responses show how much of the limit is left, and a request beyond it is refused', async t => {
   const get = await build(t, plenty)
   const responses = []
   for (let turn = 0; turn < 6; turn++) responses.push(await get('/called', undefined, { 'x-caller': 'a' }))

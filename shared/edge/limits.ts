@@ -27,9 +27,13 @@ export class Limit {
     this.#now = now
   }
 
-  /** Counts a request of `caller`. `left` is negative when it was one too many; `seconds` are left of the minute. */
+  /**
+   * Counts a request of `caller`. `left` is negative when the request exceeds the limit; `seconds` are left of the
+   * minute.
+   */
   count(caller: string): { left: number; seconds: number } {
-    // Whole milliseconds: of fractions, (now + 60000) - now may be a little over 60000, which ceil makes 61 seconds.
+    // Rounds to whole milliseconds: with fractions, (now + 60000) - now may be a little over 60000, which ceil makes 61
+    // seconds.
     const now = Math.floor(this.#now())
     let window = this.#windows.get(caller)
     if (window === undefined || window.endsAt <= now) {
@@ -63,7 +67,7 @@ export class Limit {
 export const rateLimited = (seconds: number): HttpError =>
   httpError('rate_limited', 'Too Many Attempts.', { retryAfterSeconds: seconds })
 
-/** An onRequest hook: refuses requests over the limit with 429. */
+/** Refuses, as an onRequest hook, requests over the limit with 429. */
 export const limitRequests =
   (limit: Limit, nameCaller: (request: FastifyRequest) => string): onRequestHookHandler =>
   (request, reply, done) => {

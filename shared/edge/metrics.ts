@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 
 /**
  * Registers gauges by name, each with its help: one measurement, made when they are scraped, has their values. They are
- * left out when it fails, as without the database, or takes over a second.
+ * left out when the measurement fails, as without the database, or takes over a second.
  */
 export const createGauges = <Name extends string>(
   registry: Registry,

@@ -4,7 +4,7 @@ import { readTraceId, readTraceparent, type Span, type Tracer } from '../traces.
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The trace that the request belongs to, for the work that follows from it. */
+    /** Identifies the trace that the request belongs to, for the work that follows from it. */
     traceparent: string | undefined
     span: Span | undefined
   }

@@ -20,7 +20,7 @@ const start = async (t: Test, edge: Edge = {}) => {
   return app
 }
 
-/** The status of a request with that target, sent as written. */
+/** Returns the status of a request with that target, sent as written. */
 const statusOf = async (port: number, target: string): Promise<string | undefined> => {
   const socket = connect(port, '127.0.0.1')
   socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)

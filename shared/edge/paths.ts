@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { notFound } from '../errors/errors.ts'
 
-/** Characters that the router may read otherwise than they are written. */
+/** Matches characters that the router may read otherwise than they are written. */
 const isOdd = /^[^/]|[%#]|\/\.|\/(\?|$)/
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The address at which callers reach the service, without a trailing slash; '' if it is unknown. */
+    /** Holds the address at which callers reach the service, without a trailing slash; '' if it is unknown. */
     publicUrl: string
   }
 }

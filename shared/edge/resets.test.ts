@@ -8,7 +8,7 @@ import { readAddress } from './addresses.ts'
 import { acceptJson } from './json-body.ts'
 import { createServer } from './server.ts'
 
-/** A listening server; `seen` has the network of each request, `log` the lines from level warn on. */
+/** Starts a server; `seen` has the network of each request, and `log` has the lines from level warn on. */
 const start = async (t: Test, trustedProxies?: string) => {
   const log: string[] = []
   const app = await createServer({

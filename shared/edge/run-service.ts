@@ -24,17 +24,17 @@ export interface Service {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly workers: readonly Worker[]
-  /** Clients of other services, closed after the application and the workers. */
+  /** Lists the clients of other services, which are closed after the application and the workers. */
   readonly clients: readonly (Client | undefined)[]
   /** Returns the names of the migrations applied. */
   readonly migrate: () => Promise<readonly string[]>
   readonly host: string
   readonly port: number
-  /** Named when the port is taken. */
+  /** Is named when the port is taken. */
   readonly portSetting: string
 }
 
-/** undefined without an endpoint: then nothing of OpenTelemetry is loaded. */
+/** Returns undefined without an endpoint: then nothing of OpenTelemetry is loaded. */
 export const startTracer = async (
   service: string,
   endpoint: string | undefined,
@@ -91,7 +91,9 @@ export const whenReachable = async <Result>(
     }
 }
 
-/** After this long a stop waits for nobody else: what remains of the ten seconds is for storing how that ended. */
+/**
+ * After this long a stop gives up the requests in flight: what remains of the ten seconds is for storing their outcome.
+ */
 const giveUpMilliseconds = 5_000
 
 /** Stops everything, in phases. Logs each failure and goes on with the rest; then it rejects. */

@@ -27,20 +27,21 @@ import { refuseOddPaths } from './paths.ts'
 import { namePublicUrl } from './public-url.ts'
 import { serializer, validator } from './validator.ts'
 
-/** Settings of a service that faces the network. */
+/** Configures a service that faces the network. */
 export interface Edge {
-  /** Addresses of proxies, comma-separated, whose X-Forwarded headers are trusted. */
+  /** Lists the addresses of proxies, comma-separated, whose X-Forwarded headers are trusted. */
   trustedProxies?: string | undefined
   /** Without them requests are not limited by address. */
   addressLimits?: AddressLimits | undefined
   /**
-   * The address at which callers reach the service; by default taken from a trusted proxy, else from the connection.
+   * Sets the address at which callers reach the service; by default it is taken from a trusted proxy, else from the
+   * connection.
    */
   publicUrl?: string | undefined
   bytesInFlight?: BytesInFlight | undefined
-  /** The origins whose scripts may send requests; see `allowOrigins`. */
+  /** Lists the origins whose scripts may send requests; see `allowOrigins`. */
   corsOrigins?: string | undefined
-  /** The origins of the staff console, with commas between. */
+  /** Lists the origins of the staff console, with commas between. */
   portalOrigins?: string | undefined
   tracer?: Tracer | undefined
   /** Leaves the login of the demo out of /docs. */
@@ -49,14 +50,14 @@ export interface Edge {
 
 interface ServerOptions extends Edge {
   api: ApiDescription
-  /** The beginning of paths, such as /a/, which also serves what is served under another. */
+  /** Serves paths that begin with `from`, such as /a/, like the paths that begin with `to`. */
   alias?: { readonly from: string; readonly to: string } | undefined
   logger: Logger
   registry: Registry
   isReady: () => Promise<unknown>
 }
 
-/** Settings of helmet, without the headers for pages and old browsers, which JSON does not need. */
+/** Repeats the settings of helmet, without the headers for pages and old browsers, which JSON does not need. */
 const securityHeaders = {
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
@@ -65,14 +66,14 @@ const securityHeaders = {
   'x-frame-options': 'SAMEORIGIN',
 }
 
-/** The part of an HTTP application that every service has: limits, errors, logs, docs, health and metrics. */
+/** Creates the part of an HTTP application that every service has: limits, errors, logs, docs, health and metrics. */
 export const createServer = async (options: ServerOptions) => {
   const isTrusted = compile(options.trustedProxies?.split(',') ?? [])
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: () => randomUUID(),
-    // Hooks do not run for these.
+    // Hooks do not run for these errors.
     frameworkErrors: (_error, request, reply: FastifyReply) => {
       reply.header('x-request-id', request.id)
       countRequest(request as FastifyRequest, reply, refusal => {
@@ -86,7 +87,7 @@ export const createServer = async (options: ServerOptions) => {
     clientErrorHandler: refuseBrokenRequest,
     bodyLimit: smallBodyBytes,
     trustProxy: options.trustedProxies === undefined ? false : isTrusted,
-    // Without a short one, a busy keep-alive socket holds close() for 72 s.
+    // Without a short timeout, a busy keep-alive socket holds close() for 72 s.
     keepAliveTimeout: 5_000,
     // Together these three disconnect a client that sends its head or body too slowly.
     requestTimeout: 5_000,
@@ -101,7 +102,7 @@ export const createServer = async (options: ServerOptions) => {
   app.setValidatorCompiler(validator)
   app.setSerializerCompiler(serializer)
   acceptAnyBody(app)
-  // First, so that every error has its headers; its own route is none that a 405 names.
+  // CORS comes first, so that every error has its headers; a 405 does not name its own route.
   await allowOrigins(app, options.corsOrigins, options.portalOrigins)
   handleErrors(app)
   observeRequests(app, options.registry, options.tracer)
@@ -123,7 +124,7 @@ export const createServer = async (options: ServerOptions) => {
   return app
 }
 
-/** Before the router, so that hooks, limits, logs and metrics see one path. */
+/** Rewrites a path before the router, so that hooks, limits, logs and metrics see one path. */
 const rewriter =
   ({ from, to }: { from: string; to: string }) =>
   ({ url = '' }: { url?: string | undefined }): string =>

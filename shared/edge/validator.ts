@@ -13,7 +13,7 @@ const compile =
       httpPart === 'querystring' ? unknownFieldErrors(schema, refusesUnknownFields) : (): FieldErrors => ({})
     let check: TypeCheck<TSchema> | undefined
     return value => {
-      // Compiled when it is first needed: all of them take a tenth of a service's start (measured).
+      // The check is compiled when it is first needed: all checks take a tenth of a service's start (measured).
       check ??= TypeCompiler.Compile(schema)
       const unknown = unknownIn(value ?? {})
       if (check.Check(value)) return Object.keys(unknown).length === 0 ? { value } : { error: invalid(unknown) }
@@ -44,7 +44,7 @@ type Serialize = (data: unknown) => string
 
 const build = selector()({}, {}) as (definition: { schema: object }) => Serialize
 
-/** Fastify's own serializers, each built when it is first needed, as validators are. */
+/** Uses Fastify's own serializers, each built when it is first needed, as validators are. */
 export const serializer: FastifySerializerCompiler<object> = ({ schema }) => {
   let serialize: Serialize | undefined
   return data => {
@@ -59,7 +59,7 @@ const maxNameLength = 100
 
 const known = (names: readonly string[]): string => (names.length > 0 ? ` Known are ${names.join(', ')}.` : '')
 
-/** `Status`, `status[]` and `filters[status]` as `status`. */
+/** Reads `Status`, `status[]` and `filters[status]` as `status`. */
 const plain = (field: string): string =>
   field
     .slice(0, maxNameLength)
@@ -95,7 +95,7 @@ const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: obje
   }
 }
 
-/** The names of the filters that a query's schema has; undefined: it is not that of a list. */
+/** Lists the names of the filters that a query's schema has; undefined: the query is not that of a list. */
 const listFilterNames = (properties: object = {}): string[] | undefined => {
   const names = Object.keys(properties).flatMap(name => /^filter\[(.*)\]$/.exec(name)?.[1] ?? [])
   return names.length > 0 ? names : undefined

@@ -2,7 +2,9 @@ import { httpErrors } from '@fastify/sensible'
 import { type Static, Type } from '@sinclair/typebox'
 import { component } from '../schemas.ts'
 
-/** Every code of an error response, with its status (docs/merchants/errors.md). A code never changes its meaning. */
+/**
+ * Lists every code of an error response, with its status (docs/merchants/errors.md). A code never changes its meaning.
+ */
 export const errorStatuses = {
   malformed_request: 400,
   tenant_required: 400,
@@ -55,19 +57,19 @@ export const ErrorBody = component('Error', {
 })
 export type ErrorBody = Static<typeof ErrorBody>
 
-/** Shown to the caller: no internal text, no secrets. */
+/** Is shown to the caller: holds no internal text and no secrets. */
 interface ErrorDetails extends Pick<ErrorBody, 'errors' | 'suggestions' | 'more_errors'> {
   retryAfterSeconds?: number
   headers?: Record<string, string>
 }
 
-/** An error of @fastify/sensible with what its response needs. */
+/** Extends an error of @fastify/sensible with what its response needs. */
 export type HttpError = ReturnType<typeof httpErrors.getHttpError> & {
   readonly code: ErrorCode
   readonly details: ErrorDetails
 }
 
-/** The error that a route throws. The response shows `message` and `details`. */
+/** Creates the error that a route throws. The response shows `message` and `details`. */
 export const httpError = (code: ErrorCode, message: string, details: ErrorDetails = {}): HttpError =>
   Object.assign(httpErrors.getHttpError(errorStatuses[code], message), { code, details })
 
@@ -81,11 +83,14 @@ export const notFound = (kind?: string): HttpError =>
 /** Anything may be thrown, text too. */
 export const isHttpError = (error: unknown): error is HttpError => isPlainHttpError(error) && 'details' in error
 
-/** Returns true for errors of @fastify/sensible, such as those of `reply.notFound()`, that have no code yet too. */
+/**
+ * Returns true for all errors of @fastify/sensible, also for errors without a code, such as those of
+ * `reply.notFound()`.
+ */
 export const isPlainHttpError = (error: unknown): error is ReturnType<typeof httpErrors.getHttpError> =>
   error instanceof Error && 'expose' in error
 
-/** The first code with a status. */
+/** Finds the first code with a status. */
 export const findCode = (status: number): ErrorCode | undefined =>
   (Object.keys(errorStatuses) as ErrorCode[]).find(code => errorStatuses[code] === status)
 
@@ -100,17 +105,17 @@ export const toBody = ({ message, code, details: { errors, suggestions, more_err
 /** A response lists at most this many sentences. */
 export const maxSentences = 1000
 
-/** Field path to sentences, the shape of `errors` (docs/merchants/contract.md#error-body). */
+/** Maps field paths to sentences, in the shape of `errors` (docs/merchants/contract.md#error-body). */
 export type FieldErrors = Record<string, string[]>
 
 interface InvalidDetails {
   message?: string
   suggestions?: ErrorBody['suggestions']
-  /** The number of sentences beyond those in `errors`. */
+  /** Counts the sentences beyond those in `errors`. */
   more?: number
 }
 
-/** A validation failure (docs/merchants/contract.md#errors). The response shows the first 1,000 sentences. */
+/** Creates a validation failure (docs/merchants/contract.md#errors). The response shows the first 1,000 sentences. */
 export const invalid = (
   errors: FieldErrors,
   { message = 'The given data was invalid.', suggestions, more = 0 }: InvalidDetails = {},
@@ -138,11 +143,11 @@ const takeFirst = (errors: FieldErrors): FieldErrors => {
   return Object.fromEntries(first)
 }
 
-/** A 413 for a body above its limit. */
+/** Creates a 413 for a body above its limit. */
 export const bodyTooLarge = () => httpError('payload_too_large', bodyTooLargeMessage)
 const bodyTooLargeMessage = 'The body is too large. Send it in smaller parts.'
 
-/** The meaning of each error status, and the message of an example, for the documentation. */
+/** Holds the meaning of each error status, and the message of an example, for the documentation. */
 const documented: Record<number, readonly [meaning: string, message: string]> = {
   400: ['The X-tenant header is missing, or the body is not JSON.', 'The body is not valid JSON.'],
   401: [
@@ -188,7 +193,7 @@ const cityErrors = {
   suggestions: { [cityPath]: [{ id: 2100, name: 'Galle', state: 'Galle' }] },
 }
 
-/** The `response` schemas of a route for its error statuses. */
+/** Returns the `response` schemas of a route for its error statuses. */
 export const errorResponses = (...statuses: number[]): Record<number, typeof ErrorBody> =>
   Object.fromEntries(statuses.map(status => [status, errorResponse(status)]))
 

@@ -10,7 +10,7 @@ const errorsOf = (schema: TSchema, value: unknown) => {
   return listErrors(check, value).errors
 }
 
-/** The sentence about the field `customer_name` of that schema. */
+/** Returns the sentence about the field `customer_name` of that schema. */
 const sentence = (schema: TSchema, value: unknown): string | undefined =>
   errorsOf(Type.Object({ customer_name: schema }), { customer_name: value }).customer_name?.[0]
 
@@ -160,7 +160,7 @@ t.test('blank values count as absent', async t => {
   for (const value of [0, false, 'a', [''], {}]) t.equal(isBlank(value), false, JSON.stringify(value))
 })
 
-/** The longest text that a pattern was tried on while `check` ran. */
+/** Returns the length of the longest text that a pattern was tried on while `check` ran. */
 const longestTried = (t: Tap, check: () => void): number => {
   const tried = t.capture(RegExp.prototype, 'test', RegExp.prototype.test)
   check()

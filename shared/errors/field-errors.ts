@@ -17,10 +17,10 @@ export const isBadText = (text: string): boolean => /\0|\p{Surrogate}/u.test(tex
 export const badText = (path: string): string =>
   `The ${label(path)} field must not contain a null character or half of a surrogate pair.`
 
-/** The pattern of text without those, and without characters beyond U+FFFF. */
+/** Matches text without null characters and surrogates, hence without characters beyond U+FFFF. */
 export const goodText = '^[^\\u0000\\ud800-\\udfff]*$'
 
-/** Longer than any field; a text beyond that is too long, whatever is in it. */
+/** Exceeds the limit of any field: a longer text is too long, whatever is in it. */
 const longestText = 10_000
 
 /** Treats an empty array as not given: PHP writes one where an optional field has no value. */
@@ -37,7 +37,7 @@ export const maxCounted = 5_000
 export class ErrorList {
   readonly #maxKept: number
   readonly #kept = new Map<string, string[]>()
-  /** The paths that have a sentence, kept or not. */
+  /** Holds the paths that have a sentence, kept or not. */
   readonly paths = new Set<string>()
   count = 0
 
@@ -72,7 +72,7 @@ export class ErrorList {
     return Object.fromEntries(this.#kept)
   }
 
-  /** The number that was not kept. */
+  /** Counts the sentences that were not kept. */
   get more(): number {
     return Math.max(0, Math.min(this.count, maxCounted) - this.#maxKept)
   }
@@ -103,7 +103,10 @@ const addErrors = (list: ErrorList, schema: TSchema, value: unknown, prefix: str
   }
 }
 
-/** The member of a union of objects whose constants the value has, such as its kind; else the one without constants. */
+/**
+ * Finds the member of a union of objects whose constants the value has, such as its kind; else the member without
+ * constants.
+ */
 const findMember = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefined => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const listConstants = ({ properties = {} }: TSchema) =>
@@ -151,14 +154,14 @@ const demand = (schema: TSchema, value: unknown): string => {
   return (isOfType && limits[type]?.(schema, value as never)) || `be ${article(schema.type)} ${schema.type}`
 }
 
-/** The legal values of a constant or of a union of constants; null means not given. */
+/** Lists the legal values of a constant or of a union of constants; null means not given. */
 const listLiterals = ({ const: literal, enum: listed, anyOf = [] }: TSchema): unknown[] => {
   if (literal !== undefined) return [literal]
   const members = anyOf.filter(({ type }: TSchema) => type !== 'null').map(listLiterals)
   return listed ?? (members.every((member: unknown[]) => member.length > 0) ? members.flat() : [])
 }
 
-/** The rules that a value of the right type can fail, by that type. */
+/** Words the rules that a value of the right type can fail, by that type. */
 const limits: Record<string, (schema: TSchema, value: never) => string | undefined> = {
   string: ({ minLength = 0, maxLength, pattern }, value: string) => {
     if (value.length > maxLength) return `not be greater than ${maxLength} characters`

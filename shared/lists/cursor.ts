@@ -2,7 +2,7 @@ import { type ArrayOptions, type Static, type TObject, type TSchema, Type } from
 import { invalid } from '../errors/errors.ts'
 import { orNull } from '../schemas.ts'
 
-/** The query field of a whole number, in digits. */
+/** Describes the query field of a whole number, in digits. */
 export const wholeNumber = (minimum: number, maximum: number, description: string) => {
   const values = Array.from({ length: maximum - minimum + 1 }, (_, index) => minimum + index)
   return Type.Optional(
@@ -16,11 +16,11 @@ export const wholeNumber = (minimum: number, maximum: number, description: strin
   )
 }
 
-/** The query field that says how many entries a page has. */
+/** Describes the query field that says how many entries a page has. */
 export const pageLimit = wholeNumber(1, 200, 'Default: 50.')
 const mustBeCursor = 'be the next_cursor of a page'
 
-/** The query field of a list that is paged by cursor; blank counts as absent. */
+/** Describes the query field of a list that is paged by cursor; blank counts as absent. */
 export const cursorField = Type.Optional(
   Type.String({
     maxLength: 2_000,
@@ -32,7 +32,7 @@ export const cursorField = Type.Optional(
 
 export const cursorFields = { limit: pageLimit, cursor: cursorField }
 
-/** The response of a list that is paged by cursor; its example is that of the rows if none is given. */
+/** Describes the response of a list that is paged by cursor; its example is that of the rows if none is given. */
 export const PageOf = <Row extends TSchema>(
   row: Row,
   title: string,
@@ -48,8 +48,8 @@ export const PageOf = <Row extends TSchema>(
   )
 
 /**
- * The cursors of a list. A cursor is the position of a row, its parts without spaces, in base64url: what follows that
- * row is the next page. `parts` says what each part must match.
+ * Reads and writes the cursors of a list. A cursor is the position of a row, its parts without spaces, in base64url:
+ * what follows that row is the next page. `parts` says what each part must match.
  */
 export const listCursor = (...parts: readonly Pick<RegExp, 'test'>[]) => {
   const write = (position: readonly string[]): string => Buffer.from(position.join(' ')).toString('base64url')
@@ -57,7 +57,8 @@ export const listCursor = (...parts: readonly Pick<RegExp, 'test'>[]) => {
     write,
 
     /**
-     * The rows that a query requests: `limit` of those after a position, empty at the start. Throws for another cursor.
+     * Returns what a query requests: `limit` of the rows after a position, which is empty at the start. Throws for a
+     * cursor of another list.
      */
     read: ({ cursor = '', limit = '50' }: Static<TObject<typeof cursorFields>>) => {
       const after = cursor === '' ? [] : Buffer.from(cursor, 'base64url').toString('latin1').split(' ')
@@ -66,7 +67,7 @@ export const listCursor = (...parts: readonly Pick<RegExp, 'test'>[]) => {
       return { after, limit: Number(limit) }
     },
 
-    /** The page of `rows`, which hold one row more than `limit` when another page follows. */
+    /** Returns the page of `rows`, which hold one row more than `limit` when another page follows. */
     toPage: <Row>(rows: readonly Row[], limit: number, toPosition: (row: Row) => readonly string[]) => {
       const data = rows.slice(0, limit)
       const last = rows.length > limit ? data.at(-1) : undefined

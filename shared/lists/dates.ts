@@ -5,7 +5,7 @@ const dateText = /^(19|2\d)\d\d-\d\d-\d\d$/
 /** An unescaped plus sign in a URL arrives as a space. */
 const timeText = /^((19|2\d)\d\d-\d\d-\d\d)[T ](\d\d:\d\d(:\d\d(\.\d{1,6})?)?)(Z|[+ -]\d\d:\d\d)$/
 
-/** undefined: it is neither, or does not exist. */
+/** Reads a date or a time; undefined: the text is neither, or the date does not exist. */
 export const readDateOrTime = (text: string): DateOrTime | undefined => {
   if (isDate(text)) return { date: text }
   const [, date = '', , clock, , , zone = ''] = timeText.exec(text) ?? []
@@ -28,7 +28,9 @@ export const findSpan = (at: DateOrTime): { first: number; last: number } => {
   return { first, last: first + 24 * hour - 1 }
 }
 
-/** Returns true if a range is empty in every time zone: they lie between 12 hours behind UTC and 14 before it. */
+/**
+ * Returns true if a range is empty in every time zone: time zones lie between 12 hours behind UTC and 14 ahead of it.
+ */
 export const isAfter = (from: DateOrTime, to: DateOrTime): boolean => {
   if ('date' in from && 'date' in to) return from.date > to.date
   const start = findSpan(from).first - ('date' in from ? 14 * hour : 0)

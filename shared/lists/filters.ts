@@ -11,27 +11,27 @@ import { label } from '../errors/field-errors.ts'
 import { nameKey } from '../name-key.ts'
 import { type DateOrTime, isAfter, isDate, readDateOrTime } from './dates.ts'
 
-/** A filter of a list, by the text of a query field. */
+/** Describes a filter of a list, by the text of a query field. */
 export interface Filter<Value = unknown> {
   /** Documents the field and refuses most of what it cannot be, as its `must` says. */
   readonly schema: TString
   /** undefined: the text is not what `must` says. */
   readonly read: (text: string) => Value | undefined
-  /** Its other names. */
+  /** Lists the other names of the filter. */
   readonly aliases?: readonly string[]
 }
 
 type Filters = Readonly<Record<string, Filter>>
 
-/** The values of the filters that a request gives. */
+/** Holds the values of the filters that a request gives. */
 export type Wanted<F extends Filters> = {
   readonly [Name in keyof F]?: Exclude<ReturnType<F[Name]['read']>, undefined> | undefined
 }
 
 /**
- * The query of a list: `paging` and the filters, each as `name` and as `filter[name]`. The schema documents all of
- * them, and the validator refuses any other `filter[…]`. `read` throws a validation failure for what no schema can
- * express.
+ * Describes the query of a list: `paging` and the filters, each as `name` and as `filter[name]`. The schema documents
+ * all of them, and the validator refuses any other `filter[…]`. `read` throws a validation failure for what no schema
+ * can express.
  */
 export const listQuery = <Paging extends TProperties, F extends Filters>(paging: Paging, filters: F) => {
   const fields = Object.entries(filters).flatMap(([name, { schema, aliases = [] }]) =>
@@ -42,7 +42,7 @@ export const listQuery = <Paging extends TProperties, F extends Filters>(paging:
   return {
     schema: Type.Object(schema) as TObject<Paging>,
     read: (query: object): Wanted<F> => readFilters(filters, query as Query) as Wanted<F>,
-    /** The field that gives a filter. */
+    /** Finds the field that gives a filter. */
     findField: (query: object, name: keyof F & string): string =>
       givenTexts(query as Query, [name, ...(filters[name]?.aliases ?? [])])[0]?.field ?? name,
   }
@@ -84,7 +84,7 @@ const givenTexts = (query: Query, names: readonly string[]): { field: string; te
 const isEmptyRange = (from: unknown, to: unknown): boolean =>
   from !== undefined && to !== undefined && isAfter(from as DateOrTime, to as DateOrTime)
 
-/** The pattern of text that Postgres accepts: no null character, no half of a surrogate pair. */
+/** Matches text that Postgres accepts: without a null character and half of a surrogate pair. */
 export const textPattern = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
 
 export const FilterText = (description: string) =>
@@ -95,7 +95,7 @@ export const FilterText = (description: string) =>
     must: 'be text of at most 255 characters without a null character',
   })
 
-/** A filter by the text that matches a schema. */
+/** Filters by text that matches a schema. */
 export const matching = (schema: StringOptions, ...aliases: string[]): Filter<string> => ({
   schema: Type.String(schema),
   read: text => text,
@@ -105,7 +105,7 @@ export const matching = (schema: StringOptions, ...aliases: string[]): Filter<st
 export const text = (description: string, ...aliases: string[]): Filter<string> =>
   matching(FilterText(description), ...aliases)
 
-/** An id that a bigint holds. */
+/** Filters by an id that a bigint holds. */
 export const id = (description: string, ...aliases: string[]): Filter<string> =>
   matching({ maxLength: 40, pattern: '^\\s*([1-9][0-9]{0,17}\\s*)?$', description, must: 'be an id' }, ...aliases)
 
@@ -123,7 +123,7 @@ export const dateOrTime = (description: string): Filter<DateOrTime> => ({
   read: readDateOrTime,
 })
 
-/** One of `values`, in any letter case. */
+/** Filters by one of `values`, in any letter case. */
 export const oneOf = <Value extends string>(values: readonly Value[], description: string): Filter<Value> => ({
   schema: Type.String({
     ...FilterText(description),
@@ -133,7 +133,7 @@ export const oneOf = <Value extends string>(values: readonly Value[], descriptio
   read: text => values.find(value => value.toLowerCase() === text.toLowerCase()),
 })
 
-/** A filter of rows in memory by one of their fields. */
+/** Filters rows in memory by one of their fields. */
 interface RowFilter<Row> extends Filter<string> {
   readonly matches: (row: Row, text: string) => boolean
 }
@@ -143,20 +143,20 @@ type Value = string | number | boolean | null | undefined
 /** Texts compare without letter case and extra white space. */
 const toKey = (value: Value): string => nameKey(String(value ?? ''))
 
-/** Part of a field's text. */
+/** Filters by part of a field's text. */
 export const part = <Row>(readField: (row: Row) => Value, description: string): RowFilter<Row> => ({
   schema: FilterText(description),
   read: nameKey,
   matches: (row, text) => toKey(readField(row)).includes(text),
 })
 
-/** The whole of a field. */
+/** Filters by the whole of a field. */
 export const whole = <Row>(readField: (row: Row) => Value, description: string): RowFilter<Row> => ({
   ...part(readField, description),
   matches: (row, text) => toKey(readField(row)) === text,
 })
 
-/** A field that is one of `values`. */
+/** Filters by a field that is one of `values`. */
 export const choice = <Row>(
   readField: (row: Row) => string,
   values: readonly string[],
@@ -165,14 +165,14 @@ export const choice = <Row>(
 
 const flags = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }))
 
-/** A field that is true or false, or 1 or 0. */
+/** Filters by a field that is true or false, or 1 or 0. */
 export const flag = <Row>(readField: (row: Row) => boolean | number, description: string): RowFilter<Row> => ({
   schema: Type.String({ ...FilterText(description), examples: ['1', '0'], must: 'be true or false' }),
   read: text => (flags.has(text.toLowerCase()) ? text.toLowerCase() : undefined),
   matches: (row, text) => Boolean(readField(row)) === flags.get(text),
 })
 
-/** The rows that match every filter given. */
+/** Returns the rows that match every filter given. */
 export const filterRows = <Row, F extends Readonly<Record<string, RowFilter<Row>>>>(
   filters: F,
   wanted: Wanted<F>,

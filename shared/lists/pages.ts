@@ -28,7 +28,10 @@ const Count = (maxLength: number, description: string) =>
     }),
   )
 
-/** The query fields of a list in Laravel's shape (docs/merchants/contract.md#lists). A blank field counts as absent. */
+/**
+ * Describes the query fields of a list in Laravel's shape (docs/merchants/contract.md#lists). A blank field counts as
+ * absent.
+ */
 export const pageFields = {
   page: Count(9, 'Page number. Default: 1.'),
   per_page: Count(18, `Rows per page; more than ${maxPerPage} count as ${maxPerPage}. Default: ${defaultPerPage}.`),
@@ -38,17 +41,17 @@ export const pageFields = {
 
 type PageQuery = Static<TObject<typeof pageFields>>
 
-/** A requested page: `perPage` rows from row `offset`, counted from 0. */
+/** Describes a requested page: `perPage` rows from row `offset`, counted from 0. */
 export interface WantedPage {
   readonly page: number
   readonly perPage: number
   readonly offset: number
 }
 
-/** Returns true if a flag is set; a bare one is. */
+/** Returns true if a flag is set; a flag without a value is set. */
 const isSet = (flag: string | undefined): boolean => flag !== undefined && !/^(0|false)$/i.test(flag)
 
-/** The requested page; undefined: the whole list. */
+/** Returns the requested page; undefined: the whole list. */
 export const wantedPage = ({ page, per_page, ...flags }: PageQuery): WantedPage | undefined => {
   if (isSet(flags.noPagination) || isSet(flags.noPaginationNoFilter)) return undefined
   const number = Number(page || 1)
@@ -59,7 +62,7 @@ export const wantedPage = ({ page, per_page, ...flags }: PageQuery): WantedPage 
 const Link = orNull(Type.String())
 const RowNumber = orNull(Type.Integer())
 
-/** The response of a list: only `data` when the whole list was requested. */
+/** Describes the response of a list, which has only `data` when the whole list was requested. */
 export const ListBody = <Row extends TSchema>(row: Row) =>
   Type.Object(
     {
@@ -83,12 +86,15 @@ export const ListBody = <Row extends TSchema>(row: Row) =>
     },
   )
 
-/** The URL that links lead back to. A request is one. */
+/** Holds the URL that links lead back to, as a request does. */
 export type RequestAddress = Pick<FastifyRequest, 'publicUrl' | 'originalUrl'>
 
 const exampleAddress: RequestAddress = { publicUrl: 'https://courier.example', originalUrl: '/list' }
 
-/** The page `wanted`, with its `rows`, of a list of `total` rows. The links keep the request's other query fields. */
+/**
+ * Returns the page `wanted`, with its `rows`, of a list of `total` rows. The links keep the request's other query
+ * fields.
+ */
 export const toPage = <Row>(address: RequestAddress, wanted: WantedPage, rows: readonly Row[], total: number) => {
   const { page, perPage, offset } = wanted
   const lastPage = Math.max(1, Math.ceil(total / perPage))
@@ -114,7 +120,7 @@ export const toPage = <Row>(address: RequestAddress, wanted: WantedPage, rows: r
   }
 }
 
-/** The URL of a request without its query, and links that repeat the request with another page. */
+/** Returns the URL of a request without its query, and links that repeat the request with another page. */
 export const writeLinks = ({ publicUrl, originalUrl }: RequestAddress) => {
   const [local = '', query = ''] = originalUrl.split(/\?(.*)/s)
   const path = publicUrl + local
@@ -125,7 +131,7 @@ export const writeLinks = ({ publicUrl, originalUrl }: RequestAddress) => {
   return { path, linkWith, linkTo: (page: number) => linkWith('page', page) }
 }
 
-/** The page of `rows`, the whole list, that `query` requests. */
+/** Returns the page that `query` requests of `rows`, the whole list. */
 export const writePage = <Row>(address: RequestAddress, query: PageQuery, rows: readonly Row[]) => {
   const wanted = wantedPage(query)
   if (!wanted) return { data: [...rows] }

@@ -7,7 +7,7 @@ import { addTenant } from '../../services/notifier/test/fixture.ts'
 import { inAllTenants } from './all-tenants.ts'
 import { createPool, inTenant, readInTenant } from './database.ts'
 
-/** The files that may see the rows of all tenants, with the reasons. */
+/** Lists the files that may see the rows of all tenants, with the reasons. */
 const allowed: Readonly<Record<string, string>> = {
   'services/notifier/sending/': 'the queue and its metrics: it is fair between the numbers of all tenants',
   'services/notifier/events/deliver-actions.ts': 'what customers ask for, of all tenants',
@@ -41,7 +41,7 @@ t.test('only the listed files import inAllTenants, and all of them do', async t 
   )
 })
 
-t.test('only these files open a transaction or set what it may see', async t => {
+t.test('only files of shared/postgres open a transaction or set what it may see', async t => {
   const named = (words: RegExp) => productFiles.filter(file => words.test(textOf(file))).sort()
   t.same(named(/\binTransaction\b/), ['shared/postgres/all-tenants.ts', 'shared/postgres/database.ts'])
   t.same(named(/app\.all_tenants/), ['shared/postgres/all-tenants.ts'])

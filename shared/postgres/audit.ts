@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { type AnyTransaction, inTenant, query } from './database.ts'
 
 /**
- * The actor. `name`: the user of the machine, the name of staff, the id of a merchant (and its person), or how a
+ * Names who acts. `name` is the user of the machine, the name of staff, the id of a merchant (and its person), or how a
  * customer or the messaging platform reports it.
  */
 export interface Actor {
@@ -25,7 +25,7 @@ const userName = (): string => {
   }
 }
 
-/** Audited actions, noun.verb. */
+/** Lists the audited actions, as noun.verb. */
 export type Action =
   | `tenant.${'applied'}`
   | `token.${'created' | 'revoked'}`
@@ -50,7 +50,7 @@ export type Action =
   | `invoice.${'charges_paid' | 'disputed' | 'dispute_settled'}`
   | `archive.${'written'}`
 
-/** The table `audit` of both services. */
+/** Describes the table `audit` of both services. */
 export interface AuditTable {
   tenant_id: string
   happened_at: Date
@@ -63,8 +63,8 @@ export interface AuditTable {
 }
 
 /**
- * Records an action on objects, one row each, in the same transaction. Only ids: no secrets and no
- * personal data of recipients.
+ * Records an action on objects, one row each, in the same transaction. A row holds only ids: no secrets and no personal
+ * data of recipients.
  */
 export const audit = async (
   tx: AnyTransaction,

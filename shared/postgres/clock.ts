@@ -7,7 +7,7 @@ const knownMilliseconds = 30_000
 export type Clock = () => Promise<Date>
 
 /**
- * Returns Postgres' time, whatever the clock of the process: never later than it is, and earlier by the way of a
+ * Returns Postgres' time, whatever the clock of the process: never later than it is, and earlier by the time of a
  * response at most. Reads it twice a minute.
  */
 export const createClock = (pool: pg.Pool): Clock => {

@@ -25,7 +25,7 @@ import { migrate } from './migrate.ts'
 
 const migrations = fileURLToPath(new URL('../../services/orders/database/migrations', import.meta.url))
 
-/** Two tenants with the same cities and states, and a pool of so many connections. */
+/** Builds two tenants with the same cities and states, and a pool of so many connections. */
 const buildTwo = async (t: Test, connections: number) => {
   const { apply, database, rows } = await build(t)
   await apply(tenantFile({ id: 'other' }))
@@ -332,7 +332,7 @@ t.test('a database that a later version has migrated stays as it is; one that la
   await t.rejects(migrate(ownerUrl, migrations, userOf(url)), { message: /0001-of-another is missing/ })
 })
 
-/** The owner's address of a database without a table. */
+/** Creates a database without a table; returns its owner's address and the role of the service. */
 const createEmpty = async (t: Test) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const server = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL })

@@ -6,12 +6,12 @@ import { inTenantShare } from './tenant-share.ts'
 
 interface PoolOptions {
   url: string
-  /** The application_name in pg_stat_activity. */
+  /** Is the application_name in pg_stat_activity. */
   name: string
   connections: number
-  /** The time limit of a statement. Default: 4. */
+  /** Limits the seconds of a statement. The default is 4. */
   statementSeconds?: number
-  /** Called when an idle connection dies. */
+  /** Is called when an idle connection dies. */
   onIdleError?: (error: Error) => void
 }
 
@@ -29,7 +29,7 @@ const idleMilliseconds = 5_000
 
 /**
  * Creates a pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is
- * silent, it closes those that are idle: they may be as silent. Returns int8 and numeric as text.
+ * silent, the pool closes its idle connections, which may be as silent. Returns int8 and numeric as text.
  */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
   const { statementSeconds = 4, onIdleError = () => {} } = options
@@ -49,7 +49,10 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
   return withErrorListeners(pool, onIdleError)
 }
 
-/** Postgres ends every statement earlier than the client gives up waiting: no response is due to the connection. */
+/**
+ * Closes idle connections when the client gives up waiting: Postgres ends every statement earlier, so a missing
+ * response is due to the connection.
+ */
 const closeIfSilent = (pool: pg.Pool, error: Error): void => {
   const { _idle: idle } = pool as unknown as { _idle: { client: pg.PoolClient }[] }
   if (/query read timeout/i.test(error.message))
@@ -57,7 +60,7 @@ const closeIfSilent = (pool: pg.Pool, error: Error): void => {
 }
 
 /**
- * A connection that dies emits an error, a busy one in addition to rejecting its queries: unhandled, it ends the
+ * A connection that dies emits an error, a busy one in addition to rejecting its queries: unhandled, the error ends the
  * process.
  */
 export const withErrorListeners = (pool: pg.Pool, onIdleError: (error: Error) => void): pg.Pool => {
@@ -80,7 +83,7 @@ export const withoutDoubt = (error: unknown): never => {
   throw error instanceof CommitInDoubt ? error.cause : error
 }
 
-/** A transaction of one tenant: row-level security shows only its rows. `client` is for prepared statements. */
+/** Is a transaction of one tenant: row-level security shows only its rows. `client` is for prepared statements. */
 export type TenantTransaction<Tables> = Kysely<Tables> & {
   readonly client: pg.PoolClient
   /** Runs a statement of `client`, and returns its rows. */
@@ -88,7 +91,7 @@ export type TenantTransaction<Tables> = Kysely<Tables> & {
   readonly rows: <Row = any>(query: string | pg.QueryConfig, values?: readonly unknown[]) => Promise<Row[]>
 }
 
-/** A transaction of either service, for tables that both have. */
+/** Is a transaction of either service, for tables that both have. */
 // biome-ignore lint/suspicious/noExplicitAny: the tables differ
 export type AnyTransaction = TenantTransaction<any>
 
@@ -221,7 +224,7 @@ export const inSnapshot = <Tables, Result>(
   return inTransaction(pool, settings, action, { beginning: ['begin isolation level repeatable read read only'] })
 }
 
-/** Settings of Postgres that last until the transaction ends. */
+/** Holds settings of Postgres that last until the transaction ends. */
 type LocalSettings = Readonly<Record<string, string>>
 
 /**
@@ -233,7 +236,7 @@ const begin = (client: pg.PoolClient, statements: readonly string[], settings: L
     client.query(Object.assign(opening, { query_timeout: silentMilliseconds }) as unknown as pg.QueryConfig)
   })
 
-/** Rolls back and releases the connection; a broken one is discarded. */
+/** Rolls back and releases the connection; a broken connection is discarded. */
 const abandon = (client: pg.PoolClient): Promise<void> =>
   client.query('rollback').then(
     () => client.release(),

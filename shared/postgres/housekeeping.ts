@@ -36,7 +36,7 @@ const clean = async (
       await deleteExpired(tenant, deletion).catch(err => logger.warn({ err, tenant }, 'housekeeping.failed'))
 }
 
-/** The delay of the first run, half a minute to one and a half: not in all processes at once. */
+/** Delays the first run by half a minute to one and a half, so that not all processes run at once. */
 const firstRunSeconds = (): number => 60 * (0.5 + Math.random())
 
 /** Runs the deletions soon after the start and an hour after each run. */

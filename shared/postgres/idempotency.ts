@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { type AnyTransaction, query } from './database.ts'
 
-/** An Idempotency-Key with the SHA-256 of the body that came with it. */
+/** Pairs an Idempotency-Key with the SHA-256 of the body that came with it. */
 export interface IdempotencyKey {
-  /** The caller and the operation: the same key in another scope is another key. */
+  /** Names the caller and the operation: the same key in another scope is another key. */
   readonly scope: string
   readonly key: string
   readonly fingerprint: Buffer
@@ -27,8 +27,8 @@ const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
 
 /**
  * Claims the key until the transaction ends; never waits. The lock is taken first, in its own statement, so that its
- * holder sees what the previous one committed. `from tenants`: on Citus the lock is taken on the tenant's node, as that
- * of a batch is.
+ * holder sees what the previous one committed. `from tenants` has Citus take the lock on the tenant's node, as it takes
+ * the lock of a batch.
  */
 export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
   const lock = lockNumber(tenant, claimed)
@@ -43,7 +43,7 @@ export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: Idem
   return isSame ? { kind: 'finished', result: earlier.result } : { kind: 'other_body' }
 }
 
-/** The advisory lock that claims the key. */
+/** Returns the number of the advisory lock that claims the key. */
 export const lockNumber = (tenant: string, { scope, key }: IdempotencyKey): string =>
   hash('sha256', JSON.stringify([tenant, scope, key]), 'buffer')
     .readBigInt64BE()

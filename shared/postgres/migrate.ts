@@ -6,9 +6,9 @@ import { withErrorListeners } from './database.ts'
 
 /**
  * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction
- * and under one lock: processes that start together share them. A file that meets a table in use does not stop those
- * its users: it gives up soon, and is tried again. The files grant `appRole` its rights. Returns the names of the
- * files applied. A database that a later version has migrated stays as it is: this version runs on it
+ * and under one lock: processes that start together share them. A file that meets a table in use does not block the
+ * users of the table: it gives up soon, and is tried again. The files grant `appRole` its rights. Returns the names of
+ * the files applied. A database that a later version has migrated stays as it is: this version runs on it
  * (docs/operators/upgrade.md). Throws UnsupportedPostgres.
  */
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
@@ -29,7 +29,7 @@ export const migrate = async (url: string, folder: string, appRole: string): Pro
   }
 }
 
-/** The first version with `returning old.…`, which edits and moves use. */
+/** Is the first version with `returning old.…`, which edits and moves use. */
 const oldestPostgres = 18
 
 /** The message names the version found and the one needed. */
@@ -48,7 +48,7 @@ const refuseOldPostgres = async (pool: pg.Pool): Promise<void> => {
   )
 }
 
-/** Returns true for a lock that is not available, or a deadlock. */
+/** Lists the codes of a lock that is not available, and of a deadlock. */
 const busyCodes = ['55P03', '40P01']
 const maxTries = 200
 
@@ -69,10 +69,11 @@ const createTable =
 interface Migration {
   readonly name: string
   readonly text: string
-  /** The release whose files it replaces; undefined: it replaces none. */
+  /** Names the release whose files it replaces; undefined: it replaces none. */
   readonly release: string | undefined
   /**
-   * The names that a database lists once it is applied: of the files that it replaces, which that release looks for.
+   * Lists the names that a database has once the file is applied: those of the files that it replaces, which that
+   * release looks for.
    */
   readonly records: readonly string[]
 }
@@ -85,7 +86,7 @@ const readMigration = async (folder: string, file: string): Promise<Migration> =
   return { name, text, release, records: names.replaceAll('\n--', '').split(' ') }
 }
 
-/** Returns the name of the file; undefined when there is none left. */
+/** Applies the next file and returns its name; undefined when there is none left. */
 const applyNext = async (
   pool: pg.Pool,
   migrations: readonly Migration[],
@@ -94,10 +95,11 @@ const applyNext = async (
   const client = await pool.connect()
   try {
     await client.query('begin')
-    // A lock of the transaction: behind a transaction pooler one of the session would stay on another's connection.
+    // The lock belongs to the transaction: behind a transaction pooler a lock of the session would stay on another's
+    // connection.
     await client.query(`select pg_advisory_xact_lock(${migrationLock})`)
-    // A file that locks several tables stays below the second after which Postgres looks for deadlocks: it gives way,
-    // no request.
+    // A file that locks several tables stays below the second after which Postgres looks for deadlocks: the file gives
+    // way, and no request does.
     await client.query("set local lock_timeout = '200ms'")
     await client.query(createTable)
     const { rows } = await client.query('select name from kysely_migration order by name')
@@ -135,8 +137,8 @@ const findNext = (migrations: readonly Migration[], applied: readonly string[]):
 }
 
 /**
- * Splits a file into statements, each up to a semicolon at the end of a line outside `$$`. Sent one by one: Citus
- * passes them on to its nodes, which take one at a time.
+ * Splits a file into statements, each up to a semicolon at the end of a line outside `$$`. They are sent one by one:
+ * Citus passes them on to its nodes, which take one at a time.
  */
 const readStatements = (text: string): string[] =>
   text

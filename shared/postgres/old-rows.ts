@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { type AnyTransaction, query } from './database.ts'
 
-/** The keys of the last row read; empty at first. */
+/** Holds the keys of the last row read; empty at first. */
 export type Position = readonly string[]
 
-/** Deleted rows by table, each as JSON; `next` is undefined when there are no more. */
+/** Holds deleted rows by table, each as JSON; `next` is undefined when there are no more. */
 export interface Taken {
   readonly rows: Readonly<Record<string, readonly string[]>>
   readonly next: Position | undefined

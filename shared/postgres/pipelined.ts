@@ -2,10 +2,10 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
-/** The members that pg's types leave out. */
+/** Declares the members that pg's types leave out. */
 interface Connection {
   readonly stream: Socket
-  /** The texts of prepared statements by name. */
+  /** Holds the texts of prepared statements by name. */
   readonly parsedStatements: Record<string, string>
   parse(statement: { name: string; text: string }): void
   bind(values: { statement: string; values: readonly string[] }): void
@@ -78,15 +78,15 @@ export class Opening extends Pipelined {
   override handleCommandComplete(): void {}
 }
 
-/** Settings of Postgres by name. */
+/** Holds settings of Postgres by name. */
 type Settings = Readonly<Record<string, string>>
 
-/** `begin`, and a setting. */
+/** Counts `begin` and a setting. */
 const statementsBefore = 2
 
 /**
  * Runs a query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`, with
- * one Sync. `onStarted` is called when it has begun, which is at once.
+ * one Sync. `onStarted` is called when the transaction has begun, which is at once.
  */
 export class TenantQuery extends Pipelined {
   readonly #tenant: string

@@ -40,7 +40,7 @@ t.test('many requests of one round are divided evenly', async t => {
   )
 })
 
-t.test('requests that arrive meanwhile share the next statement, a hundred at most', async t => {
+t.test('requests that arrive while statements run share the next one, a hundred at most', async t => {
   const { asked, find } = lengths()
   const first = find('demo', 'first')
   await delay(5)

@@ -1,11 +1,11 @@
-/** Settings of how requests of one key share batches. */
+/** Configures how requests of one key share batches. */
 interface Batching<Item, Result> {
   /**
    * Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails.
    */
   readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>
   /**
-   * Returns how many of the waiting items go into the next batch, oldest first; so many batches of the key are running.
+   * Returns how many of the waiting items go into the next batch, oldest first, while `running` batches of the key run.
    */
   readonly take: (waiting: readonly Item[], running: number) => number
   /** Returns how many batches of a key may run at once while these items wait. */
@@ -20,13 +20,13 @@ interface Queue<Item, Result> {
   readonly waiters: PromiseWithResolvers<Result>[]
   running: number
   isScheduled: boolean
-  /** The timer that runs while the oldest item waits. */
+  /** Runs while the oldest item waits. */
   patience?: NodeJS.Timeout | undefined
 }
 
 /**
- * Batches requests that arrive while others of their key are handled, and those of one round of the
- * event loop. While no batch runs, none waits for others to join it.
+ * Batches requests that arrive while others of their key are handled, and those of one round of the event loop. While
+ * no batch runs, no request waits for others to join it.
  */
 export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) => {
   const queues = new Map<string, Queue<Item, Result>>()
@@ -90,10 +90,10 @@ export const countWithin = <Item>(items: readonly Item[], limit: number, measure
   return end === -1 ? items.length : end
 }
 
-/** Concurrent statements of one tenant, and names in one statement. */
+/** Limits the concurrent statements of one tenant; `namesPerRead` limits the names in one statement. */
 const readLanes = 2
 const namesPerRead = 100
-/** The most names that cost less in one statement than in two. */
+/** Is the most names that cost less in one statement than in two. */
 const namesUndivided = 16
 
 /**

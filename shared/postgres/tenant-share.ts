@@ -1,7 +1,10 @@
 import type pg from 'pg'
 import { Gauge, type Registry } from 'prom-client'
 
-/** The tasks of a tenant that hold a connection, and those that wait for one; removed when there are none. */
+/**
+ * Counts the tasks of a tenant that hold a connection, and lists those that wait for one; a share without tasks is
+ * removed.
+ */
 interface Share {
   held: number
   readonly waiting: Set<() => void>

@@ -19,7 +19,7 @@ const cachedMilliseconds = 3_000
 /** After this time no process admits a token that has ended. */
 export const forgottenMilliseconds = cachedMilliseconds + 100
 
-/** Tokens in one statement of a flood. */
+/** Limits the tokens in one statement of a flood. */
 const floodBatch = 1_000
 
 /** Finds the live tokens with these hashes, by hash in base64. */
@@ -40,8 +40,8 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
   const callers = new LRUCache<string, Caller>({ max: 10_000 })
   const lookUp = batchReads((tenant, hashes) => readTenant(pool, tenant, hashes, read))
   /**
-   * Looks up tokens for addresses that sent too many wrong ones: all of the process take turns on one connection, so
-   * that forged tokens keep neither Postgres busy nor valid ones waiting.
+   * Looks up tokens for addresses that sent too many wrong ones: all these look-ups of the process take turns on one
+   * connection, so that forged tokens keep neither Postgres busy nor valid tokens waiting.
    */
   const lookUpInFlood = batchRequests<TokenHash, Caller | undefined>({
     run: (_key, tokens) => findInTenants(pool, tokens, read),
@@ -69,7 +69,7 @@ export const rememberCallers = <Caller extends { readonly millisecondsLeft: numb
   return Object.assign(find, { forget })
 }
 
-/** A token by its hash, in base64. */
+/** Identifies a token by its hash, in base64. */
 interface TokenHash {
   readonly tenant: string
   readonly hash: string

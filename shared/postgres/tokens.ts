@@ -30,17 +30,17 @@ export const mayBeToken = (token: string): boolean => {
 /** Hashes without a salt: a token has 256 bits of entropy. */
 export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
 
-/** The fields that the callers of both services have. */
+/** Holds the fields that the callers of both services have. */
 export interface LiveToken {
   readonly tokenId: string
   readonly staffName: string | null
   readonly expiresAt: Date | null
-  /** The time until it expires, by the clock of Postgres. */
+  /** Is the time until the token expires, by the clock of Postgres. */
   readonly millisecondsLeft: number | null
 }
 
 interface CallerSql {
-  /** Select what else a caller has. */
+  /** Selects what else a caller has. */
   readonly columns: RawBuilder<unknown>
   readonly joins?: RawBuilder<unknown>
   readonly condition?: RawBuilder<unknown>
@@ -69,7 +69,7 @@ export const findLiveTokens = async <Caller extends LiveToken>(
   return new Map(callers.map(({ hash, caller }) => [hash.toString('base64'), caller]))
 }
 
-/** Returns false when the tenant has no such token. Revoking again keeps the time of the first. */
+/** Returns false when the tenant has no such token. Revoking a token again keeps the first time. */
 export const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string): Promise<boolean> => {
   const rows = await query(tx)`
     update tokens set revoked_at = least(revoked_at, now()) where tenant_id = ${tenant} and token_id = ${tokenId}

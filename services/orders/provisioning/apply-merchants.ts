@@ -14,7 +14,7 @@ import type { MerchantsFile } from './tenant-file.ts'
 type Entry = MerchantsFile['merchants'][number]
 type Stored = Selectable<Tables['merchants']>
 
-/** A merchant of a file. `row` is what is stored of it; undefined: it is new. */
+/** Pairs a merchant of a file with its stored row. `row` is undefined for a new merchant. */
 interface Matched {
   readonly entry: Entry
   readonly email: string

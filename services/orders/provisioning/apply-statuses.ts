@@ -42,7 +42,7 @@ const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Pro
   return used.length > 0 ? { statuses: [`The set lacks ${used.join(', ')}: there are orders in that status.`] } : {}
 }
 
-/** The desired statuses and moves of the tenant. */
+/** Returns the desired statuses and moves of the tenant. */
 export const findStatusRows = async (tx: Tx, file: TenantFile): Promise<Wanted[]> => {
   const wanted = wantedSet(file, await findStatuses(tx, file.tenant.id))
   return [

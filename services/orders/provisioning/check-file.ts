@@ -20,7 +20,7 @@ const isOfMerchants = (value: unknown): boolean =>
 
 type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { kind: 'refused'; errors: FieldErrors }
 
-/** Checks the shape of a tenant file, and that it defines everything that it refers to, once. Pure. */
+/** Checks the shape of a tenant file, and that it defines everything that it refers to, once. The function is pure. */
 export const checkFile = (value: unknown): CheckedFile => {
   const schema = isOfMerchants(value) ? checkMerchantsFile : check
   if (!schema.Check(value)) return { kind: 'refused', errors: listErrors(schema, value).errors }

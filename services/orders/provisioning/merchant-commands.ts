@@ -14,7 +14,7 @@ export interface MerchantRequest {
 export interface NewMerchant extends MerchantRequest {
   name: string
   rateCard?: string
-  /** Matches `7290:Lanka Shoes Online`; the first business is the default. */
+  /** Holds texts such as `7290:Lanka Shoes Online`; the first business is the default. */
   business: string[]
 }
 

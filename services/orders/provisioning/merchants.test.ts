@@ -15,7 +15,7 @@ const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 
 type Entry = TenantFile['merchants'][number]
 
-/** The small tenant, its first merchant with other fields. */
+/** Returns the small tenant; its first merchant has other fields. */
 const fileWith = (fields: Partial<Entry>): TenantFile => {
   const file = tenantFile()
   const [first, ...others] = file.merchants as [Entry, ...Entry[]]
@@ -33,14 +33,14 @@ const open = async (t: Test) => {
   }
   const login = async (credentials: { email: string; password: string } = shop) =>
     request('/login', credentials, { token: '' })
-  /** The service in another process: it shares the database alone. */
+  /** Runs the service as another process would: it shares only the database. */
   const other = await createOrders(ordersOptions)
   t.teardown(() => other.app.close())
   const statusElsewhere = async (token: string) => {
     const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }
     return (await other.app.inject({ url: '/api/public/merchant/user/get-current', headers })).statusCode
   }
-  /** Returns the statuses in the process that is asked, and in the other. */
+  /** Returns the statuses in this process and in the other. */
   const statusesOf = async (token: string) => [
     (await request('/user/get-current', undefined, { token })).status,
     await statusElsewhere(token),

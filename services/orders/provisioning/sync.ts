@@ -4,8 +4,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
 /**
- * The tables that follow a file: the name of a row in the list of changes, the primary key after `tenant_id`, and what
- * becomes of rows that the file no longer names.
+ * Describes the tables that follow a file: how the list of changes names a row, the primary key after `tenant_id`, and
+ * what becomes of rows that the file no longer names.
  */
 const tables = {
   tenants: { kind: 'tenant', keys: [], others: 'kept' },
@@ -30,7 +30,7 @@ interface Table {
 
 type Row = Readonly<Record<string, string | number | boolean | null>>
 
-/** The desired rows of a table, without `tenant_id`. */
+/** Holds the desired rows of a table, without `tenant_id`. */
 export interface Wanted {
   readonly table: keyof typeof tables
   readonly rows: readonly Row[]

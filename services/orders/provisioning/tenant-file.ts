@@ -35,7 +35,7 @@ const InvoiceMask = Type.String({
   must: 'be letters, digits, / . _ - with one group of #; YYYY, YY, MM and DD are parts of the day',
 })
 
-/** Settings of how merchants are paid (docs/money.md#settings). */
+/** Describes how merchants are paid (docs/money.md#settings). */
 const Money = closed({
   ...payable,
   four_eyes: Type.Optional(Type.Boolean()),
@@ -50,14 +50,14 @@ const Reason = closed({
   name: Name,
 })
 
-/** Settings of what follows a failed delivery (docs/staff/failed-deliveries.md#settings). */
+/** Describes what follows a failed delivery (docs/staff/failed-deliveries.md#settings). */
 const FailedDeliveries = closed({
   reasons: Type.Optional(Type.Array(Reason, { minItems: 1, maxItems: 50 })),
-  /** The time in which the customer and the merchant may say what happens. */
+  /** Limits the time in which the customer and the merchant may say what happens. */
   instruction_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 720, must: 'be 1 to 720 hours' })),
-  /** The instruction when they say nothing. */
+  /** Applies when neither the customer nor the merchant says what happens. */
   instruction_default: Type.Optional(oneOf(['reattempt', 'return'], { must: 'be reattempt or return' })),
-  /** Merchants may read how many parcels of a phone number were delivered and came back. */
+  /** Lets merchants read how many parcels of a phone number were delivered and how many came back. */
   recipient_history: Type.Optional(Type.Boolean()),
 })
 
@@ -76,15 +76,15 @@ const TenantSettings = closed({
     }),
   }),
   secondary_phone: Type.Optional(Type.Boolean()),
-  /** The phone number of the company for recipients, on the tracking page. */
+  /** Gives recipients the company's phone number, on the tracking page. */
   contact: Type.Optional(Name),
-  /** The colour of the tracking page. */
+  /** Sets the colour of the tracking page. */
   color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
   /** false: the notifier gets no events of the company's orders. */
   messaging: Type.Optional(Type.Boolean()),
-  /** Tax on the charges of a parcel. */
+  /** Sets the tax on the charges of a parcel. */
   tax_percent: Type.Optional(Percent),
-  /** Withheld from what recipients paid. */
+  /** Is withheld from what recipients paid. */
   withholding_percent: Type.Optional(Percent),
   money: Type.Optional(Money),
   failed_deliveries: Type.Optional(FailedDeliveries),
@@ -98,7 +98,7 @@ const City = closed({
   id: Id,
   name: Name,
   postal_code: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })),
-  /** Other names that merchants may book by. */
+  /** Lists other names that merchants may book by. */
   aliases: Type.Optional(Type.Array(Name, { maxItems: 20 })),
 })
 const State = closed({ id: Id, name: Name, cities: Type.Array(City) })
@@ -110,10 +110,10 @@ const RateCard = closed({
     Type.Union([Type.Array(Id), Type.Literal('*')], { must: 'list city ids, or be "*" for all other cities' }),
   ),
   rates: Type.Array(closed({ from: Name, to: Name, first_kg: Price, each_extra_kg: Price })),
-  /** The fee on what a recipient paid, at least `cod_fee_min`. */
+  /** Sets the fee on what a recipient paid, at least `cod_fee_min`. */
   cod_fee_percent: Type.Optional(Percent),
   cod_fee_min: Type.Optional(Price),
-  /** The fee of a return: the first kilogram, and each further one begun. */
+  /** Sets the fee of a return for the first kilogram; `each_return_kg` is added for each further kilogram begun. */
   return_fee: Type.Optional(Price),
   each_return_kg: Type.Optional(Price),
 })
@@ -123,18 +123,18 @@ const Business = closed({ id: Id, name: Name, default: Type.Optional(Type.Boolea
 const Email = Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 255, must: 'be an e-mail address' })
 
 const Merchant = closed({
-  /** The merchant's id, which finds it under any e-mail address; new merchants have none. */
+  /** Identifies the merchant under any e-mail address; new merchants have no id. */
   id: Type.Optional(Id),
   name: Name,
   email: Email,
-  /** The previous e-mail address. */
+  /** Holds the previous e-mail address. */
   was: Type.Optional(Email),
-  /** Without it the merchant keeps its password. */
+  /** Without it a new merchant is active, and an existing one stays active or deactivated. */
   active: Type.Optional(Type.Boolean()),
   password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
   rate_card: Type.Optional(orNull(Name)),
   ...payable,
-  /** Invoices pay the COD in full; the merchant pays the charges. */
+  /** true: invoices pay the COD in full, and the merchant pays the charges. */
   charges_apart: Type.Optional(Type.Boolean()),
   /** Gets the messages of rules on invoice.deposited. */
   phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
@@ -149,22 +149,22 @@ const StatusEntry = closed({
   ),
   description: Type.Optional(Type.String({ maxLength: 255 })),
   moves: Type.Optional(Type.Array(Key)),
-  /** A move to it books this; without it, what its key says. */
+  /** A move to the status books this; by default its key decides. */
   books: Type.Optional(oneOf(bookings, { must: `be ${bookings.join(', ')}` })),
 })
 
-/** A tenant described in one file, as `orders apply` reads it. */
+/** Describes a tenant in one file, as `orders apply` reads it. */
 export const TenantFile = closed({
   tenant: TenantSettings,
   states: Type.Array(State),
   rate_cards: Type.Array(RateCard),
   merchants: Type.Array(Merchant),
-  /** With `moves` in every entry a new set, without them new names and colours for the current one. */
+  /** Defines a new set if every entry has `moves`; without `moves`, gives the current set new names and colours. */
   statuses: Type.Optional(Type.Array(StatusEntry, { minItems: 1 })),
 })
 export type TenantFile = Static<typeof TenantFile>
 
-/** Merchants of an existing tenant: everything else keeps its value, even an omitted password. */
+/** Describes merchants of an existing tenant: everything else keeps its value, even an omitted password. */
 export const MerchantsFile = closed({
   tenant: closed({ id: Key }),
   merchants: Type.Array(closed({ ...Merchant.properties, password: Type.Optional(Merchant.properties.password) }), {

@@ -1,7 +1,10 @@
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { Tx } from '../database/tables.ts'
 
-/** The parcels that one active merchant requested between two cities, and those it booked when there was a rate. */
+/**
+ * Counts the parcels that one active merchant requested between two cities, and the orders that it booked when there
+ * was a rate.
+ */
 export interface Wanted {
   readonly merchant_id: string
   readonly name: string
@@ -13,7 +16,7 @@ export interface Wanted {
   readonly last_at: Date
 }
 
-/** The newest orders of the period that are read: a fifth of a second for all. */
+/** Limits the orders of the period that are read, newest first: reading all takes a fifth of a second. */
 export const maxOrders = 100_000
 const maxCombinations = 20_000
 

@@ -12,7 +12,7 @@ const { bulk, request, staffGet, rows, pool, apply, makeOfBooks, booksToken, app
 
 const toJaffna = (more = {}) => order({ destination_city_id: 3000, ...more })
 let asked = 0
-/** Each differs from the last: equal reports are shared for some seconds. */
+/** Requests another number of days each time: equal reports are shared for some seconds. */
 const gaps = async (days = 31 + asked++) => (await staffGet(`/rate-gaps?days=${days}`)).body.data
 const jaffna = { id: 3000, name: 'Jaffna', state: 'Jaffna' }
 const kotte = { id: 1500, name: 'Kotte', state: 'Colombo' }
@@ -31,7 +31,7 @@ t.test('counts refused batches, dry runs and quotes, but not booked orders', asy
   t.match(gap.merchants, [{ name: 'Lanka Shoes', rate_card: 'standard' }])
 })
 
-t.test('lists the most requested first, summed over merchants, without those that have a rate now', async t => {
+t.test('lists the most requested combinations first, summed over merchants, without those with a rate now', async t => {
   t.equal(
     (await bulk(batch(Array(7).fill(toJaffna()), { merchant_business_id: 7300 }), { token: booksToken })).status,
     422,

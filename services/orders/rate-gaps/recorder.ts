@@ -9,7 +9,7 @@ interface Merchant {
   readonly merchantId: string
 }
 
-/** The parcels that a merchant requested between two cities. */
+/** Counts the parcels that a merchant requested between two cities. */
 interface MissingCount extends Merchant {
   readonly origin: number
   readonly destination: number
@@ -19,7 +19,7 @@ interface MissingCount extends Merchant {
 export type RateGaps = ReturnType<typeof createRateGaps>
 
 const flushMilliseconds = 5_000
-/** The combinations of all merchants between two flushes; further ones are not counted. */
+/** Limits the combinations of all merchants between two flushes; further combinations are not counted. */
 const maxInMemory = 10_000
 
 /**
@@ -81,7 +81,10 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger) => {
   }
 }
 
-/** The most combinations that one merchant may store in a day: one that reaches it requests all there are. */
+/**
+ * Limits the combinations that one merchant may store in a day: a merchant that reaches the limit requests all there
+ * are.
+ */
 const maxOfMerchant = 2_000
 
 /** Sorts the rows, so that two processes never wait for each other's. */

@@ -19,13 +19,13 @@ import { markRelayed, readOldest } from './queries.ts'
 
 export interface TenantOptions extends DrainOptions, PostOptions {
   readonly readSnapshots: ReadSnapshots
-  /** Called for each request that the notifier acknowledged. */
+  /** Is called for each request that the notifier acknowledged. */
   readonly onDelivered?: (events: number) => void
   readonly onFailed?: (kind: 'unreachable' | 'refused') => void
 }
 
 type Held = Lease<AcquiredLease>
-/** A reason to end a drain before everything that was read is delivered. */
+/** Names a reason to end a drain before everything that was read is delivered. */
 type Obstacle = PostFailure | { readonly kind: 'leased_elsewhere' }
 
 /**
@@ -74,7 +74,7 @@ const settle = async (options: TenantOptions, tenant: string, obstacle: Obstacle
   return 'done'
 }
 
-/** undefined: all are delivered, or the process is stopping. */
+/** Returns undefined when all updates are delivered, or the process is stopping. */
 const deliverSlices = async (
   options: TenantOptions,
   tenant: string,
@@ -120,10 +120,10 @@ type PostFailure =
   | { readonly kind: 'unreachable'; readonly reason: string }
   /** The events wait until the notifier's file of the tenant is applied. */
   | { readonly kind: 'unknown_tenant' }
-  /** The notifier's response was no acknowledgement. */
+  /** The notifier's response is not an acknowledgement. */
   | { readonly kind: 'refused'; readonly status: number }
 
-/** Delivers events to the notifier, in one request. undefined: it acknowledged them. */
+/** Delivers events to the notifier in one request; returns undefined when the notifier acknowledged them. */
 const postEvents = (options: PostOptions, tenant: string, events: readonly CourierEvent[]) =>
   inSpans(options.tracer, 'outbox.post', 'producer', events, traced => postTraced(options.notifier, tenant, traced))
 

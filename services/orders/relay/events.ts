@@ -6,23 +6,23 @@ import {
 } from '@courier/shared/contract/order-events.ts'
 import type { Snapshot } from '../tracking/order-snapshot.ts'
 
-/** An entry of the log: one change of one or more orders, or the payment of an invoice. */
+/** Describes an entry of the log: one change of one or more orders, or the payment of an invoice. */
 export interface Entry {
   readonly id: string
   readonly key: string
   readonly type: OrderEvent['type']
   readonly waybills: readonly string[]
-  /** The new status of each waybill. */
+  /** Lists the new status of each waybill. */
   readonly statusKeys: readonly string[]
   readonly note: string | null
   readonly happenedAt: Date
-  /** One for each waybill, or one for all. */
+  /** Holds one `traceparent` for each waybill, or one for all. */
   readonly traceparents: readonly (string | null)[]
-  /** The invoice that the event is about. */
+  /** Describes the invoice that the event is about. */
   readonly invoice?: InvoiceEvent['invoice'] | null
 }
 
-/** The change of one order. */
+/** Describes the change of one order. */
 interface StatusUpdate {
   readonly entry: Entry
   readonly waybill: string
@@ -32,7 +32,7 @@ interface StatusUpdate {
 
 export interface Slice {
   readonly updates: readonly StatusUpdate[]
-  /** The entries that are delivered completely with it. */
+  /** Lists the entries that are delivered completely with this slice. */
   readonly finishedEntryIds: readonly string[]
 }
 
@@ -61,7 +61,7 @@ export const toSlices = (entries: readonly Entry[], size: number): Slice[] => {
   return slices
 }
 
-/** Builds the events as the notifier expects them; a missing order has none. */
+/** Builds the events as the notifier expects them; a missing order has no event. */
 export const toEvents = (updates: readonly StatusUpdate[], snapshots: ReadonlyMap<string, Snapshot>): CourierEvent[] =>
   updates.flatMap(({ entry, waybill, statusKey, traceparent }) => {
     const { type, invoice } = entry

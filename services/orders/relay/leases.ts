@@ -1,7 +1,7 @@
 import { serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
 import type { Tx } from '../database/tables.ts'
 
-/** Another process takes over this long after the holder died. Half of it must outlast a request. */
+/** Another process takes over this long after the holder died. Half of this time must outlast a request. */
 export const defaultLeaseSeconds = (4 * serviceRequestMilliseconds) / 1000
 
 export interface AcquiredLease {
@@ -36,7 +36,8 @@ export const releaseLease = (tx: Tx, tenant: string, holder: string, isDone: boo
 
 /**
  * Blocks the lease for as long as the notifier has not known the tenant, five minutes at most, and somewhat less at
- * `random`: no process tries its events meanwhile. Returns since when, once an hour, for a warning.
+ * `random`: no process tries the tenant's events meanwhile. Once an hour, for a warning, returns the time since which
+ * the notifier has not known the tenant.
  */
 export const suspend = async (tx: Tx, tenant: string, holder: string, random: () => number) => {
   const values = [tenant, holder, 1 - random() / 2]

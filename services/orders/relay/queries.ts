@@ -18,8 +18,8 @@ const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
 }
 
 /**
- * Returns the tenants with messaging and entries that wait, except those that wait because the notifier does not know
- * them. For `inAllTenants`.
+ * Returns the tenants with messaging and entries that wait, except tenants whose entries wait because the notifier does
+ * not know the tenant. Runs in `inAllTenants`.
  */
 export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> =>
   alongTheKey(
@@ -33,8 +33,8 @@ export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> 
   )
 
 /**
- * Reads the tenant's oldest entries that wait: as few as have `events` events together, or all. The recursion reads one
- * by one along the index, so a backlog of any size costs the same.
+ * Reads the tenant's oldest entries that wait: as few as have `events` events together, or all. The recursion reads
+ * entry by entry along the index, so a backlog of any size costs the same.
  */
 export const readOldest = (tx: Tx, tenant: string, events: number): Promise<Entry[]> =>
   alongTheKey(
@@ -50,7 +50,7 @@ export const readOldest = (tx: Tx, tenant: string, events: number): Promise<Entr
     [tenant, events],
   )
 
-/** Selects what the notifier gets of a paid invoice: what the log says, and whom to write to. */
+/** Selects what the notifier gets about a paid invoice: what the log says, and whom to write to. */
 const invoiceSql = `case when type = '${invoiceEvent}' then (
     select details || jsonb_build_object('merchant_name', merchants.name, 'merchant_phone', merchants.phone,
       'time_zone', time_zone)
@@ -63,7 +63,7 @@ const entry = (condition: string, count = ', cardinality(waybill_numbers) as eve
     happened_at as "happenedAt", coalesce(traceparents, '{}') as traceparents, ${invoiceSql}${count}
   from log where tenant_id = $1 and not is_relayed ${condition} order by entry_id limit 1`
 
-/** Locks in the order in which entries are numbered: neither waits for the other in a circle. */
+/** Locks entries in the order of their numbers, so that no two transactions wait for each other in a circle. */
 export const markRelayed = (tx: Tx, tenant: string, ids: readonly string[]) =>
   alongTheKey(
     tx,
@@ -77,7 +77,7 @@ export const markRelayed = (tx: Tx, tenant: string, ids: readonly string[]) =>
 /** Counting stops here, so that measuring a backlog of any size costs the same. */
 export const maxCountedRows = 100_000
 
-/** Measures all tenants with messaging; fails after a second. For `inAllTenants`. */
+/** Measures all tenants with messaging; fails after a second. Runs in `inAllTenants`. */
 export const measureOutbox = async (tx: Tx) => {
   await tx.client.query(`set local statement_timeout = '1s'`)
   const [size] = await alongTheKey(

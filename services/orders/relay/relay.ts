@@ -9,7 +9,7 @@ import { drainTenant, type TenantOptions } from './drain-tenant.ts'
 import { findWaiting, maxCountedRows, measureOutbox } from './queries.ts'
 
 export interface RelayOptions extends Omit<TenantOptions, 'holder' | 'isStopping'> {
-  /** The number of tenants drained at once. */
+  /** Limits the tenants drained at once. */
   readonly concurrency?: number
 }
 
@@ -42,7 +42,7 @@ export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
     outbox_unknown_age_seconds: 'Age of the oldest of those entries; 0 when there is none.',
   })
 
-/** Metrics of this process's relay. */
+/** Registers the metrics of this process's relay. */
 export const countDeliveries = (registry: Registry) => {
   const delivered = new Counter({
     name: 'outbox_events_delivered_total',

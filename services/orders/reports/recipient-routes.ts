@@ -10,7 +10,7 @@ import { merchantIn } from '../access/merchant.ts'
 import type { Tables } from '../database/tables.ts'
 import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
 
-/** Fewer finished parcels say nothing, and could name a single one. */
+/** Fewer finished parcels say nothing, and could give away a single parcel. */
 const leastParcels = 3
 const requestsPerMinute = 30
 const counted = 'null: fewer than 3 parcels are known.'
@@ -54,7 +54,7 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
 
 type Found = Record<'delivered' | 'returned', number>
 
-/** The last nine digits, as `orders.phone_key` has them. */
+/** Keeps the last nine digits, as `orders.phone_key` has them. */
 const readKey = (phone: string): string => phone.replace(/\D/g, '').slice(-9)
 
 const recipientSql = `

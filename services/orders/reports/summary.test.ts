@@ -4,7 +4,7 @@ import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 const { make, makeOfBooks, cancel, move, get, rows, booksToken } = await ordersFixture(t)
 
 const summary = async (query = '', options = {}) => (await get(`/order/summary${query}`, options)).body
-/** The orders were created at that moment. */
+/** Makes orders that were created at that time. */
 const createAt = async (time: string, waybills: string[], fields: Record<string, unknown> = {}): Promise<void> => {
   await make(waybills, fields)
   await rows('update orders set created_at = $1 where waybill_number = any($2)', [time, waybills])
@@ -39,7 +39,7 @@ t.test('summarizes the outcomes of the orders of a period', async t => {
   })
 })
 
-t.test("days begin and end in the tenant's time zone, and those without orders are listed", async t => {
+t.test("days begin and end in the tenant's time zone, and days without orders are listed", async t => {
   // Colombo is 5:30 ahead of UTC.
   await createAt('2026-04-01T18:29:59.999Z', ['DM00000011'])
   await createAt('2026-04-01T18:30:00Z', ['DM00000012'])
@@ -60,7 +60,7 @@ t.test("days begin and end in the tenant's time zone, and those without orders a
   t.strictSame([first.orders, second.orders], [1, 0])
 })
 
-t.test('groups by status and by city, largest first, and sums those beyond a hundred', async t => {
+t.test('groups by status and by city, largest first, and sums the cities beyond a hundred', async t => {
   const period = '?from=2026-03-01&to=2026-03-01'
   const byStatus = (await summary(`${period}&group=status`)).data.groups
   t.equal(byStatus.length, 21)

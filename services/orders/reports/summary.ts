@@ -5,7 +5,7 @@ import type { Tx } from '../database/tables.ts'
 import { classifyStatus } from '../statuses/statuses.ts'
 import { listDays } from './days.ts'
 
-/** The most cities that are listed. The period bounds the days, the tenant's set the statuses. */
+/** Limits the cities that are listed. The period bounds the days, and the tenant's set bounds the statuses. */
 const maxCities = 100
 
 const count = (example: number) => Type.Integer({ minimum: 0, examples: [example] })
@@ -57,7 +57,9 @@ type Groups = Pick<Static<typeof Summary>['data'], 'groups' | 'others'>
 export const groupings = ['day', 'status', 'city'] as const
 type Grouping = (typeof groupings)[number]
 
-/** A merchant's orders that were created in a period. Dates are days in the tenant's time zone, both included. */
+/**
+ * Selects a merchant's orders that were created in a period. Dates are days in the tenant's time zone, both included.
+ */
 interface SummaryQuery {
   readonly merchantId: string
   readonly businessId: string | undefined
@@ -67,19 +69,22 @@ interface SummaryQuery {
 }
 
 /**
- * The most orders that one statement counts: half a second by day, from the index alone, and fast enough on a busy
- * machine.
+ * Limits the orders that one statement counts: by day it takes half a second, from the index alone, which is fast
+ * enough on a busy machine.
  */
 export const maxSummed = 500_000
 
-/** The sums of a group's orders in one status. COD is in whole units of the tenant's currency. */
+/** Holds the sums of a group's orders in one status. COD is in whole units of the tenant's currency. */
 interface Counted {
-  /** A date, a status key or the id of a city. */
+  /** Is a date, a status key or the id of a city. */
   readonly key: string
   readonly status_key: string
   readonly orders: number
   readonly cod: number
-  /** Orders delivered at the first attempt, and after more. Unknown for orders delivered before 0.2.0. */
+  /**
+   * Counts the orders delivered at the first attempt; `later` counts the orders delivered after more attempts. Orders
+   * delivered before 0.2.0 are in neither.
+   */
   readonly first: number
   readonly later: number
 }
@@ -146,7 +151,7 @@ export const sumTotals = (rows: readonly Counted[]): Totals => {
   }
 }
 
-/** Lists every day or status, or the cities with the most orders. Pure. */
+/** Lists every day or status, or the cities with the most orders. The function is pure. */
 export const groupOrders = (
   { group, from, to }: SummaryQuery,
   counted: readonly Counted[],

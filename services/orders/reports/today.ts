@@ -58,7 +58,7 @@ export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: 
     max: 10_000,
     ttl: keptMilliseconds,
     fetchMethod: tenant => {
-      // Created on first use: it takes its memory at once.
+      // The cache is created on first use: it takes its memory at once.
       earlier ??= new LRUCache({ max: 100_000 })
       const known = earlier
       return inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, known))
@@ -82,7 +82,7 @@ const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>)
     return found
   }
   const days: Day[] = []
-  // Stores each day once it is counted, with a statement of its own: all together may need more time.
+  // Stores each day once it is counted, with a statement of its own: one statement for all days may need more time.
   for (const day of listDays(addDays(date, 1 - listedDays), date)) days.push(await find(day))
   const { created, delivered, failed } = days.at(-1) as Day
   return { date, time_zone, new: created, moving: counted.moving, failed, delivered, days }

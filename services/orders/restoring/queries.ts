@@ -11,7 +11,7 @@ import { Value } from '@sinclair/typebox/value'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
-/** A status that an order came to. */
+/** Describes a status that an order came to. */
 export interface KnownEvent {
   readonly waybill_number: string
   readonly status_key: string
@@ -21,14 +21,20 @@ export interface KnownEvent {
 interface KnownByNotifier {
   readonly isTenantKnown: boolean
   readonly events: readonly KnownEvent[]
-  /** The notifier lacks some earlier events: its database was restored then. null: it never was. */
+  /**
+   * Holds the time when the notifier's database was restored: the notifier lacks some earlier events. null: it never
+   * was.
+   */
   readonly inDoubtBefore: Date | null
 }
 
 const unavailable = (reason: string) =>
   new UsageError(`the notifier cannot be asked what it has: ${reason}. Start it; orders stays stopped`)
 
-/** The tenant's events from `since` on that the notifier has processed. Throws UsageError if it cannot be asked. */
+/**
+ * Reads the tenant's events from `since` on that the notifier has processed. Throws UsageError if the notifier cannot
+ * be asked.
+ */
 export const readKnownEvents = async (
   notifier: ServiceClient,
   tenant: string,
@@ -57,7 +63,7 @@ interface OwnEvent extends KnownEvent {
   readonly note: string | null
 }
 
-/** The events from `since` on, in their order. */
+/** Finds the events from `since` on, in their order. */
 export const findEvents = (tx: Tx, tenant: string, since: Date) =>
   query<OwnEvent>(tx)`
     select e.waybill_number, e.status_key, e.happened_at, e.note,
@@ -67,7 +73,7 @@ export const findEvents = (tx: Tx, tenant: string, since: Date) =>
       ) then 'order.status_changed' else 'order.created' end as type
     from order_events e where e.tenant_id = ${tenant} and e.happened_at >= ${since} order by e.event_id`
 
-/** The changes of status that the outbox holds. */
+/** Finds the changes of status that the outbox holds. */
 export const findWaitingEvents = (tx: Tx, tenant: string) =>
   query<KnownEvent>(tx)`
     select waybill_number, status_key, happened_at
@@ -97,7 +103,7 @@ export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
     where tenant_id = ${tenant} and edited_at >= ${since} group by waybill_number
     returning tenant_id`.execute(tx)
 
-/** Removes what is too old for the notifier to know whether it was delivered; returns those events. */
+/** Removes events that are too old for the notifier to know whether they were delivered; returns them. */
 export const dropTooOld = (tx: Tx, tenant: string) =>
   query<KnownEvent>(tx)`
     with dropped as (
@@ -108,7 +114,7 @@ export const dropTooOld = (tx: Tx, tenant: string) =>
     select waybill_number, status_key, happened_at
     from dropped, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key)`
 
-/** The orders of the tenant's busiest day (UTC) of the last 30 before `time`. */
+/** Counts the orders of the tenant's busiest day (UTC) of the last 30 before `time`. */
 export const countBusiestDay = async (tx: Tx, tenant: string, time: Date): Promise<number> => {
   const [busiest] = await query<{ orders: string | null }>(tx)`
     select max(orders) as orders from (

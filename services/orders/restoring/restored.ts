@@ -22,37 +22,43 @@ import {
 
 interface RestoreOptions {
   readonly notifier: ServiceClient
-  /** The older of the times to which the databases of orders and notifier were restored. */
+  /** Holds the older of the times to which the databases of orders and notifier were restored. */
   readonly since: Date
   /**
-   * Numbers to leave out for each tenant; undefined: more than were probably given; 0: the database of orders was not
-   * restored.
+   * Sets how many numbers to leave out for each tenant; undefined: more than were probably given; 0: the database of
+   * orders was not restored.
    */
   readonly skip: number | undefined
   readonly isDryRun: boolean
 }
 
-/** The report that --json prints. */
+/** Describes the report that --json prints. */
 export interface Restored {
   readonly tenant: string
   readonly known_to_notifier: boolean
-  /** Waybill numbers that are left out. */
+  /** Counts the waybill numbers that are left out. */
   readonly skipped: number
-  /** The first number that is given now. */
+  /** Holds the first waybill number that is given now. */
   readonly next_waybill: string
-  /** Events that the notifier lost with its database: in the outbox again. */
+  /** Lists the events that the notifier lost with its database; they are in the outbox again. */
   readonly requeued: readonly KnownEvent[]
-  /** Events that the notifier knows and this database lost: orders and moves since the backup. */
+  /** Lists the events that the notifier knows and this database lost: orders and moves since the backup. */
   readonly lost: readonly KnownEvent[]
-  /** Waybills of `lost` that are not below `next_waybill`: chosen by merchants, or too few numbers were left out. */
+  /**
+   * Lists the waybills of `lost` that are not below `next_waybill`: merchants chose them, or too few numbers were left
+   * out.
+   */
   readonly beyond: readonly string[]
-  /** Events that waited in the outbox and are too old for the notifier to know them: removed, not delivered. */
+  /**
+   * Lists the events that waited in the outbox and are too old for the notifier to know them; they are removed, not
+   * delivered.
+   */
   readonly dropped: readonly KnownEvent[]
 }
 
 /**
- * After a database was restored from an older backup: moves the counters of waybill numbers past those that were given
- * since, and compares the events with the notifier's. Each tenant is a transaction.
+ * Recovers after a database was restored from an older backup: moves the counters of waybill numbers past those that
+ * were given since, and compares the events with the notifier's. Each tenant has a transaction of its own.
  */
 export const recover = async (pool: pg.Pool, options: RestoreOptions): Promise<Restored[]> => {
   const restored: Restored[] = []
@@ -63,7 +69,8 @@ export const recover = async (pool: pg.Pool, options: RestoreOptions): Promise<R
 const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOptions): Promise<Restored> => {
   const compared = options.since.getTime() - marginDays * dayMilliseconds
   const since = new Date(Math.max(compared, Date.now() - knownDays * dayMilliseconds))
-  // The outbox before the events, these before the notifier's: what is delivered meanwhile is not missing.
+  // Reads the outbox before the events, and these before the notifier's: an event that is delivered meanwhile is not
+  // missing.
   const [waiting, own] = await inTenant(pool, tenant, async (tx: Tx) => [
     await findWaitingEvents(tx, tenant),
     await findEvents(tx, tenant, since),
@@ -82,7 +89,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
       const { format, ...skipped } = await skipNumbers(tx, tenant, options)
       if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)
-      // Orders may still run: an event that it created and delivered since the first look is not lost.
+      // The service may still run: an event that it created and delivered since the first read is not lost.
       const lost = without(events, await findEvents(tx, tenant, since))
       const isBeyond = (waybill: string) => format.matches(waybill) && waybill >= skipped.next_waybill
       return {
@@ -103,10 +110,7 @@ const dayMilliseconds = 86_400_000
 /** Events that waited in the outbox at the time of the backup happened before it. */
 const marginDays = 1
 
-/**
- * Returns the `events` that are not among `others`: an event is known by its order, status and time, whatever its id
- * was.
- */
+/** Returns the `events` that are not among `others`: order, status and time identify an event, whatever its id was. */
 const without = <Event extends KnownEvent>(events: readonly Event[], others: readonly KnownEvent[]): Event[] => {
   const toKey = ({ waybill_number, status_key, happened_at }: KnownEvent) =>
     `${waybill_number} ${status_key} ${happened_at.getTime()}`
@@ -114,7 +118,7 @@ const without = <Event extends KnownEvent>(events: readonly Event[], others: rea
   return events.filter(event => !keys.has(toKey(event)))
 }
 
-/** The number of processes of orders that may have started since the backup: each leaves the rest of a block. */
+/** Estimates the processes of orders that may have started since the backup: each leaves the rest of a block unused. */
 const startsSince = 100
 
 const skipNumbers = async (tx: Tx, tenant: string, { skip, since }: RestoreOptions) => {

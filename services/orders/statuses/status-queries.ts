@@ -4,7 +4,7 @@ import type { Tx } from '../database/tables.ts'
 import { deliveredKeys, failedAttemptKeys, type Status } from './statuses.ts'
 
 export interface StoredStatus extends Status {
-  /** A time in ISO 8601, UTC, in microseconds. */
+  /** Is a time in ISO 8601, UTC, with microseconds. */
   readonly createdAt: string
 }
 
@@ -26,7 +26,7 @@ export const statusesSql = `
 
 const lockName = (tenant: string): string => `statuses of ${tenant}`
 
-/** Waits for moves in progress, and blocks others until the transaction ends. */
+/** Waits for moves in progress, and blocks further moves until the transaction ends. */
 export const lockStatusSet = (tx: Tx, tenant: string) =>
   tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [lockName(tenant)])
 

@@ -62,7 +62,7 @@ const serveAt =
 export const statusRoutes = serveAt('/order/status-list', 'listStatuses')
 export const staffStatusRoutes = serveAt('/status', 'listStaffStatuses')
 
-/** Shows the moves from a status, and which of them its merchant may make. */
+/** Lists the statuses to which staff or the merchant may move an order from a status. */
 const listNext = ({ key, moves }: Status): string[] => [...new Set([...moves, ...(merchantMoves[key] ?? [])])]
 
 const toRows = (statuses: ReadonlyMap<string, StoredStatus>): Row[] => {

@@ -10,7 +10,7 @@ import { standardStatuses } from './statuses.ts'
 type Entries = NonNullable<TenantFile['statuses']>
 const fileWith = (statuses: Entries): TenantFile => ({ ...tenantFile(), statuses })
 
-/** A set of four: a parcel goes straight to the recipient. */
+/** Defines a set of four statuses: a parcel goes straight to the recipient. */
 const shortSet = [
   { key: 'key_1', name: 'Draft', moves: ['key_2'] },
   { key: 'key_2', name: 'Confirmed', color: 'primary', moves: ['key_3', 'gone'] },
@@ -34,7 +34,7 @@ const everything = `select tenant_id, status_key, name, description, color, is_m
   array(select to_key from status_moves m where m.tenant_id = s.tenant_id and m.from_key = s.status_key
     order by length(to_key), to_key) as moves from statuses s order by tenant_id, position`
 
-/** A tenant; `apply` gives the changes as lines, or the errors. */
+/** Builds a tenant; `apply` returns the changes as lines, or the errors. */
 const provide = async (t: Test) => {
   const fixture = await ordersFixture(t)
   const apply = async (statuses?: Entries, dryRun = false): Promise<unknown> => {

@@ -1,18 +1,20 @@
 /**
- * The statuses that a merchant may choose at creation (docs/merchants/contract.md#statuses): DRAFT, the default, or
- * CONFIRMED.
+ * Lists the statuses that a merchant may choose at creation (docs/merchants/contract.md#statuses): DRAFT, the default,
+ * or CONFIRMED.
  */
 export const initialStatusKeys = ['key_1', 'key_2'] as const
 export type InitialStatusKey = (typeof initialStatusKeys)[number]
 
 export const confirmedKey: InitialStatusKey = 'key_2'
-/** The status of an order that its merchant cancelled. */
+/** Marks an order that its merchant cancelled. */
 export const cancelledKey = 'key_3'
 
 /** The API relies on these: every set of statuses has them, and merchants may set no others. */
 export const merchantStatusKeys: readonly string[] = [...initialStatusKeys, cancelledKey]
 
-/** The moves that merchants and customers may make of their own orders, in every set: confirm a draft, and cancel. */
+/**
+ * Lists the moves that merchants and customers may make of their own orders, in every set: confirm a draft, and cancel.
+ */
 export const merchantMoves: Readonly<Record<string, readonly string[]>> = {
   key_1: [confirmedKey, cancelledKey],
   key_2: [cancelledKey],
@@ -49,40 +51,40 @@ export const classifyStatus = (key: string): StatusClass => {
   return returnedKeys.includes(key) ? 'returned' : 'under_way'
 }
 
-/** The statuses of an order that is with its merchant; tenants may have others of their own. */
+/** Lists the statuses of an order that is with its merchant; tenants may have others of their own. */
 export const beforePickup: readonly string[] = ['key_1', 'key_2', 'key_4', 'key_5']
 
 export const editables = ['all', 'customer', 'none'] as const
 
 /**
- * Lists the fields that staff may change: all before pickup; then, until it is delivered, returned or cancelled, the
- * customer_ fields.
+ * Lists the fields that staff may change: all before pickup; then, until the order is delivered, returned or cancelled,
+ * the customer_ fields.
  */
 export const editableIn = (key: string): (typeof editables)[number] => {
   if (beforePickup.includes(key)) return 'all'
   return classifyStatus(key) === 'under_way' ? 'customer' : 'none'
 }
 
-/** A status of a tenant; `moves` are the keys that staff may move an order to from there. */
+/** Describes a status of a tenant; `moves` are the keys that staff may move an order to from there. */
 export interface Status {
   readonly key: string
   readonly name: string
   readonly description: string
-  /** The name, such as success. */
+  /** Names the colour, such as success. */
   readonly color: string
   readonly moves: readonly string[]
   /** null or undefined: its key decides. */
   readonly books?: Booking | null
 }
 
-/** Returns the keys of a tenant's statuses with the same meaning. */
+/** Returns the keys of a tenant's statuses of the `wanted` class. */
 export const keysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
   [...statuses.keys()].filter(key => classifyStatus(key) === wanted)
 
 /** Returns true for a status without moves, and for one that the set no longer has. */
 export const isFinal = (status: Status | undefined): boolean => (status?.moves.length ?? 0) === 0
 
-/** A tenant's statuses, by key, in the order of the set. */
+/** Holds a tenant's statuses by key, in the order of the set. */
 export type Statuses = ReadonlyMap<string, Status>
 
 const status = (number: number, name: string, color: string, description: string, moves: number[] = []): Status => ({
@@ -93,7 +95,7 @@ const status = (number: number, name: string, color: string, description: string
   moves: moves.map(move => `key_${move}`),
 })
 
-/** The statuses of a tenant whose file has no set of its own (docs/merchants/contract.md#statuses). */
+/** Lists the statuses of a tenant whose file has no set of its own (docs/merchants/contract.md#statuses). */
 export const standardStatuses: readonly Status[] = [
   status(1, 'DRAFT', 'secondary', 'The merchant has not confirmed the order yet.', [2]),
   status(2, 'CONFIRMED', 'primary', 'The merchant wants the parcel to be picked up.', [3, 4, 5, 9]),

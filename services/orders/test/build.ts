@@ -32,7 +32,7 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export const serviceToken = 'a-service-token-of-tests'
 export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 5).toString('base64')}`)
 
-/** The application's own pool, of the database at that URL. */
+/** Creates the application's own pool, for the database at that URL. */
 type PoolOf = (url: string) => Promise<pg.Pool>
 
 /**
@@ -109,7 +109,7 @@ export const build = async (
     return response.body.data
   }
 
-  /** Returns rows as the superuser sees them: of all tenants. */
+  /** Returns rows of all tenants, as the superuser sees them. */
   const rows = async (text: string, values: unknown[] = []) => {
     const superuser = createPool({ url: database.superuserUrl, name: 'test superuser', connections: 1 })
     return superuser

@@ -54,7 +54,7 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
   return { ...built, request, make, makeOfBooks, move, cancel, get, staffGet, staffOf, staffToken, booksToken }
 }
 
-/** The body of a 422. */
+/** Returns the body of a 422. */
 export const refusal = (errors: Record<string, string[]>) => ({
   message: 'The given data was invalid.',
   code: 'validation_failed',

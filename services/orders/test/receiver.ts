@@ -12,12 +12,12 @@ import { serviceToken } from './build.ts'
 if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
 
 /**
- * The reaction to a request: acknowledged, acknowledged with the response lost, refused because the tenant is unknown,
- * a bare status, no response, or the end of the connection instead.
+ * Says how the receiver reacts to a request: it acknowledges it, acknowledges it and loses the response, refuses the
+ * tenant as unknown, gives no response, cuts the connection, or responds with a bare status.
  */
 export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'hang' | 'cut' | number
 
-/** Tests of invoices read the others. */
+/** Types every event as an event of an order; tests of invoices read the other events. */
 interface OrderEvents {
   tenant: string
   events: OrderEvent[]
@@ -25,16 +25,16 @@ interface OrderEvents {
 
 export interface Receiver {
   readonly url: string
-  /** The acknowledged requests. */
+  /** Lists the acknowledged requests. */
   readonly posts: OrderEvents[]
-  /** The acknowledged events, each once, in the order of first delivery. */
+  /** Holds the acknowledged events, each once, in the order of first delivery. */
   readonly events: Map<string, OrderEvent>
-  /** The number of requests that arrived. */
+  /** Counts the requests that arrived. */
   requests: number
-  /** The number that arrived while another one of the same tenant was in progress. */
+  /** Counts the requests that arrived while another request of the same tenant was in progress. */
   overlaps: number
   react: (post: OrderEvents) => Reaction
-  /** The length of a request. */
+  /** Sets how long a request takes. */
   milliseconds: number
   readonly close: () => Promise<void>
 }

@@ -1,4 +1,7 @@
-/** A process with a relay, for tests that kill it. Prints `ready`; gives its leases back and ends on SIGTERM. */
+/**
+ * Runs a relay in a process of its own, for tests that kill it. Prints `ready`; on SIGTERM, gives its leases back and
+ * ends.
+ */
 
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'

@@ -1,8 +1,8 @@
 import type { TenantFile } from '../provisioning/tenant-file.ts'
 
 /**
- * A small tenant: metro is Kotte (1500) and Dehiwala (1501), outstation Galle (2100) and Hikkaduwa (2101); Jaffna
- * (3000) has a zone of its own to which no rate leads. Lanka Shoes has the card, Ceylon Books has none.
+ * Returns a small tenant: metro is Kotte (1500) and Dehiwala (1501), outstation Galle (2100) and Hikkaduwa (2101);
+ * Jaffna (3000) has a zone of its own to which no rate leads. Lanka Shoes has the card, Ceylon Books has none.
  */
 export const tenantFile = (settings: Partial<TenantFile['tenant']> = {}): TenantFile => ({
   tenant: {
@@ -64,7 +64,7 @@ export const tenantFile = (settings: Partial<TenantFile['tenant']> = {}): Tenant
   ],
 })
 
-/** A correct order to Galle; `fields` replace its fields or add to them. */
+/** Returns a correct order to Galle; `fields` replace its fields or add to them. */
 export const order = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
   customer_name: 'Nimali Perera',
   customer_address: '12 Temple Road, Galle',
@@ -75,7 +75,7 @@ export const order = (fields: Record<string, unknown> = {}): Record<string, unkn
   ...fields,
 })
 
-/** A batch of Lanka Shoes, from Kotte. */
+/** Returns a batch of Lanka Shoes, from Kotte. */
 export const batch = (orders: unknown[] = [order()], general: Record<string, unknown> = {}) => ({
   general_data: { merchant_business_id: '7290', origin_city_id: '1500', ...general },
   order_data: orders,

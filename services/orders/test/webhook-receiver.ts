@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import type { Teardown } from '../../../dev/test-database.ts'
 
-/** A message whose signature was right. */
+/** Describes a message as it arrived. */
 interface Received {
   readonly id: string
   readonly at: number
@@ -14,7 +14,7 @@ interface Received {
   readonly waybill: string
   // biome-ignore lint/suspicious/noExplicitAny: a message is whatever came over the wire
   readonly body: any
-  /** The body as it came. */
+  /** Holds the body as it arrived. */
   readonly payload: string
   readonly headers: IncomingHttpHeaders
   readonly path: string
@@ -24,13 +24,16 @@ export interface Reaction {
   readonly status?: number
   readonly headers?: Record<string, string>
   readonly body?: string | Buffer
-  /** The length of the request; Infinity for no response. */
+  /** Sets how long the request takes; Infinity: no response comes. */
   readonly milliseconds?: number
   /** The connection ends instead of a response. */
   readonly isLost?: boolean
 }
 
-/** A merchant's server: keeps what it gets, verified with the library. Ends with the test. */
+/**
+ * Starts a merchant's server, which keeps every message and verifies it with the library. The end of the test closes
+ * it.
+ */
 export const startWebhookReceiver = async (t: Teardown) => {
   const server = createServer(async (request, response) => {
     const at = performance.now()
@@ -68,13 +71,13 @@ export const startWebhookReceiver = async (t: Teardown) => {
   const receiver = {
     url: '',
     secret: '',
-    /** All, and those that it accepted. */
+    /** Lists all messages; `accepted` lists the messages that the server accepted. */
     requests: [] as Received[],
     accepted: [] as Received[],
-    /** The number of requests with a wrong signature. */
+    /** Counts the requests with a wrong signature. */
     forged: 0,
     running: 0,
-    /** Requests at once. */
+    /** Counts the most requests that ran at once. */
     most: 0,
     react: (_: Received): Reaction => ({}),
   }
@@ -90,7 +93,7 @@ export const startWebhookReceiver = async (t: Teardown) => {
 
 export type WebhookReceiver = Awaited<ReturnType<typeof startWebhookReceiver>>
 
-/** The types of what it accepted, by waybill, in their order and each event once. */
+/** Lists the status keys of accepted messages by waybill, in their order, each event once. */
 export const historiesOf = (accepted: readonly Received[]): Record<string, string> => {
   const once = [...new Map(accepted.map(message => [message.id, message])).values()]
   const byWaybill = Map.groupBy(once, ({ waybill }) => waybill)

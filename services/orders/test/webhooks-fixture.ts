@@ -3,7 +3,7 @@ import type { OrdersOptions } from '../dependencies.ts'
 import { build, type RequestOptions } from './build.ts'
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 
-/** The application, with ways to register webhooks, and to book and cancel. */
+/** Builds the application, with helpers that register webhooks, book and cancel. */
 export const webhooksFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const app = await build(t, options)
   const call = (method: Parameters<typeof app.send>[0], path: string, body?: object, other: RequestOptions = {}) =>
@@ -19,7 +19,7 @@ export const webhooksFixture = async (t: Test, options: Partial<OrdersOptions> =
     receiver.secret = body.data.secret
     return body.data.id
   }
-  /** A receiver that is registered. */
+  /** Starts a receiver and registers it. */
   const addReceiver = async (fields: object = {}, other: RequestOptions = {}) => {
     const receiver = await startWebhookReceiver(t)
     return { receiver, id: await register(receiver, fields, other) }

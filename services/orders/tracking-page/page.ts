@@ -6,13 +6,13 @@ import { signWaybill, toOrder } from '../tracking/order-view.ts'
 import type { TrackedOrder } from '../tracking/read-orders.ts'
 import { type Language, languages } from './languages/choose.ts'
 
-/** The steps of a parcel that will arrive. */
+/** Lists the steps of a parcel that will arrive. */
 const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const
 type Stage = (typeof steps)[number] | 'delayed' | 'returned' | 'cancelled'
 
 const outForDeliveryKey = 'key_12'
 
-/** Returns the stage of a parcel for its recipient. A company's own statuses are under way. Pure. */
+/** Returns the stage of a parcel for its recipient. A company's own statuses are under way. The function is pure. */
 export const findStage = (statusKey: string): Stage => {
   if (beforePickup.includes(statusKey)) return 'booked'
   if (statusKey === outForDeliveryKey) return 'out_for_delivery'
@@ -26,7 +26,7 @@ const stepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.ind
 
 /**
  * Shows where a parcel is, or that there is none, in a page that needs no script. The `code` of its link adds amount
- * and city. Pure.
+ * and city. The function is pure.
  */
 export const renderPage = (language: Language, parcel: TrackedOrder | undefined, code?: string) => {
   const words = languages[language]

@@ -7,7 +7,7 @@ import { type RequestStatus, requestStatuses, type Tx } from '../database/tables
 
 const nullable = orNull(Type.String())
 
-/** A customer's request that staff decide. */
+/** Describes a customer's request that staff decide. */
 export const CustomerRequest = component('CustomerRequest', {
   id: Type.String({ examples: ['17'] }),
   waybill_number: Type.String(),
@@ -20,12 +20,12 @@ export const CustomerRequest = component('CustomerRequest', {
 })
 export type CustomerRequest = Static<typeof CustomerRequest>
 
-/** The columns of a CustomerRequest. */
+/** Selects the columns of a CustomerRequest. */
 export const requestColumns = sql.raw(`
   request_id as id, waybill_number, action as request, status, ${isoTime('happened_at')} as requested_at,
   ${isoTime('decided_at')} as decided_at, decided_by, note`)
 
-/** The number of newest requests shown with an order. */
+/** Limits the requests shown with an order, newest first. */
 export const maxRequests = 50
 
 type RequestFilter = { readonly status?: RequestStatus | undefined; readonly waybill_number?: string | undefined }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { OrderRow } from './read-orders.ts'
 
-/** The columns that an edit may change; the charge follows from city and weight. */
+/** Lists the columns that an edit may change; the charge follows from city and weight. */
 export const editableColumns = [
   ...(['customer_name', 'customer_address', 'customer_phone', 'customer_secondary_phone', 'customer_email'] as const),
   ...(['destination_city_id', 'cod', 'weight', 'description', 'delivery_charge'] as const),

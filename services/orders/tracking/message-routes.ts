@@ -8,7 +8,7 @@ import type { FindOrder } from './read-orders.ts'
 
 interface MessageOptions {
   readonly findOrder: FindOrder
-  /** The notifier. */
+  /** Sends requests to the notifier. */
   readonly messages: ServiceClient
 }
 

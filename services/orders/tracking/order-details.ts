@@ -11,7 +11,7 @@ import type { ByActor, FindOrder, TrackedOrder } from './read-orders.ts'
 
 const nullable = (description: string) => orNull(Type.String(), { description })
 
-/** An order for the notifier: the fields that a template may name, and the timeline. */
+/** Describes an order for the notifier: the fields that a template may name, and the timeline. */
 export const OrderDetails = component('OrderDetails', {
   ...OrderSnapshot.properties,
   customer_secondary_phone: nullable("The recipient's second contact number."),

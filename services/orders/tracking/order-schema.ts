@@ -4,7 +4,7 @@ import { changeActors } from '../database/tables.ts'
 import { editables } from '../statuses/statuses.ts'
 import { CustomerRequest, maxRequests } from './customer-requests.ts'
 
-/** The newest edits of an order that are shown. */
+/** Limits the edits of an order that are shown, newest first. */
 export const maxEdits = 50
 
 export const StatusLabel = component('StatusLabel', { key: Type.String(), name: Type.String(), color: Type.String() })
@@ -19,7 +19,7 @@ export const TrackingEvent = component('TrackingEvent', {
 })
 export type TrackingEvent = Static<typeof TrackingEvent>
 
-/** An entry in the timeline of an order. Merchants' programs know the fields of tracking alone. */
+/** Describes an entry in the timeline of an order. Merchants' programs know only the fields of tracking. */
 export const OrderEvent = component('OrderTimelineEvent', {
   ...TrackingEvent.properties,
   by: ActorName,
@@ -81,7 +81,7 @@ const failureFields = {
     description: 'The instructions after failed deliveries, newest first.',
   }),
 }
-/** Only staff see it. */
+/** Only staff see the values before an edit. */
 export const Previous = Type.Unsafe<Record<string, string | number | null> | null>({
   type: ['object', 'null'],
   additionalProperties: { type: ['string', 'number', 'null'] },

@@ -18,7 +18,7 @@ import type {
 import type { ByActor, EditRow, EventRow, OrderRow, TrackedOrder } from './read-orders.ts'
 import { timeAgo } from './time-ago.ts'
 
-/** Names a status; one that is no longer in the set goes by its key. */
+/** Names a status; a status that is no longer in the set goes by its key. */
 export const labelStatus = ({ statuses }: Catalogue, key: string): Static<typeof StatusLabel> => {
   const { name = key, color = 'secondary' } = statuses.get(key) ?? {}
   return { key, name, color }
@@ -97,7 +97,7 @@ export const toTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
     return shown
   })
 
-/** The timeline for anyone: the company stands for its staff, and the merchant for its people. */
+/** Shows the timeline to anyone: the company stands for its staff, and the merchant for its people. */
 export const toPublicTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
   order.row.timeline.map(event => {
     const { by, reason_code, ...shown } = toEvent(event, order, now)
@@ -113,14 +113,14 @@ const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> 
   by: findActor(edit),
 })
 
-/** The status of an order, and since when. */
+/** Shows the status of an order, and since when it has that status. */
 export const statusView = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => ({
   waybill_number: row.waybill_number,
   order_no: row.order_no,
   ...stateSince(catalogue, row.status_key, row.timeline[0]?.happened_at ?? row.created_at, now),
 })
 
-/** An order for its merchant. */
+/** Shows an order to its merchant. */
 export const merchantView = (order: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
   ...toOrder(order.row, order.catalogue),
   timeline: order.row.timeline.map(event => toEvent(event, order, now)),
@@ -128,7 +128,7 @@ export const merchantView = (order: TrackedOrder, now: Date): Static<typeof Trac
   ...viewFailures(order.row),
 })
 
-/** An order for staff: with notes, moves and requests. */
+/** Shows an order to staff, with notes, moves and requests. */
 export const staffView = (order: TrackedOrder, requests: CustomerRequest[], now: Date): StaffOrderView => {
   const { row, catalogue } = order
   const moves = catalogue.statuses.get(row.status_key)?.moves ?? []
@@ -153,6 +153,6 @@ export const staffView = (order: TrackedOrder, requests: CustomerRequest[], now:
 export const signWaybill = ({ linkKey }: Pick<Catalogue, 'linkKey'>, waybill: string): string =>
   hash('sha256', linkKey + waybill, 'base64url').slice(0, 11)
 
-/** The page of a parcel, by its signed link. */
+/** Writes the signed link to the page of a parcel. */
 export const writeTrackingUrl = (publicUrl: string, catalogue: Catalogue, waybill: string): string =>
   `${publicUrl.replace(/\/$/, '')}/t/${catalogue.tenant}/${encodeURIComponent(waybill)}/${signWaybill(catalogue, waybill)}`

@@ -10,25 +10,28 @@ import { type InstructionRow, maxEdits, type OrderView } from './order-schema.ts
 type Named = 'merchant' | 'merchant_business_id' | 'merchant_business_name' | 'status' | 'currency'
 type NamedCity = `${'origin' | 'destination'}_${'city' | 'state'}_name`
 
-/** An order as it is stored: ids in place of names. Times in this file are ISO 8601, UTC, in microseconds. */
+/**
+ * Describes an order as it is stored, with ids in place of names. Times in this file are ISO 8601, UTC, in
+ * microseconds.
+ */
 export interface OrderRow extends Readonly<Omit<OrderView, Named | NamedCity>> {
-  /** The version of the catalogue, in the same snapshot: it has the names of all ids here. */
+  /** Identifies the version of the catalogue, in the same snapshot: it has the names of all ids here. */
   readonly version: string
   readonly merchant_id: string
   readonly business_id: number
   readonly status_key: string
 }
 
-/** An order in a list. */
+/** Describes an order in a list. */
 export interface ListedRow extends OrderRow {
-  /** True once a line of money was booked for the order. */
+  /** Is true once a line of money was booked for the order. */
   readonly has_money: boolean
 }
 
 /** Says who moved or changed an order. */
 export interface ByActor {
   readonly staff_name: string | null
-  /** null: staff or, without a name, the merchant. For a merchant, staff_name is its person's. */
+  /** null: staff or, without a name, the merchant. For a merchant, staff_name is the name of its person. */
   readonly actor: 'customer' | 'merchant' | null
 }
 
@@ -43,33 +46,33 @@ export interface EditRow extends ByActor {
   readonly fields: string[]
   readonly edited_at: string
   readonly reason: string | null
-  /** Values before the edit, by field. null: an earlier version made it. */
+  /** Holds the values before the edit, by field. null: an earlier version made the edit. */
   readonly previous: Record<string, string | number | null> | null
 }
 
 export interface TrackedRow extends ListedRow {
-  /** Newest first; empty once it is archived. */
+  /** Lists the events, newest first; empty once they are archived. */
   readonly timeline: readonly EventRow[]
-  /** The newest, newest first. */
+  /** Lists the newest edits, newest first. */
   readonly edits: readonly EditRow[]
   readonly failed_attempts: number
-  /** Newest first. */
+  /** Lists the instructions, newest first. */
   readonly instructions: readonly InstructionRow[]
 }
 
-/** The orders, and the catalogues that name what they refer to. */
+/** Gives access to the orders, and to the catalogues that name what the orders refer to. */
 export interface OrderStore {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
 }
 
-/** An order with a catalogue that has its names. */
+/** Pairs an order with a catalogue that has its names. */
 export interface TrackedOrder {
   readonly row: TrackedRow
   readonly catalogue: Catalogue
 }
 
-/** The columns of an OrderRow of `orders`; $1 is the tenant. */
+/** Selects the columns of an OrderRow from `orders`; $1 is the tenant. */
 export const orderColumnsSql = `
   (select version from tenants where tenant_id = $1) as version,
   waybill_number, order_no, merchant_id, business_id, origin_city_id, destination_city_id,
@@ -116,11 +119,13 @@ const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
   values: [tenant, waybills],
 })
 
-/** One order with its timeline in a transaction of the caller's; undefined when there is none. */
+/** Reads one order with its timeline in the caller's transaction; returns undefined when there is none. */
 export const findTracked = async (tx: Tx, tenant: string, waybill: string): Promise<TrackedRow | undefined> =>
   (await tx.rows<TrackedRow>(trackedOrders(tenant, [waybill])))[0]
 
-/** Selects those of `waybills` that exist, of `merchantId` if given, in no order. For `readOrders`. */
+/**
+ * Selects the orders of `waybills` that exist, of `merchantId` if given, in no order. The query is for `readOrders`.
+ */
 export const selectAmong = (tenant: string, waybills: readonly string[], merchantId: string | null = null) => ({
   name: 'find_orders',
   text: `select ${orderColumnsSql} ${amongSql} and ($3::bigint is null or merchant_id = $3)`,

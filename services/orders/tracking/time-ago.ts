@@ -1,7 +1,7 @@
 const unitSeconds = { week: 604_800, day: 86_400, hour: 3_600, minute: 60, second: 1 }
 
 /**
- * How long ago `then` was, in the largest whole unit: "1 month ago". Months and years are those of the calendar, UTC.
+ * Says how long ago `then` was, in the largest whole unit: "1 month ago". Months and years follow the calendar, UTC.
  */
 export const timeAgo = (then: Date, now: Date): string => {
   const months = wholeMonths(then, now)
@@ -20,5 +20,5 @@ const wholeMonths = (then: Date, now: Date): number => {
   return sinceMonth(now) < sinceMonth(then) ? months - 1 : months
 }
 
-/** Milliseconds since the month began. */
+/** Returns the milliseconds since the month began. */
 const sinceMonth = (time: Date): number => time.getTime() - Date.UTC(time.getUTCFullYear(), time.getUTCMonth())

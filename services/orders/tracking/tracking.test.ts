@@ -41,7 +41,7 @@ t.test('the timeline is newest first, whoever moved the order', async t => {
   t.strictSame(first.status, { key: 'key_2', name: 'CONFIRMED', color: 'primary' })
 })
 
-/** A GET with a body, as some clients send it, over a real connection. */
+/** Sends a GET with a body, as some clients do, over a real connection. */
 const getWithBody = (address: string, body: string | Buffer, headers: Record<string, string> = {}, query = '') =>
   new Promise<{ status: number; body: unknown }>((resolve, reject) => {
     const options = {

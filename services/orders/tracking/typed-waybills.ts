@@ -9,12 +9,12 @@ type Fields = Record<string, unknown>
 
 const namesOfOne = ['waybill', 'waybill_number', 'filter[waybill_number]']
 
-/** More are refused by every route. */
+/** Every route refuses more waybill numbers. */
 const maxTyped = 1000
 
 /**
- * A preValidation hook: replaces the waybill numbers that people typed, in the path, the query and `waybill_numbers` of
- * the body, by those of the orders that they mean. Unknown ones only lose their blanks.
+ * Replaces, as a preValidation hook, the waybill numbers that people typed, in the path, the query and
+ * `waybill_numbers` of the body, by those of the orders that they mean. Unknown numbers only lose their blanks.
  */
 export const readTypedWaybills =
   (pool: pg.Pool): preValidationAsyncHookHandler =>

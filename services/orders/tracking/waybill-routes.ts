@@ -25,7 +25,7 @@ const PublicWaybill = Type.Object(
   { waybill_number: Type.String(), tracking_code: Type.Optional(Type.String()) },
   { title: 'RequiredWaybill', examples: [{ waybill_number: 'DM00000001', tracking_code: 'q3x0cJ2mYb8' }] },
 )
-/** The largest body that names a waybill. */
+/** Limits the body that names a waybill, in bytes. */
 const bodyLimit = 16_384
 
 /** Bodies of every content type stay bytes: `findWaybill` reads them. */
@@ -35,7 +35,7 @@ const acceptWaybillBody = (app: FastifyInstance): void => {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 }
 
-/** The bytes of the body. Fastify leaves that of a GET unread. */
+/** Returns the bytes of the body. Fastify leaves the body of a GET unread. */
 const takeBody = async (request: FastifyRequest): Promise<Buffer | undefined> => {
   if (request.method === 'POST') return request.body as Buffer | undefined
   const body = await readBody(request.raw).catch(() => {
@@ -107,8 +107,8 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
 }
 
 /**
- * Tracking for recipients: whoever knows the waybill number. An unknown tenant and an unknown waybill get the same
- * response.
+ * Serves tracking to recipients: to anyone who knows the waybill number. An unknown tenant and an unknown waybill get
+ * the same response.
  */
 export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
@@ -136,8 +136,8 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
 }
 
 /**
- * The body of a GET, which the framework leaves unread; undefined when it is larger than allowed, with the rest unread.
- * The server's request timeout bounds the wait.
+ * Reads the body of a GET, which the framework leaves unread; returns undefined when the body is larger than allowed,
+ * with the rest unread. The server's request timeout bounds the wait.
  */
 const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = []
