@@ -10,8 +10,8 @@ type Counts = Record<string, number>
 const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
   (select count(*)::int from log where not is_relayed) as "${inOutbox}",
-  (select count(*)::int from log where merchant_id is not null and position is null) as "changes without a place
-    in their feed",
+  (select count(*)::int from log where merchant_id is not null and position is null)
+    as "changes without a place in their feed",
   (select count(*)::int from webhook_endpoints e join feeds f using (tenant_id, merchant_id)
     where e.position < f.last_position) as "endpoints behind their feed",
   (select count(*)::int from webhook_deliveries where state = 'pending') as "events for an endpoint"`

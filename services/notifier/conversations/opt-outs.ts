@@ -27,8 +27,7 @@ export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<v
     select tenant, "phoneNumberId", recipient, scope, case when "isOut" then 'out' else 'in' end, coalesce(at, now()),
       by ->> 'kind', by ->> 'name', reason
     from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text, "phoneNumberId" text,
-      recipient text,
-      scope text, "isOut" boolean, at timestamptz, by jsonb, reason text)
+      recipient text, scope text, "isOut" boolean, at timestamptz, by jsonb, reason text)
     on conflict do nothing
     returning opt_out_id as id, tenant_id as tenant, change, actor_kind as kind, actor as name`
   const groups = Map.groupBy(rows, ({ tenant, change, kind, name }) => JSON.stringify([tenant, change, kind, name]))

@@ -91,8 +91,7 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
   const rows = await query<Address>(tx)`
     with given as (
       select distinct on (given.tenant, given."phoneNumberId", given."inboundId") given.*,
-        press.waybill_number as waybill,
-        press.message_id as pressed
+        press.waybill_number as waybill, press.message_id as pressed
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text,
         "phoneNumberId" text, recipient text, "inboundId" text, "questionId" text, "isLong" boolean, at timestamptz)
       cross join lateral (

@@ -117,8 +117,7 @@ const release = {
       insert into changes (tenant_id, merchant_id, position, type, waybill_numbers, status_keys, fields, actor,
         happened_at)
       select placed.tenant_id, placed.merchant_id, last_position + through - cardinality(waybill_numbers) + 1, type,
-        waybill_numbers,
-        status_keys, fields, actor, happened_at
+        waybill_numbers, status_keys, fields, actor, happened_at
       from placed join feeds on feeds.tenant_id = $1 and feeds.merchant_id = $2 returning tenant_id
     )
     update feeds set last_position = last_position + coalesce((select max(through) from placed), 0)

@@ -69,8 +69,7 @@ t.test('a search reads 20,000 orders a request, says where it stopped, and its c
   const old = '2026-01-01T00:00:00Z'
   await rows(
     `insert into orders (tenant_id, waybill_number, merchant_id, business_id, status_key, customer_name,
-      customer_address,
-      customer_phone, origin_city_id, destination_city_id, cod, weight, delivery_charge, created_at)
+      customer_address, customer_phone, origin_city_id, destination_city_id, cod, weight, delivery_charge, created_at)
     select tenant_id, 'X' || number, merchant_id, business_id, status_key,
       case when number % 15000 = 0 then 'Rare Bird' else 'Common' end, customer_address, customer_phone, origin_city_id,
       destination_city_id, cod, weight, delivery_charge, $1::timestamptz - number * interval '1 s'

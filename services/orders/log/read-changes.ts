@@ -24,8 +24,7 @@ export interface Change {
 /** Reads the entry that holds the first wanted change, and all entries that begin before the last. */
 const changesSql = `
   select (c.position + place - 1)::float8 as position, c.type, nullif(item.waybill_number, '') as waybill_number,
-    o.order_no,
-    case when item.waybill_number <> '' then json_build_object('key', item.status_key, 'name',
+    o.order_no, case when item.waybill_number <> '' then json_build_object('key', item.status_key, 'name',
       coalesce(status.name, item.status_key)) end as status,
     ${isoTime('c.happened_at')} as happened_at, c.actor as by, c.fields, c.details
   from log c cross join lateral (

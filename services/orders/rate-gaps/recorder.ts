@@ -109,8 +109,7 @@ const addMissingSql = `
   insert into rate_gaps (tenant_id, merchant_id, day, origin_city_id, destination_city_id, asked_for, last_at)
   select $1, merchant_id, day, origin, destination, parcels, now()
   from unnest($2::bigint[], $3::integer[], $4::integer[], $5::bigint[]) as given (merchant_id, origin, destination,
-    parcels),
-    today
+    parcels), today
   where merchant_id not in (select merchant_id from full_merchant) or exists (
     select from rate_gaps known where known.tenant_id = $1 and known.merchant_id = given.merchant_id
       and known.day = today.day and origin_city_id = origin and destination_city_id = destination

@@ -106,8 +106,7 @@ const trackedOrdersSql = `
       select count(*)::int from attempts where tenant_id = $1 and waybill_number = orders.waybill_number
     ) as failed_attempts, (
       select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note',
-        note,
-        'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')})
+        note, 'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')})
           order by instruction_no desc), '[]')
       from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
     ) as instructions
