@@ -99,8 +99,9 @@ const start = async (t: Test, more: Record<string, string> = {}) => {
   await waitUntil('it listens', listening)
   const address = listening() ?? ''
   const get = (path: string) => fetch(`${address}${path}`)
-  const bulk = async (body: unknown = batch(), token = provided.token) => {
-    const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+  const bulk = async (body: unknown = batch(), token = provided.token, more = {}) => {
+    const own = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+    const headers = { ...own, ...more }
     const payload = typeof body === 'string' ? body : JSON.stringify(body)
     const response = await fetch(`${address}/api/public/merchant/order/bulk`, {
       method: 'POST',
@@ -288,40 +289,51 @@ t.test('a connection cut during a request fails only that request', async t => {
   t.equal(child.exitCode, null)
 })
 
+/** Makes each commit that changed rows of the table wait. */
+const holdCommits = async (owner: pg.Client, table: string) => {
+  await owner.query(`create function wait() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
+  await owner.query(`create constraint trigger slow_commit after insert or update or delete on ${table}
+    deferrable initially deferred for each row execute function wait()`)
+  await owner.query('select pg_advisory_lock(1)')
+  const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
+  return {
+    untilCommitting: () => waitUntil('it commits', async () => (await owner.query(committing)).rowCount),
+    release: () => owner.query('select pg_advisory_unlock(1)'),
+  }
+}
+
 for (const [did, table] of [
   ['reserved numbers', 'waybill_counters'],
   ['used its token', 'tokens'],
-])
-  t.test(`the response to a request that only ${did} says that nothing was changed`, async t => {
-    const { proxy, bulk, owner } = await start(t)
-    await owner.query(`create function wait() returns trigger language plpgsql as
-      $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
-    await owner.query(`create constraint trigger slow_commit after insert or update on ${table}
-      deferrable initially deferred for each row execute function wait()`)
-    await owner.query('select pg_advisory_lock(1)')
-    const request = bulk()
-    const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
-    await waitUntil('it commits', async () => (await owner.query(committing)).rowCount)
+  ['deleted an expired key', 'idempotency_keys'],
+] as const)
+  t.test(`a request that only ${did} changed nothing`, async t => {
+    const { proxy, bulk, token, owner } = await start(t)
+    const send = () => bulk(batch(), token, table === 'idempotency_keys' ? { 'idempotency-key': 'a key' } : {})
+    if (table === 'idempotency_keys') {
+      t.equal((await send()).status, 200)
+      await owner.query(`set app.tenant = 'demo'`)
+      await owner.query(`update idempotency_keys set created_at = now() - interval '25 hours'`)
+    }
+    const { untilCommitting, release } = await holdCommits(owner, table)
+    const request = send()
+    await untilCommitting()
     await proxy.cut()
     const { status, headers, body } = await request
     t.strictSame([status, headers.get('retry-after'), body.code], [503, '1', 'unavailable'])
-    await owner.query('select pg_advisory_unlock(1)')
+    await release()
   })
 
 t.test('a response says that nothing was changed only when that is certain', async t => {
   const { proxy, bulk, owner } = await start(t)
-  await owner.query(`create function wait() returns trigger language plpgsql as
-    $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
-  await owner.query(`create constraint trigger slow_commit after insert on orders deferrable initially deferred
-    for each row execute function wait()`)
-  await owner.query('select pg_advisory_lock(1)')
+  const { untilCommitting, release } = await holdCommits(owner, 'orders')
   const request = bulk()
-  const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
-  await waitUntil('it commits', async () => (await owner.query(committing)).rowCount)
+  await untilCommitting()
   await proxy.cut()
   const { status, body } = await request
   t.equal(status, 503)
-  await owner.query('select pg_advisory_unlock(1)')
+  await release()
   await owner.query(`select set_config('app.tenant', 'demo', false)`)
   await waitUntil('the order is there after all', async () => (await owner.query('select 1 from orders')).rowCount)
   t.notMatch(body.message, /nothing was changed/i)

@@ -1,5 +1,5 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { inTenant, query } from '@courier/shared/postgres/database.ts'
+import { inTenant, query, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import { claimKey, deleteExpiredKey, type IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -33,7 +33,7 @@ export const readConflicts = async (pool: pg.Pool, tenant: string, { waybills, k
     ])
     if (key && claim?.kind === 'free') await deleteExpiredKey(tx, tenant, key)
     return { claim, warnings, existing, alike }
-  })
+  }).catch(withoutDoubt)
 }
 
 const findWarnings = async (tx: Tx, tenant: string, { scope, key }: IdempotencyKey): Promise<FieldErrors> => {

@@ -1,6 +1,6 @@
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant, query, withoutDoubt } from '@courier/shared/postgres/database.ts'
+import { inTenant, readInTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -35,7 +35,7 @@ export const createFindHabits = (pool: pg.Pool) => {
     ttl: rememberedMilliseconds,
     fetchMethod: key => {
       const [tenant = '', merchantId = ''] = key.split(' ')
-      return inTenant(pool, tenant, (tx: Tx) => readHabits(tx, tenant, merchantId)).catch(withoutDoubt)
+      return readHabits(pool, tenant, merchantId)
     },
   })
   return async (tenant: string, merchantId: string) => {
@@ -45,16 +45,18 @@ export const createFindHabits = (pool: pg.Pool) => {
   }
 }
 
-const readHabits = async (tx: Tx, tenant: string, merchantId: string): Promise<Habits> => {
-  const rows = await query<{ destination_city_id: number; weight: number }>(tx)`
-    select destination_city_id, weight from orders where tenant_id = ${tenant} and merchant_id = ${merchantId}
-    order by created_at desc limit ${newest}`
+const readHabits = async (pool: pg.Pool, tenant: string, merchantId: string): Promise<Habits> => {
+  const query = { text: habitsSql, values: [tenant, merchantId] }
+  const rows = await readInTenant<{ destination_city_id: number; weight: number }>(pool, tenant, query)
   return {
     orders: rows.length,
     cityIds: new Set(rows.map(row => row.destination_city_id)),
     maxWeightKg: Math.max(0, ...rows.map(({ weight }) => weight)),
   }
 }
+
+const habitsSql = `select destination_city_id, weight from orders where tenant_id = $1 and merchant_id = $2
+  order by created_at desc limit ${newest}`
 
 /**
  * Warns of phone numbers to which most of this company's parcels came back, if at least three are finished and the
@@ -72,7 +74,7 @@ export const warnReturns = async (
     const rows = await tx.rows({ name: 'find_returns', text: findReturnsSql, values })
     if (rows.length > 0) await audit(tx, tenant, actor, 'recipient.read', 'dry run')
     return rows
-  })
+  }).catch(withoutDoubt)
   for (const { place, delivered, returned } of rows)
     warnings.add(
       `order_data.${place - 1}.customer_phone`,
