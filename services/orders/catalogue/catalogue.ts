@@ -78,9 +78,11 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
   /** Returns what is in memory under this name of a catalogue's version, or puts there what `make` returns. */
   const keep = <Kept extends Sized>({ tenant, version }: Catalogue, name: string, make: () => Kept): Kept => {
     const key = `${tenant} ${version} ${name}`
-    const kept = (cache.get(key) as Kept | undefined) ?? make()
-    cache.set(key, kept)
-    return kept
+    const known = cache.get(key) as Kept | undefined
+    if (known) return known
+    const made = make()
+    cache.set(key, made)
+    return made
   }
   new Gauge({
     name: 'catalogue_bytes',
