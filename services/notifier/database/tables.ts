@@ -76,9 +76,9 @@ export type Tx = TenantTransaction<Tables>
 /** Runs a statement that each connection prepares once, under that name; returns the rows. */
 export const prepared =
   <Row>(tx: Tx, name: string) =>
-  async (parts: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> => {
+  (parts: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> => {
     const text = parts.reduce((before, part, index) => `${before}$${index}${part}`)
-    return (await tx.client.query({ name, text, values })).rows
+    return tx.rows<Row>({ name, text, values })
   }
 
 /** Returns the values of rows by column, as `unnest` takes them; undefined becomes null. */
