@@ -92,7 +92,7 @@ export const isTime = /(^|_)(at|time|since|until)$|^(timestamp|now|in_doubt_befo
  */
 export const makeExample = (schema: Schema, name = '', known: unknown = values[name]): unknown => {
   const { anyOf, properties = {}, items, type = 'object', required = [], minimum = 1 } = schema
-  const [given] = schema.examples ?? listLiterals(schema)
+  const [given] = schema.examples ?? readLiterals(schema)
   if (given !== undefined) return given
   if (known !== undefined && isOfType(known, schema)) return known
   if (anyOf) {
@@ -107,7 +107,7 @@ export const makeExample = (schema: Schema, name = '', known: unknown = values[n
   return Object.fromEntries(shown.map(([field, inner]) => [field, makeExample(inner, field, own[field])]))
 }
 
-export const listLiterals = (schema: Schema): readonly unknown[] =>
+export const readLiterals = (schema: Schema): readonly unknown[] =>
   'const' in schema ? [schema.const] : ((schema.enum as unknown[] | undefined) ?? [])
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -116,7 +116,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isOfType = (value: unknown, schema: Schema): boolean => {
   const { anyOf, type } = schema
   if (anyOf) return anyOf.some(member => isOfType(value, member))
-  if (listLiterals(schema).length > 0) return listLiterals(schema).includes(value)
+  if (readLiterals(schema).length > 0) return readLiterals(schema).includes(value)
   if (type === 'array') return Array.isArray(value)
   if (type === 'integer') return Number.isInteger(value)
   return !isObject(value) && [type].flat().includes(value === null ? 'null' : typeof value)

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isTime, listLiterals, makeExample, type Schema } from './examples.ts'
+import { isTime, makeExample, readLiterals, type Schema } from './examples.ts'
 
 export interface Media {
   schema?: Schema
@@ -197,6 +197,6 @@ const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => 
   const [ofRecord] = [...Object.values(patternProperties ?? {}), additionalProperties]
   if (typeof ofRecord === 'object') result.additionalProperties = change(ofRecord)
   if (!anyOf) return result
-  if (!anyOf.every(member => listLiterals(member).length > 0)) return { ...result, anyOf: anyOf.map(change) }
-  return { ...result, type: anyOf[0]?.type, enum: anyOf.flatMap(listLiterals) }
+  if (!anyOf.every(member => readLiterals(member).length > 0)) return { ...result, anyOf: anyOf.map(change) }
+  return { ...result, type: anyOf[0]?.type, enum: anyOf.flatMap(readLiterals) }
 }

@@ -43,7 +43,7 @@ export const refuse = (path: string, sentence: string): Refused => ({ kind: 'ref
 export const refuseAny = (errors: FieldErrors): Refused | undefined =>
   Object.keys(errors).length > 0 ? { kind: 'refused', errors } : undefined
 
-/** Lists the errors of a body's waybills: `check` returns the error of one, if it has any. */
+/** Lists the errors of a body's waybills. `check` returns the error of a waybill; undefined and false: it has none. */
 export const checkEach = (
   waybills: readonly string[] = [],
   check: (waybill: string) => string | false | undefined,
