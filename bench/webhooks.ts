@@ -14,10 +14,9 @@ const readMessages = 10_000
 export const webhookCell = ({ load, floor, bareFastify }: Tools, updatesPerRequest: number): Cell => {
   const messagesFor = (seconds: number): number =>
     Math.max(messagesPerSecond * seconds, updatesPerRequest * connections)
+  const updates = updatesPerRequest === 1 ? 'one update' : `${updatesPerRequest} updates`
   return {
-    name: `webhooks of ${
-      updatesPerRequest === 1 ? 'one update' : `${updatesPerRequest} updates`
-    }, connections ${connections}`,
+    name: `webhooks of ${updates}, connections ${connections}`,
     service: 'notifier',
     unit: 'updates',
     unitsPerRequest: updatesPerRequest,

@@ -28,9 +28,9 @@ if (browser) {
         const widest = await measureWidth(page)
         t.ok(widest <= width, `${widest} fits`)
         const screenshots = process.env.SCREENSHOTS
-        const name = `${
-          new URL(url).port === new URL(urls.orders).port ? 'orders' : 'notifier'
-        }${new URL(url).pathname.replaceAll('/', '-')}-${width}`
+        const { port, pathname } = new URL(url)
+        const service = port === new URL(urls.orders).port ? 'orders' : 'notifier'
+        const name = `${service}${pathname.replaceAll('/', '-')}-${width}`
         if (screenshots) await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: false })
         if (!isList) {
           await page.locator('.opblock-summary').first().click()

@@ -11,11 +11,12 @@ import { record } from './page.ts'
 import { Broken, describe, seed, type TrustOptions } from './promise.ts'
 import { loadPromise, promiseNames } from './promises.ts'
 
+const listPromises = async () =>
+  Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(await loadPromise(name)).promise}`))
+
 const help = async () => `npm run trust -- [NAME ...] [OPTION ...]     Tests the promises; without a name all of these:
 
-${(await Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(await loadPromise(name)).promise}`))).join(
-  '\n',
-)}
+${(await listPromises()).join('\n')}
 
   --short     in short, some seconds each
   --seed N    other random inputs than those of every run

@@ -90,14 +90,13 @@ export const listAudiences = ({ title, description, audiences }: Pages, base: st
 <main>
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(description)}</p>
-<ul>${audiences
-  .map(
-    ({ name, title, description }) => `<li><a href="${base}docs/${name}">${title}</a>: ${escapeHtml(description)}</li>`,
-  )
-  .join('\n')}</ul>
+<ul>${audiences.map(each => linkTo(each, base)).join('\n')}</ul>
 <p>For programs: <a href="${base}openapi.json">openapi.json</a> describes all requests,
 <a href="${base}health/ready">health/ready</a> tells whether the service works.</p>
 </main>
 </body>
 </html>
 `
+
+const linkTo = ({ name, title, description }: Audience, base: string): string =>
+  `<li><a href="${base}docs/${name}">${title}</a>: ${escapeHtml(description)}</li>`

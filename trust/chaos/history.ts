@@ -76,12 +76,12 @@ export const makeExcerpt = (
   const about = history.filter(call => isAbout(textOf(call)))
   const start = Math.min(...history.map(({ sentAt }) => sentAt))
   const [first, last] = [about[0]?.sentAt ?? 0, Math.max(0, ...about.map(({ respondedAt }) => respondedAt))]
-  const calls = about.map(call => ({
-    at: call.sentAt,
-    text: `${call.who}: ${call.what} ${call.name}${call.key ? ' with its key' : ''} -> ${
-      call.status || 'no response'
-    } ${call.code ?? ''} after ${Math.round(call.respondedAt - call.sentAt)} ms: ${call.ending}`,
-  }))
+  const calls = about.map(call => {
+    const asked = `${call.who}: ${call.what} ${call.name}${call.key ? ' with its key' : ''}`
+    const ms = Math.round(call.respondedAt - call.sentAt)
+    const text = `${asked} -> ${call.status || 'no response'} ${call.code ?? ''} after ${ms} ms: ${call.ending}`
+    return { at: call.sentAt, text }
+  })
   const isNear = (at: number): boolean => at > first - 10_000 && at < last + 10_000
   const near = others.filter(({ at, text }) => isAbout(text) || (text.startsWith('**') && isNear(at)))
   return [...calls.slice(0, most), ...near.slice(0, most)]

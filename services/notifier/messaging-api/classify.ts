@@ -84,14 +84,13 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
   const name = code === null ? 'without a code' : 'with a code that is not known'
   const isDenied = !isTransient && (status === 401 || status === 403)
   const passes = isTransient || status === 429 || (status ?? 0) >= 500
+  const http = status ? ` (HTTP ${status})` : ''
   return {
     ...usual,
     // The token or the message may cause a denial: only a series shows which. Until then nothing fails for good.
     class: passes || isDenied ? 'retry' : 'permanent',
     code,
-    meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${
-      status ? ` (HTTP ${status})` : ''
-    }.`,
+    meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${http}.`,
     advice: isDenied ? 'Run the check of the channel.' : passes ? passing : lookUp,
     delaySeconds: retryAfterSeconds,
     holdsNumber: status === 429,

@@ -36,17 +36,15 @@ export const markSending = async (
 
 const areChecksValid = `clock_timestamp() - now() < interval '10 seconds'`
 
+const givenSql = 'select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)'
+
 /**
  * A process that was stopped for longer than its checks are valid sends nothing: hours, for example, may have ended.
  * The fence is new even after a claim that was rolled back: outcomes that the earlier claim stores do not affect a
  * later one.
  */
 const mark = (ready: string): string => `
-  ${
-    ready === 'given'
-      ? 'with given as (select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id))'
-      : ''
-  }
+  ${ready === 'given' ? `with given as (${givenSql})` : ''}
   update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $3),
     fence = m.fence + 1 + floor(random() * 1e9)::bigint
   from ${ready} ready

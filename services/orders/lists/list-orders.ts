@@ -120,9 +120,9 @@ const writeConditions = (filter: OrderFilter, values: unknown[], after: Position
 }
 
 const fromSql = (bound: DateOrTime, values: unknown[]): string =>
-  `created_at >= ${
-    'time' in bound ? `${add(values, bound.time)}::timestamptz` : midnightSql(add(values, bound.date), 0)
-  }`
+  'time' in bound
+    ? `created_at >= ${add(values, bound.time)}::timestamptz`
+    : `created_at >= ${midnightSql(add(values, bound.date), 0)}`
 
 /** Writes the end of a range. A range that ends with a date includes that day. */
 const untilSql = (bound: DateOrTime, values: unknown[]): string =>

@@ -61,10 +61,10 @@ ${parcel ? renderBody(language, parcel, code) : `<h1>${words.unknown.title}</h1>
 
 const linkTo =
   (current: Language) =>
-  ([language, words]: [string, { language: string }]): string =>
-    `<a href="?lang=${language}" lang="${language}"${
-      language === current ? ' aria-current="true"' : ''
-    }>${words.language}</a>`
+  ([language, words]: [string, { language: string }]): string => {
+    const isCurrent = language === current ? ' aria-current="true"' : ''
+    return `<a href="?lang=${language}" lang="${language}"${isCurrent}>${words.language}</a>`
+  }
 
 const renderBody = (language: Language, parcel: TrackedOrder, code: string | undefined): string => {
   const words = languages[language]

@@ -34,10 +34,10 @@ export const message: CreateModel = async t => {
     next: fc.option(fc.constantFrom(...Object.keys(fates)), { freq: 3 }),
   })
   const accepts = sends.map(({ waybill, next }) => ({
-    text: ({ messages }: State) =>
-      `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${
-        next ? `; the next send will be ${next}` : ''
-      }`,
+    text: ({ messages }: State) => {
+      const fate = next ? `; the next send will be ${next}` : ''
+      return `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${fate}`
+    },
     run: async (state: State) => {
       if (next) {
         control.script({ recipient: state.recipient, trouble: fates[next] as (typeof fates)[string] })
