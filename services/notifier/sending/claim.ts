@@ -132,10 +132,13 @@ const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly nu
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
+/** Includes the tenant, since two tenants may claim a number. */
+const toKey = ({ tenant, phoneNumberId }: ChannelRef): string => `${tenant} ${phoneNumberId}`
+
 const addConversations = async (tx: Tx, channels: readonly Channel[], messages: readonly DueMessage[]) => {
-  const ofNumber = Map.groupBy(messages, message => message.phoneNumberId)
+  const ofNumber = Map.groupBy(messages, toKey)
   const known = channels.map(async ({ tenant, phoneNumberId, plan, now: claimedAt }) => {
-    const due = ofNumber.get(phoneNumberId) ?? []
+    const due = ofNumber.get(toKey({ tenant, phoneNumberId })) ?? []
     if (due.length === 0) return []
     const recipients = due.map(({ recipient }) => recipient)
     const conversations = await findConversation(tx, tenant, phoneNumberId, recipients)
@@ -154,9 +157,9 @@ const addConversations = async (tx: Tx, channels: readonly Channel[], messages: 
 
 /** Takes tokens from the numbers' buckets and puts the numbers at the end of the round. */
 const takeTokens = async (tx: Tx, channels: readonly Channel[], ready: readonly DueMessage[]): Promise<void> => {
-  const sent = Map.groupBy(ready, message => message.phoneNumberId)
+  const sent = Map.groupBy(ready, toKey)
   const buckets = channels.map(({ tokens, ...channel }) => {
-    return { ...channel, tokens: tokens - (sent.get(channel.phoneNumberId)?.length ?? 0) }
+    return { ...channel, tokens: tokens - (sent.get(toKey(channel))?.length ?? 0) }
   })
   const [tenants, numbers, tokens] = toColumns(buckets, 'tenant', 'phoneNumberId', 'tokens')
   await prepared(tx, 'take_tokens')`

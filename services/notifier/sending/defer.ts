@@ -77,13 +77,13 @@ export const limitRecipientRate = async (tx: Tx, due: readonly DueMessage[], rec
   return due.filter(message => !late.has(message))
 }
 
-const toKey = ({ phoneNumberId, recipient }: DueMessage): string => `${phoneNumberId} ${recipient}`
+const toKey = ({ tenant, phoneNumberId, recipient }: DueMessage) => `${tenant} ${phoneNumberId} ${recipient}`
 
 /** Returns the seconds until the recipients may be written to, by Postgres' clock; omits those that may be now. */
 const findWaits = async (tx: Tx, messages: readonly DueMessage[]): Promise<Map<string, number>> => {
   const [tenants, numbers, recipients] = toColumns(messages, 'tenant', 'phoneNumberId', 'recipient')
   const rows = await prepared<{ key: string; seconds: number }>(tx, 'find_waits')`
-    select phone_number_id || ' ' || recipient as key,
+    select tenant_id || ' ' || phone_number_id || ' ' || recipient as key,
       extract(epoch from next_send_at - now())::double precision as seconds
     from unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[])
       as given (tenant_id, phone_number_id, recipient)

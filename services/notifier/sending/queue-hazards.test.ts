@@ -41,6 +41,25 @@ t.test('a claim leaves messages that another one locks or has claimed, and claim
   t.same((await claimMessages(pool, { ...claiming, room: 0 })).messages, [])
 })
 
+t.test('two tenants that claim one number keep their own opt-outs and pauses between messages', async t => {
+  const { accept, rows, pool } = await createFixture(t, { isRunning: false })
+  await addTenant(pool, 'other', '5', {})
+  await rows(
+    `update channels set phone_number_id = $1, proven_at = null, served_at = now() + interval '1 second'
+    where tenant_id = 'other'`,
+    [phoneNumberId],
+  )
+  await accept(messageTo('0770000101'), messageTo('0770000102'))
+  await acceptMessages(pool, 'other', toBatch(messageTo('0770000101')))
+  await acceptMessages(pool, 'other', toBatch(messageTo('0770000102')))
+  await rows(`update conversations set opted_out_at = now() where tenant_id = 'demo' and recipient = '94770000101'`)
+  await rows(`insert into recipients values ('other', $1, '94770000102', now() + interval '1 minute')`, [phoneNumberId])
+  const { messages, blocked } = await claimMessages(pool, claiming)
+  const named = messages.map(({ tenant, recipient }) => `${tenant} ${recipient}`)
+  t.same(named.sort(), ['demo 94770000102', 'other 94770000101'])
+  t.match(blocked, [{ message: { tenant: 'demo', recipient: '94770000101' }, reason: { kind: 'cancelled' } }])
+})
+
 t.test('messages that are due again and again while the API hangs are sent once', async t => {
   const { accept, rows, control, queue } = await createFixture(t, { isRunning: false, window: 8, sendSeconds: 60 })
   control.behave({ answer_latency_ms: 1_500 })
