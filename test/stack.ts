@@ -34,8 +34,6 @@ export interface StackOptions {
   /** Replaces the clone for orders. */
   ordersDatabase?: TestDatabase
   notifierDatabase?: TestDatabase
-  /** Runs when the addresses are known, before any service is ready. */
-  onStarted?: (services: Pick<Stack, 'orders' | 'notifier' | 'simulator'>) => void
 }
 
 /**
@@ -80,7 +78,6 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     t.teardown(() => service.stop())
     service.start()
   }
-  more.onStarted?.(services)
   await Promise.all(Object.values(services).map(service => service.ready()))
   const admin: Stack['admin'] = (service, ...words) => runAdmin(service, words, { env: services[service].environment })
   return { ...services, databases, admin }

@@ -48,12 +48,6 @@ const wrongClock = {
   NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'dev/wrong-clock.ts'))}`,
 }
 
-interface End {
-  port: number
-  readonly host: string
-}
-const endAt = (url = 'http://127.0.0.1:1'): End => ({ host: '127.0.0.1', port: Number(new URL(url).port) })
-const move = (end: End, url: string): void => void Object.assign(end, endAt(url))
 export const addressOf = ({ port }: TcpProxy): string => `http://127.0.0.1:${port}`
 
 /** Provides a database, on a Postgres that can be killed if requested. */
@@ -69,10 +63,18 @@ const behind = ({ port }: TcpProxy, { url, ownerUrl, superuserUrl }: TestDatabas
   return { url: through(url), ownerUrl: through(ownerUrl), superuserUrl }
 }
 
+/** Describes the end of a link. A process gets its address later: until then its port is 1, where nothing listens. */
+const at = (findUrl: () => string | undefined) => ({
+  host: '127.0.0.1',
+  get port(): number {
+    return Number(new URL(findUrl() ?? nowhere).port)
+  },
+})
+
 /** Starts the processes of the services, whose every connection goes through a link that can fail. */
 export const startBed = async (t: TrustOptions, options: BedOptions) => {
   const { pairs = [], pauseSeconds = 0 } = options
-  const link = async (...ends: readonly End[]): Promise<TcpProxy> => {
+  const link = async (...ends: ReturnType<typeof at>[]): Promise<TcpProxy> => {
     const proxy = await startProxy(...ends)
     t.teardown(proxy.close)
     return proxy
@@ -82,22 +84,21 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
     provideDatabase(t, 'notifier', options),
     startEndpoints(t, options.endpoints ?? {}),
   ])
-  // Processes that are not started yet get their addresses later.
-  const ends = (service: Service): End[] => (pairs.includes(service) ? [endAt(), endAt()] : [endAt()])
-  const [orders, notifier, api] = [ends('orders'), ends('notifier'), endAt()]
+  const processes: Record<string, ServiceProcess> = {}
+  let api: ServiceProcess | undefined
+  const both = (service: Service) => [1, 2].map(n => at(() => processes[`${service}-${n}`]?.url))
   const links: Readonly<Record<(typeof linkNames)[number], TcpProxy>> = {
-    'clients-orders': await link(...orders),
-    'clients-notifier': await link(...notifier),
-    'webhooks-notifier': await link(...notifier),
-    'orders-notifier': await link(...notifier),
-    'notifier-orders': await link(...orders),
-    'notifier-API': await link(api),
-    'orders-Postgres': await link(endAt(ordersData.database.url)),
-    'notifier-Postgres': await link(endAt(notifierData.database.url)),
-    'orders-endpoint': await link(endAt(endpoints.receivers[0]?.url)),
+    'clients-orders': await link(...both('orders')),
+    'clients-notifier': await link(...both('notifier')),
+    'webhooks-notifier': await link(...both('notifier')),
+    'orders-notifier': await link(...both('notifier')),
+    'notifier-orders': await link(...both('orders')),
+    'notifier-API': await link(at(() => api?.url)),
+    'orders-Postgres': await link(at(() => ordersData.database.url)),
+    'notifier-Postgres': await link(at(() => notifierData.database.url)),
+    'orders-endpoint': await link(at(() => endpoints.receivers[0]?.url)),
   }
   const common = options.hasWrongClocks ? wrongClock : {}
-  const seconds: Promise<ServiceProcess>[] = []
   const courier = await startCourier(t, {
     rules,
     rate: options.rate ?? 1_000,
@@ -116,22 +117,12 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
       SIMULATOR_DELAY_FACTOR: t.short ? '0.3' : '1',
       ...options.simulator,
     },
-    onStarted: stack => {
-      seconds.push(...pairs.map(service => startAnother(t, stack, service)))
-      // The processes are awaited below: until then, a rejection must not count as unhandled.
-      for (const second of seconds) second.catch(() => undefined)
-      move(orders[0] as End, stack.orders.url)
-      move(notifier[0] as End, stack.notifier.url)
-      move(api, stack.simulator.url)
-    },
   })
-  const started = await Promise.all(seconds)
-  const processes: Record<string, ServiceProcess> = { 'orders-1': courier.orders, 'notifier-1': courier.notifier }
-  for (const [n, service] of pairs.entries()) {
-    const second = started[n] as ServiceProcess
-    processes[`${service}-2`] = second
-    move((service === 'orders' ? orders : notifier)[1] as End, second.url)
-  }
+  const { orders, notifier } = courier
+  Object.assign(processes, { 'orders-1': orders, 'notifier-1': notifier })
+  api = courier.simulator
+  const seconds = pairs.map(async service => (processes[`${service}-2`] = await startAnother(t, courier, service)))
+  await Promise.all(seconds)
   const servers: Readonly<Record<(typeof serverNames)[number], Awaited<ReturnType<typeof startServer>> | undefined>> = {
     'Postgres-of-orders': ordersData.server,
     'Postgres-of-notifier': notifierData.server,
