@@ -5,12 +5,16 @@ const dateText = /^(19|2\d)\d\d-\d\d-\d\d$/
 /** An unescaped plus sign in a URL arrives as a space. */
 const timeText = /^((19|2\d)\d\d-\d\d-\d\d)[T ](\d\d:\d\d(:\d\d(\.\d{1,6})?)?)(Z|[+ -]\d\d:\d\d)$/
 
-/** Reads a date or a time; undefined: the text is neither, or the date does not exist. */
+/**
+ * Reads a date or a time, which keeps its microseconds: orders have them. undefined: the text is neither, or the date
+ * does not exist.
+ */
 export const readDateOrTime = (text: string): DateOrTime | undefined => {
   if (isDate(text)) return { date: text }
-  const [, date = '', , clock, , , zone = ''] = timeText.exec(text) ?? []
+  const [, date = '', , clock, , fraction = '.', zone = ''] = timeText.exec(text) ?? []
   const time = new Date(`${date}T${clock}${zone.replace(' ', '+')}`)
-  return isDate(date) && !Number.isNaN(time.getTime()) ? { time: time.toISOString() } : undefined
+  if (!isDate(date) || Number.isNaN(time.getTime())) return undefined
+  return { time: time.toISOString().replace(/\.\d+/, fraction.padEnd(7, '0')) }
 }
 
 /** Returns true for a date such as 2026-02-19 that exists: JavaScript reads 2026-02-30 as the 2nd of March. */

@@ -81,6 +81,8 @@ t.test('filters narrow the list, in either spelling and together', async t => {
     ['created_to=2026-02-02', [1, 0]],
     ['created_from=2026-02-03&created_to=2026-02-04', [3, 2]],
     ['created_from=2026-02-03T18:00:00.123Z&created_to=2026-02-04T18:00:00.123Z', [2]],
+    ['created_from=2026-02-03T18:00:00.123457Z&created_to=2026-02-04T18:00:00.123456Z', [3]],
+    ['created_at=2026-02-03T23:30:00.123456%2B05:30', [2]],
     ['created_from=2026-02-03T23:30:01%2B05:30&created_to=2026-02-05T23:31+05:30', [4, 3]],
     ['status=key_2&created_from=2026-02-04&order_no=LS-1', [6]],
     ['business_id=7290', [7, 6, 5, 4, 3, 2, 1, 0]],
