@@ -1,4 +1,6 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
+import type { Tx } from '../services/notifier/database/tables.ts'
 import { phoneNumberId, until } from '../services/notifier/test/fixture.ts'
 import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { openConsole, signIn, startConsole, tabTo } from './console.ts'
@@ -59,6 +61,29 @@ if (browser) {
     t.match(await page.locator('.notice').innerText(), /^A text could be sent until/)
     t.equal(await page.locator('#reply').count(), 0)
     await untilRead('94770000102')
+    t.strictSame(problems, [])
+  })
+
+  t.test('staff read a person whose digits look like a national number', async t => {
+    const moveTo = (country: string) =>
+      inTenant(notifier.pool, 'demo', (tx: Tx) => tx.client.query('update tenants set country = $1', [country]))
+    await moveTo('DE')
+    t.teardown(() => moveTo('LK'))
+    await write('5', '491701234567', 'Where is it?')
+    const { page, problems } = await openConsole(t, browser, `${url}#/conversations/491701234567`)
+    await signIn(page)
+    await page.locator('#reply').waitFor()
+    t.match(await page.locator('.thread').innerText(), 'Where is it?')
+    await untilRead('491701234567')
+    await notifier.rows(
+      `insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status,
+      due_at, expires_at) values ('demo', 'msg_0000000000000000000000000', $1, '491701234567', '{"text": "Hello"}',
+        'failed', now(), now())`,
+      [phoneNumberId],
+    )
+    await page.locator('a[href*="messages?to="]').click()
+    await page.locator('tbody tr').waitFor()
+    t.match(await page.locator('tbody').innerText(), '491701234567')
     t.strictSame(problems, [])
   })
 

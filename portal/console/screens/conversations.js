@@ -101,13 +101,14 @@ const useReading = (path, shown) => {
 }
 
 const Thread = ({ phone, query: { channel } }) => {
-  const path = `/api/conversations/${encodeURIComponent(phone)}`
+  // Without the plus, digits may read as a national number.
+  const path = `/api/conversations/${encodeURIComponent(`+${phone}`)}`
   const list = usePages(`${path}/messages`, { channel }, 6, notifier)
   useReading(path, list.data)
   return html`<h1 tabindex="-1">+${phone}</h1>
     <${Panel} title=${t('conversations.title')}
       aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>
-        ${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: phone })}>
+        ${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: `+${phone}` })}>
         ${t('menu.messages')}</a></span>`}>
       ${
         may('replyToConversation') &&

@@ -152,6 +152,15 @@ t.test('a waybill number in lower case or with blanks refers to the same parcel'
   t.match(bad, { status: 422, body: { errors: { waybill_number: [/surrogate/] } } })
 })
 
+t.test('a reply reaches a person whose digits look like a national number', async t => {
+  const { pool, receive, reply, rows } = await open(t)
+  await inTenant(pool, 'demo', (tx: Tx) => tx.client.query(`update tenants set country = 'DE'`))
+  await receive({ from: '491701234567' })
+  const replied = await reply('On its way.', {}, encodeURIComponent('+491701234567'))
+  t.match(replied, { status: 202, body: { data: { status: 'queued' } } })
+  t.match(await rows('select recipient from messages'), [{ recipient: '491701234567' }])
+})
+
 t.test('refuses a reply that cannot be sent, with the reason', async t => {
   const { receive, reply, call } = await open(t)
   t.match(await reply('Hello'), {

@@ -94,7 +94,8 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       const find = (tx: Tx) => findWriter(tx, tenant, request.params.phone, channel)
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
       const about = waybill_number || null
-      const message = { to: recipient, channel: phoneNumberId, template: { text }, waybill_number: about }
+      // Without the plus, digits may read as a national number.
+      const message = { to: `+${recipient}`, channel: phoneNumberId, template: { text }, waybill_number: about }
       const given = readIdempotencyKey(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])
       const key = bytes && { ...given, fingerprint: fingerprint(bytes) }
