@@ -1,10 +1,10 @@
 import t from 'tap'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
-import { tenantFile } from '../test/tenant.ts'
+import { batch, tenantFile } from '../test/tenant.ts'
 
 const file = tenantFile()
 file.states.push({ id: 4, name: 'Galle South', cities: [{ id: 4000, name: 'Kotte South' }] })
-const { get, staffGet, make, request, rows, staffToken } = await ordersFixture(t, { file })
+const { apply, booksToken, bulk, get, staffGet, make, request, rows, staffToken } = await ordersFixture(t, { file })
 await make(['DM00000001'], { initial_status_key: 'key_2' })
 await make(['DM00000002'], { destination_city_id: 2101, customer_phone: '0770000102' })
 await rows(`update orders set created_at = '2026-02-01T18:00:00Z' where waybill_number = 'DM00000001'`)
@@ -164,4 +164,22 @@ t.test("other unknown fields are ignored in merchants' requests and refused in s
   t.equal(long.status, 422)
   t.equal(Object.keys(long.body.errors).length, 20)
   t.ok(Object.keys(long.body.errors).every(field => field.length <= 100))
+})
+
+t.test('a business that moved to another merchant keeps the orders of both', async t => {
+  const moved = tenantFile()
+  for (const merchant of moved.merchants) merchant.rate_card = 'standard'
+  const [shoes, books] = moved.merchants
+  books?.businesses.push({ ...shoes?.businesses.shift(), default: false } as (typeof books.businesses)[number])
+  const { kind } = await apply(moved)
+  t.equal(kind, 'applied')
+  t.equal((await bulk(batch(), { token: booksToken })).status, 200)
+  const listed = async (from = get, query = '', options = {}) => {
+    const { body } = await from(`/order?business_id=7290${query}`, options)
+    return body.data.map((row: Row) => row.waybill_number)
+  }
+  t.strictSame(await listed(), ['DM00000002', 'DM00000001'])
+  t.strictSame(await listed(get, '', { token: booksToken }), ['DM00000003'])
+  const [{ merchant_id }] = await rows(`select merchant_id from orders where waybill_number = 'DM00000001'`)
+  t.strictSame(await listed(staffGet, `&merchant_id=${merchant_id}`), ['DM00000002', 'DM00000001'])
 })

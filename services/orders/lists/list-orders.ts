@@ -90,9 +90,7 @@ type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 
  */
 const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value: string) => string>> = {
   merchant_id: id => `merchant_id = ${id}::bigint`,
-  // A business uses the index of its merchant.
-  business_id: id => `business_id = ${id}::bigint and merchant_id = (
-    select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`,
+  business_id: id => `business_id = ${id}::bigint`,
   status: key => `status_key = ${key}`,
   status_keys: keys => `status_key = any(${keys}::text[])`,
   delivered_on: day => onDaySql(day, fromDeliveries),
@@ -105,12 +103,17 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
   destination_city_id: id => `destination_city_id = ${id}::bigint`,
 }
 
+/** Finds the merchant of a business, whose index serves it. A business that moved has orders of its earlier one, too. */
+const ofOwnerSql = (id: string): string =>
+  `merchant_id = (select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`
+
 const writeConditions = (filter: OrderFilter, values: unknown[], after: Position | undefined): string[] => {
-  const { created_from, created_to, created_at } = filter
+  const { created_from, created_to, created_at, business_id, merchant_id } = filter
   const given = Object.entries(filter).filter(([name, value]) => value !== undefined && name in conditionSql)
   return [
     'tenant_id = $1',
     ...given.map(([name, value]) => conditionSql[name as keyof typeof conditionSql](add(values, value))),
+    ...(business_id !== undefined && merchant_id === undefined ? [ofOwnerSql(add(values, business_id))] : []),
     ...[created_from, created_at].flatMap(bound => (bound ? fromSql(bound, values) : [])),
     ...[created_to, created_at].flatMap(bound => (bound ? untilSql(bound, values) : [])),
     ...(after

@@ -36,6 +36,10 @@ export const merchantFilters = {
 
 export const staffFilters = {
   ...merchantFilters,
+  business_id: filter.id(
+    'The business that the orders are of; without merchant_id, only those of its present merchant.',
+    'merchant_business_id',
+  ),
   merchant_id: filter.id('The merchant that the orders are of.'),
   status_class: filter.oneOf(statusClasses, "What the status means; a status of the company's own is under_way."),
   delivered_on: filter.date('The date of a delivery, in the time zone of the courier company.'),
