@@ -77,7 +77,8 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits) => {
   app.addHook('onRequest', countRequest)
   app.addHook('onSend', (request: FastifyRequest, reply: FastifyReply, payload, done) => {
     // A role that may not do something is no guess: the token was right.
-    const isRefused = reply.statusCode === 401 || (reply.statusCode === 403 && !request.staff)
+    const { staff, merchant } = request as FastifyRequest & { merchant?: unknown }
+    const isRefused = reply.statusCode === 401 || (reply.statusCode === 403 && !staff && !merchant)
     if (isRefused) refusals.count(readAddress(request))
     // Wrong tokens have a limit of their own: they leave the limit of all requests to the right tokens behind the same
     // address.

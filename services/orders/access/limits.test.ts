@@ -40,6 +40,12 @@ t.test('after too many wrong tokens an address gets 429 for more of them, and it
   t.equal((await guess(5, '192.0.2.7')).status, 401, 'another address')
 })
 
+t.test('a right token whose role may not do something is no wrong token', async t => {
+  const { request } = await build(t, { addressLimits: { requests: 1_000_000, refusals: 3 } })
+  for (let index = 0; index < 4; index++) t.equal((await request('/person')).status, 403)
+  t.equal((await request('/state', undefined, { token: `courier_${'x'.repeat(43)}` })).status, 401)
+})
+
 t.test('where no token is needed, a response shows the limit of the address', async t => {
   const { request } = await build(t, { addressLimits: { requests: 2, refusals: 60 } })
   const login = () => request('/login', { email: shop, password: 'wrong' }, { token: '' })
