@@ -66,7 +66,7 @@ export interface Written extends Person {
 /** A text may be an address for this long after orders asked for one, and may then be confirmed for as long. */
 export const addressMinutes = 60
 
-/** The timeline shows these details; an address with the first detail is not delivered. */
+/** The timeline shows these details; an address with one of them is not delivered. */
 const addressTooLong = 'The address has more than 500 characters.'
 const confirmedLate = 'It was confirmed more than an hour after it was written.'
 

@@ -72,13 +72,14 @@ t.test('a remark after the address does not disable the button of the address', 
 })
 
 t.test('refuses an address that is confirmed after an hour', async t => {
-  const { control, question, waitMinutes, texted, texts, stored } = await press(t)
+  const { control, question, waitMinutes, addresses, texted, texts, stored } = await press(t)
   control.inbound({ from: customer, text: '12 Galle Road' })
   const message_id = await question('12 Galle Road')
   await waitMinutes(61)
   control.press({ message_id, index: 0 })
   await texted(2)
   t.equal(texts()[1], 'The address stays.')
+  t.same(addresses(), [], 'orders gets none that it could store')
   t.match((await stored())[1], {
     outcome: 'refused',
     detail: 'It was confirmed more than an hour after it was written.',

@@ -54,11 +54,12 @@ const deliver = async (options: ActionDeliveryOptions, tenant: string, actions: 
   return response.kind !== 'unavailable' && response.kind !== 'failed'
 }
 
-const toRequest = ({ id, waybill, action, address, happenedAt, recipient }: WaitingAction) => ({
+/** Omits an address that we refuse: orders would store it. */
+const toRequest = ({ id, waybill, action, address, detail, happenedAt, recipient }: WaitingAction) => ({
   id,
   waybill_number: waybill,
   action,
-  ...(address !== null && { address }),
+  ...(address !== null && detail === null && { address }),
   happened_at: happenedAt.toISOString(),
   recipient,
 })
