@@ -53,7 +53,8 @@ export const addressOf = ({ port }: TcpProxy): string => `http://127.0.0.1:${por
 /** Provides a database, on a Postgres that can be killed if requested. */
 const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres }: BedOptions) => {
   if (!ownPostgres?.includes(service)) return { database: await cloneDatabase(t, service), server: undefined }
-  const server = await startServer(t, service, { max_connections: '120' })
+  // A restored backup needs the WAL that is written while its files are copied.
+  const server = await startServer(t, service, { max_connections: '120', wal_keep_size: '1GB' })
   return { database: server.database, server }
 }
 
