@@ -1,8 +1,10 @@
-import type { FloorTask } from './floor.ts'
+import { root } from '../dev/settings.ts'
+import { startBareFastify } from './bare-fastify.ts'
 import type { LoadTask } from './load.ts'
-import type { RunTask } from './processes.ts'
+import { startTaskProcess } from './processes.ts'
 import type { Measure, Measurement } from './repeat.ts'
-import type { Side } from './versions.ts'
+import { tell } from './service.ts'
+import { checkOut, type Side, startSide, startSimulator } from './versions.ts'
 
 export interface BenchOptions {
   rounds: number
@@ -11,20 +13,6 @@ export interface BenchOptions {
   /** Holds the batch sizes, as `connections` holds the numbers of connections. undefined: the defaults of the bench. */
   batches: number[] | undefined
   connections: number[] | undefined
-}
-
-/** Holds the programs beside the services. The bare ones start when first used; the clean-ups of the run stop all. */
-export interface Tools {
-  /** Sends requests from a process of its own. */
-  load: RunTask<LoadTask, Measurement>
-  /** Runs bare statements in a process of its own. */
-  floor: RunTask<FloorTask, Measurement>
-  /** Returns the address of a bare Fastify. */
-  bareFastify: () => Promise<string>
-  /** Returns another orders service, into whose own database bare statements write. */
-  bareOrders: () => Promise<Side>
-  /** Names the address of the simulator. */
-  apiUrl: string
 }
 
 /** Describes a kind of work of a service, which is measured on its own. */
@@ -41,3 +29,47 @@ export interface Cell {
 
 /** Holds the metrics by column name, with the name of what was measured. null: this machine cannot measure it. */
 export type TableRow = Record<string, number | string | null>
+
+interface BedOptions {
+  /** Names the commit to compare with, if there is one. */
+  commit: string | undefined
+  /** Names the folder for a CPU profile of the service. */
+  profileFolder: string | undefined
+}
+
+/** Starts what every measurement needs. The services start when they are first measured. */
+export const startBed = async ({ commit, profileFolder }: BedOptions, cleanUps: AsyncDisposableStack) => {
+  const folder = commit === undefined ? root : await checkOut(commit, cleanUps)
+  const apiUrl = await startSimulator(cleanUps)
+  const startFrom = (folder: string, profiles: string | undefined) =>
+    once((service: Cell['service']): Promise<Side> => {
+      tell(`Starting ${service} ...`)
+      return startSide({ service, folder, apiUrl, profileFolder: profiles }, cleanUps)
+    })
+  const startBare = startFrom(root, undefined)
+  const tools = {
+    /** Sends requests, or runs statements, from a process of its own. */
+    load: startTaskProcess<LoadTask, Measurement>('load.ts', cleanUps),
+    /** Returns the address of a bare Fastify. */
+    bareFastify: once(() => startBareFastify(cleanUps)),
+    /** Returns another orders service, into whose own database bare statements write. */
+    bareOrders: () => startBare('orders'),
+    /** Names the address of the simulator. */
+    apiUrl,
+  }
+  const startTheirs = startFrom(folder, profileFolder && `${profileFolder}-then`)
+  return { tools, startOurs: startFrom(root, profileFolder), startTheirs }
+}
+
+/** Holds the programs beside the services. The bare ones start when first used; the clean-ups of the run stop all. */
+export type Tools = Awaited<ReturnType<typeof startBed>>['tools']
+
+/** Calls `start` once for each argument. */
+const once = <Given extends string[], Result>(start: (...given: Given) => Result) => {
+  const started = new Map<string | undefined, Result>()
+  return (...given: Given): Result => {
+    const known = started.get(given[0]) ?? start(...given)
+    started.set(given[0], known)
+    return known
+  }
+}

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
-import { measureCost, measureLoad } from './cpu.ts'
+import { measureLoad } from './cpu.ts'
 import { readFloorRows } from './floor-rows.ts'
-import type { Measure, Measurement } from './repeat.ts'
+import type { Measure } from './repeat.ts'
 import type { Side } from './versions.ts'
 
 const bulkPath = '/api/public/merchant/order/bulk'
@@ -48,16 +48,14 @@ interface Kind {
   bodies?: number
 }
 
-/**
- * Empties the tables, then measures. Throws unless each of `tables` then has a row for every order of the measurement.
- */
+/** Empties the tables, then measures. Throws unless each order of the measurement then has a row and an event. */
 const emptyTablesFirst =
-  (superuser: Side['superuser'], batch: number, tables: string[], run: Measure): Measure =>
+  (superuser: Side['superuser'], batch: number, run: Measure): Measure =>
   async seconds => {
     await emptyTables(superuser)
     const measured = await run(seconds)
     const expected = measured.requestMilliseconds.length * batch
-    for (const table of tables) {
+    for (const table of ['orders', 'order_events']) {
       const { rows } = await superuser.query(`select count(*)::integer as count from ${table}`)
       if (rows[0].count !== expected) throw new Error(`${table} has ${rows[0].count} rows, not ${expected}`)
     }
@@ -79,10 +77,7 @@ const findTables = async (superuser: Side['superuser']): Promise<string[]> => {
 }
 
 /** Measures the bulk request, beside a bare statement that writes the same rows. */
-export const createBulkCell = (
-  { load, floor, bareOrders }: Tools,
-  { batch, isKeyed, connections, bodies }: Kind,
-): Cell => ({
+export const createBulkCell = ({ load, bareOrders }: Tools, { batch, isKeyed, connections, bodies }: Kind): Cell => ({
   name: `bulk, batch ${batch}, key ${isKeyed ? 'on' : 'off'}, connections ${connections}`,
   service: 'orders',
   unit: 'orders',
@@ -91,23 +86,16 @@ export const createBulkCell = (
     const texts = await makeBodies(batch, bodies ?? Math.ceil(differentOrders / batch))
     const requests = texts.map(body => ({ path: bulkPath, body }))
     const work = { kind: 'requests', headers: side.headers, requests, isKeyed } as const
-    return emptyTablesFirst(
-      side.superuser,
-      batch,
-      ['orders', 'order_events'],
-      measureLoad(load, side, work, connections),
-    )
+    return emptyTablesFirst(side.superuser, batch, measureLoad(load, side, work, connections))
   },
   floors: async side => {
     const waybills = await bookBatches(side, batch, Math.ceil(exampleOrders / batch))
     const tables = [...(await findTables(side.superuser)), ...(isKeyed ? ['idempotency_keys'] : [])]
-    const { statement, batches } = await readFloorRows(side.superuser, waybills, tables)
-    const { databaseUrl, headers, superuser } = await bareOrders()
-    const work = { text: statement, values: batches, newWaybills: batch }
-    const run = (seconds: number): Promise<Measurement> =>
-      floor({ databaseUrl, tenant: headers['x-tenant'] ?? '', connections, seconds, work })
-    const measure: Measure = seconds => measureCost(() => run(seconds), { superuser })
-    return { statement: emptyTablesFirst(superuser, batch, ['orders', 'order_events'], measure) }
+    const { statement: text, batches: values } = await readFloorRows(side.superuser, waybills, tables)
+    const bare = await bareOrders()
+    const tenant = bare.headers['x-tenant'] ?? ''
+    const work = { kind: 'statement', tenant, text, values, newWaybills: batch } as const
+    return { statement: emptyTablesFirst(bare.superuser, batch, measureLoad(load, bare, work, connections)) }
   },
 })
 

@@ -55,8 +55,15 @@ const readStat = async (pid: number): Promise<{ parent?: number; own: number; of
   return { parent: Number(fields[1]), own: ticks(11), ofEndedChildren: ticks(13) }
 }
 
-/** Measures requests over HTTP, with the CPU of the process that handles them and of its Postgres, if it has one. */
+/**
+ * Measures requests over HTTP, with the CPU of the process that handles them, or a statement; both with the CPU of their
+ * Postgres, if there is one.
+ */
 export const measureLoad =
   (load: Tools['load'], side: Pick<Side, 'url'> & Partial<Side>, work: LoadWork, connections: number): Measure =>
-  seconds =>
-    measureCost(() => load({ url: side.url, work, connections, seconds }), { url: side.url, superuser: side.superuser })
+  seconds => {
+    const { url, databaseUrl = '', superuser } = side
+    return work.kind === 'statement'
+      ? measureCost(() => load({ url: databaseUrl, work, connections, seconds }), { superuser })
+      : measureCost(() => load({ url, work, connections, seconds }), { url, superuser })
+  }

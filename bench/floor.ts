@@ -1,20 +1,12 @@
-// Runs one bare statement over and over in a process, as fast as the driver can.
 import pg from 'pg'
-import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
 
-export interface FloorTask {
-  /** Connects as the role of the service, because row-level security counts here too. */
-  databaseUrl: string
+/** Describes one bare statement, which runs over and over, as fast as the driver can. */
+export interface StatementWork {
+  kind: 'statement'
   tenant: string
-  connections: number
-  seconds: number
-  work: FloorWork
-}
-
-/** Uses the `values` in turn; with `newWaybills`, an array of that many new waybills comes before them. */
-interface FloorWork {
   text: string
+  /** Are used in turn; with `newWaybills`, an array of that many new waybills comes before them. */
   values: (string | null)[][]
   newWaybills?: number
 }
@@ -22,12 +14,16 @@ interface FloorWork {
 const clientsByUrl = new Map<string, pg.Client[]>()
 let nextNumber = 0
 
-const runFloor = async (task: FloorTask): Promise<Measurement> => {
-  const { databaseUrl, connections, seconds, work } = task
+/** Connects as the role of the service, because row-level security counts here too. */
+export const runStatement = async (
+  databaseUrl: string,
+  { tenant, text, values, newWaybills: count }: StatementWork,
+  connections: number,
+  seconds: number,
+): Promise<Measurement> => {
   const clients = clientsByUrl.get(databaseUrl) ?? []
   clientsByUrl.set(databaseUrl, clients)
-  while (clients.length < connections) clients.push(await connect(task))
-  const { text, values, newWaybills: count } = work
+  while (clients.length < connections) clients.push(await connect(databaseUrl, tenant))
   const name = nameStatement(text)
   const first = (): string[] =>
     count === undefined ? [] : [`{${Array.from({ length: count }, makeWaybill).join(',')}}`]
@@ -40,7 +36,7 @@ const runFloor = async (task: FloorTask): Promise<Measurement> => {
   )
 }
 
-const connect = async ({ databaseUrl, tenant }: FloorTask): Promise<pg.Client> => {
+const connect = async (databaseUrl: string, tenant: string): Promise<pg.Client> => {
   const client = new pg.Client({ connectionString: databaseUrl })
   // Postgres stops before this process, which breaks the connection.
   client.on('error', () => {})
@@ -59,5 +55,3 @@ const nameStatement = (text: string): string => {
   names.set(text, name)
   return name
 }
-
-runTasks(runFloor)

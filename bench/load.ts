@@ -1,8 +1,10 @@
-// Sends requests to a service from a process. Only responses with status 200 count: any other status fails the task.
+// Sends requests to a service, or statements to a database, from a process. Only responses with status 200 count: any
+// other status fails the task.
 import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
+import { runStatement, type StatementWork } from './floor.ts'
 import { accessToken, apiPath, appSecret, formatId, formatMessage, phoneNumberIds } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
@@ -23,7 +25,7 @@ interface LoadRequest {
 }
 
 export interface LoadTask {
-  /** Names the address of the service. */
+  /** Names the address of the service, or of the database for a statement. */
   url: string
   work: LoadWork
   connections: number
@@ -37,6 +39,7 @@ export type LoadWork =
   | { kind: 'webhooks'; messages: number; updatesPerRequest: number }
   /** Sends messages as the notifier does to the API. */
   | { kind: 'messages' }
+  | StatementWork
 
 type Act = (connection: Connection) => Promise<void>
 
@@ -94,12 +97,13 @@ const sendMessages = (): Act => {
   return connection => send(connection, { path: apiPath, body: formatMessage(++place) }, headers)
 }
 
-const createAct = (work: LoadWork): Act => {
+const createAct = (work: Exclude<LoadWork, StatementWork>): Act => {
   if (work.kind === 'requests') return sendInTurn(work)
   return work.kind === 'webhooks' ? postUpdates(work) : sendMessages()
 }
 
 const runLoad = async ({ url, work, seconds, connections: count }: LoadTask): Promise<Measurement> => {
+  if (work.kind === 'statement') return runStatement(url, work, count, seconds)
   const connections = Array.from({ length: count }, () => new Client(url, { pipelining: 1, allowH2: false }))
   const act = createAct(work)
   const actions = connections.map(connection => () => act(connection))

@@ -4,14 +4,11 @@ import { join } from 'node:path'
 
 type TaskResult<Result> = { result: Result } | { error: string }
 
-/** Runs one task at a time in a process of its own. Rejects with the task's error, or when the process ends. */
-export type RunTask<Task, Result> = (task: Task) => Promise<Result>
-
-/** Starts a file of this folder that calls `runTasks`. */
-export const startTaskProcess = <Task extends object, Result>(
-  file: string,
-  cleanUps: AsyncDisposableStack,
-): RunTask<Task, Result> => {
+/**
+ * Starts a file of this folder that calls `runTasks`. Returns a function that runs one task at a time in that process; it
+ * rejects with the task's error, or when the process ends.
+ */
+export const startTaskProcess = <Task extends object, Result>(file: string, cleanUps: AsyncDisposableStack) => {
   const child = fork(join(import.meta.dirname, file), { stdio: ['ignore', 2, 2, 'ipc'] })
   const ended = once(child, 'exit')
   const failed = ended.then(([status, signal]) => {
@@ -22,7 +19,7 @@ export const startTaskProcess = <Task extends object, Result>(
     child.kill('SIGKILL')
     await ended
   })
-  return async task => {
+  return async (task: Task): Promise<Result> => {
     child.send(task)
     const [result] = (await Promise.race([once(child, 'message'), failed])) as [TaskResult<Result>]
     if ('error' in result) throw new Error(`bench/${file}: ${result.error}`)

@@ -1,8 +1,7 @@
 import { tellBareFastify } from './bare-fastify.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
 import { bookBatches } from './bulk.ts'
-import { measureCost, measureLoad } from './cpu.ts'
-import type { Measure } from './repeat.ts'
+import { measureLoad } from './cpu.ts'
 import type { Side } from './versions.ts'
 
 interface Reading {
@@ -36,7 +35,7 @@ const others: Reading[] = [
 ]
 
 /** Measures a read, beside a bare route that returns the same bytes, and beside the select alone if there is one. */
-const createCell = ({ load, floor, bareFastify }: Tools, reading: Reading, connections: number): Cell => ({
+const createCell = ({ load, bareFastify }: Tools, reading: Reading, connections: number): Cell => ({
   name: `${reading.what}, connections ${connections}`,
   service: 'orders',
   unit: 'requests',
@@ -46,7 +45,7 @@ const createCell = ({ load, floor, bareFastify }: Tools, reading: Reading, conne
     return measureLoad(load, side, { kind: 'requests', headers: side.headers, requests }, connections)
   },
   floors: async side => {
-    const { headers, superuser, databaseUrl } = side
+    const { headers } = side
     const [tenant = '', paths, url] = [headers['x-tenant'], await reading.paths(side), await bareFastify()]
     const sample = await fetch(side.url + paths[0], { headers })
     await tellBareFastify(url, 'answer', await sample.text())
@@ -54,10 +53,8 @@ const createCell = ({ load, floor, bareFastify }: Tools, reading: Reading, conne
     const fastify = measureLoad(load, { url }, { kind: 'requests', headers, requests }, connections)
     if (reading.select === undefined) return { Fastify: fastify }
     const values = paths.map(path => [tenant, path.split('/').at(-1) ?? ''].slice(0, reading === one ? 2 : 1))
-    const work = { text: reading.select, values }
-    const select: Measure = seconds =>
-      measureCost(() => floor({ databaseUrl, tenant, connections, seconds, work }), { superuser })
-    return { Fastify: fastify, select }
+    const work = { kind: 'statement', tenant, text: reading.select, values } as const
+    return { Fastify: fastify, select: measureLoad(load, side, work, connections) }
   },
 })
 

@@ -1,9 +1,9 @@
+import { startBed } from './bench.ts'
 import { createBulkCell } from './bulk.ts'
 import { median, rounded } from './figures.ts'
 import { queueCell } from './notifier.ts'
 import { readCell } from './read.ts'
 import type { Costed, Measure } from './repeat.ts'
-import { startBed } from './tools.ts'
 
 /** Holds the ratios of our speed to theirs in one round: higher is better. */
 export interface Ratios {

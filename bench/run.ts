@@ -2,13 +2,12 @@
 import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
 import { runTool } from '../dev/tool.ts'
-import type { BenchOptions, Cell, TableRow, Tools } from './bench.ts'
+import { type BenchOptions, type Cell, startBed, type TableRow, type Tools } from './bench.ts'
 import { bulk } from './bulk.ts'
 import { compare } from './compare.ts'
 import { moves } from './moves.ts'
 import { notifier } from './notifier.ts'
 import { read } from './read.ts'
-import { startBed } from './tools.ts'
 
 const benches: Record<string, (options: BenchOptions, tools: Tools) => Cell[]> = { bulk, moves, read, notifier }
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -100,8 +100,9 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
         { NOTIFIER_URL: `http://127.0.0.1:${await findFreePort()}` }
       : { CREDENTIALS_KEYS: `bench:${randomBytes(32).toString('base64')}`, MESSAGING_API_URL: apiUrl }),
   }
-  const admin = (...words: string[]) => runAdmin(service, words, { env: { ...process.env, ...settings }, folder })
-  await admin('migrate')
+  const env = { ...process.env, ...settings }
+  const admin: Admin = (words, input) => runAdmin(service, words, { env, folder, ...(input && { input }) })
+  await admin(['migrate'])
   const headers = service === 'orders' ? await provideOrders(admin, folder) : await provideNotifier(admin, superuser)
   const [file, portSetting] = [join(folder, `services/${service}/main.ts`), `${service.toUpperCase()}_PORT`]
   const url = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
@@ -124,7 +125,7 @@ const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposa
   return { databaseUrl: addressAs(name), superuser, environment }
 }
 
-type Admin = (...words: string[]) => Promise<unknown>
+type Admin = (words: string[], input?: string) => Promise<unknown>
 
 const limits = {
   // Hides the expected warnings about the unavailable notifier.
@@ -138,9 +139,9 @@ const limits = {
 const provideOrders = async (admin: Admin, folder: string): Promise<Record<string, string>> => {
   const path = join(folder, 'examples/demo-tenant.json')
   const { tenant, merchants } = JSON.parse(await readFile(path, 'utf8'))
-  await admin('apply', path)
+  await admin(['apply', path])
   const words = ['token', 'create', '--tenant', tenant.id, '--merchant', merchants[0].email]
-  const { token } = (await admin(...words)) as { token: string }
+  const { token } = (await admin(words)) as { token: string }
   return { authorization: `Bearer ${token}`, 'x-tenant': tenant.id, 'content-type': 'application/json' }
 }
 
@@ -151,13 +152,9 @@ const provideNotifier = async (admin: Admin, superuser: pg.Client): Promise<Reco
 }
 
 const applyChannel = async (admin: Admin, tenant: Tenant): Promise<void> => {
-  const folder = await mkdtemp(join(tmpdir(), 'courier-channel-'))
-  const path = join(folder, 'notifier.json')
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: randomHex() }
   const channel = { phone_number_id: phoneNumberIds[tenant], name: 'Bench', plan: 'paid', default: true, ...secrets }
-  await writeFile(path, JSON.stringify({ tenant: { id: tenant, country: 'LK' }, channels: [channel] }))
-  await admin('apply', path)
-  await rm(folder, { recursive: true })
+  await admin(['apply', '-'], JSON.stringify({ tenant: { id: tenant, country: 'LK' }, channels: [channel] }))
 }
 
 /** Returns the URL of a simulator that accepts every message, and sends no webhooks. */
