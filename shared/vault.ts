@@ -18,12 +18,6 @@ export interface Sealed {
 /** `message` shows neither a secret nor a key. */
 export class VaultError extends Error {
   override name = 'VaultError'
-  readonly code: 'bad_keyring' | 'unknown_key' | 'not_opened'
-
-  constructor(code: VaultError['code'], message: string) {
-    super(message)
-    this.code = code
-  }
 }
 
 const algorithm = 'aes-256-gcm'
@@ -39,14 +33,13 @@ export const readKeys = (setting: string, text: string): Keyring => {
   const keys = new Map<string, KeyObject>()
   const problems: string[] = []
   for (const [index, pair] of text.split(',').entries()) {
-    const read = readPair(pair.trim())
+    const [id = '', key] = pair.trim().split(/:(.*)/s)
+    const problem = findProblem(id, key) ?? (keys.has(id) ? 'has an id that an earlier one has' : undefined)
     // Names a pair by its position: the text before the colon may be a key too, written in place of its id.
-    const add = (problem: string) => problems.push(`key ${index + 1} of ${setting} ${problem}`)
-    if (read.problem !== undefined) add(read.problem)
-    else if (keys.has(read.id)) add('has an id that an earlier one has')
-    else keys.set(read.id, read.key)
+    if (problem !== undefined) problems.push(`key ${index + 1} of ${setting} ${problem}`)
+    else keys.set(id, createSecretKey(key ?? '', 'base64'))
   }
-  if (problems.length > 0) throw new VaultError('bad_keyring', problems.join('\n'))
+  if (problems.length > 0) throw new VaultError(problems.join('\n'))
   const [newest = ''] = keys.keys()
   return { setting, newest, keys }
 }
@@ -62,25 +55,18 @@ export const keysProblem = (setting: string, text: string): string | undefined =
   }
 }
 
-type Pair = { problem: string } | { problem?: undefined; id: string; key: KeyObject }
-
-const readPair = (pair: string): Pair => {
-  if (pair === '') return { problem: 'is empty' }
-  const colon = pair.indexOf(':')
-  if (colon === -1) return { problem: 'has no id: write id:key' }
-  const id = pair.slice(0, colon)
+const findProblem = (id: string, key: string | undefined): string | undefined => {
+  if (key === undefined) return id === '' ? 'is empty' : 'has no id: write id:key'
   if (!/^[A-Za-z0-9_.-]{1,32}$/.test(id))
-    return { problem: 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores' }
-  const key = Buffer.from(pair.slice(colon + 1), 'base64')
-  const text = pair
-    .slice(colon + 1)
+    return 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores'
+  const bytes = Buffer.from(key, 'base64')
+  const text = key
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replace(/={1,2}$/, '')
   // Buffer.from skips what is not base64: a key is valid only when encoding it again gives the same text.
-  if (key.toString('base64url') !== text) return { problem: 'is not base64' }
-  if (key.length !== keyBytes) return { problem: `has ${key.length} bytes instead of ${keyBytes}` }
-  return { id, key: createSecretKey(key) }
+  if (bytes.toString('base64url') !== text) return 'is not base64'
+  return bytes.length === keyBytes ? undefined : `has ${bytes.length} bytes instead of ${keyBytes}`
 }
 
 /** Names the kind and the owner of a secret: the secret opens only with the same reference. */
@@ -118,10 +104,10 @@ export const openAs = (keyring: Keyring, reference: Reference, { keyId, sealed }
 const boundTo = (reference: Reference, keyId: string): Buffer => Buffer.from(JSON.stringify([...reference, keyId]))
 
 const unknownKey = ({ setting }: Keyring, keyId: string): VaultError =>
-  new VaultError('unknown_key', `${setting} has no key ${keyId}: add it again to read what it sealed`)
+  new VaultError(`${setting} has no key ${keyId}: add it again to read what it sealed`)
 
 const notOpened = (): VaultError =>
-  new VaultError('not_opened', 'a sealed secret was altered, or belongs to another owner, purpose or key')
+  new VaultError('a sealed secret was altered, or belongs to another owner, purpose or key')
 
 /** Opens a secret; undefined if that throws VaultError. */
 export const tryOpen = <Text>(open: () => Text): Text | undefined => {

@@ -38,7 +38,6 @@ export const findUnopened = async (pool: pg.Pool, keyring: Keyring): Promise<Uno
 export const refuseWrongNewest = (keys: readonly UnopenedKey[], { newest }: Keyring): void => {
   if (keys.some(({ key_id, problem }) => key_id === newest && problem === 'wrong'))
     throw new VaultError(
-      'bad_keyring',
       `key ${newest} of CREDENTIALS_KEYS is not the one that sealed what is stored: correct it, or give a new key a new id`,
     )
 }

@@ -9,12 +9,12 @@ const keyring = readKeyring(`k1:${newKey()}`)
 const ref: SecretRef = { tenant: 'demo', phoneNumberId: '106540352242922', kind: 'access_token' }
 const token = 'EAAG-a-secret-token-of-some-length'
 
-const refuses = (t: Test, code: VaultError['code'], action: () => unknown): VaultError => {
+const refuses = (t: Test, message: RegExp, action: () => unknown): VaultError => {
   try {
     action()
   } catch (error) {
     if (!(error instanceof VaultError)) throw error
-    t.equal(error.code, code)
+    t.match(error.message, message)
     return error
   }
   t.fail('nothing was thrown')
@@ -52,7 +52,7 @@ t.test('a secret that was moved to another tenant, channel or kind does not open
     { tenant: 'demo","106540352242922', phoneNumberId: '' },
   ]
   for (const other of elsewhere) {
-    const error = refuses(t, 'not_opened', () => open(keyring, { ...ref, ...other }, keyId, sealed))
+    const error = refuses(t, /^a sealed secret was altered/, () => open(keyring, { ...ref, ...other }, keyId, sealed))
     t.notMatch(inspect(error), 'EAAG')
   }
 })
@@ -62,7 +62,7 @@ t.test('a secret does not open under another key id, not even one with the same 
   const twins = readKeyring(`a:${key},b:${key}`)
   const { sealed } = seal(twins, ref, token)
   t.equal(open(twins, ref, 'a', sealed), token)
-  refuses(t, 'not_opened', () => open(twins, ref, 'b', sealed))
+  refuses(t, /^a sealed secret was altered/, () => open(twins, ref, 'b', sealed))
 })
 
 t.test('detects one flipped bit anywhere, and a lost or added byte', async t => {
@@ -70,11 +70,11 @@ t.test('detects one flipped bit anywhere, and a lost or added byte', async t => 
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const flipped = Buffer.from(sealed)
     flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
-    refuses(t, 'not_opened', () => open(keyring, ref, keyId, flipped))
+    refuses(t, /^a sealed secret was altered/, () => open(keyring, ref, keyId, flipped))
   }
   for (const length of [0, 11, 12, 27, 28, sealed.length - 1])
-    refuses(t, 'not_opened', () => open(keyring, ref, keyId, sealed.subarray(0, length)))
-  refuses(t, 'not_opened', () => open(keyring, ref, keyId, Buffer.concat([sealed, Buffer.of(0)])))
+    refuses(t, /^a sealed secret was altered/, () => open(keyring, ref, keyId, sealed.subarray(0, length)))
+  refuses(t, /^a sealed secret was altered/, () => open(keyring, ref, keyId, Buffer.concat([sealed, Buffer.of(0)])))
 })
 
 t.test('a rotated keyring opens old secrets, seals with the newest key and reports the old ones', async t => {
@@ -91,13 +91,12 @@ t.test('a rotated keyring opens old secrets, seals with the newest key and repor
 
 t.test('names a key that was removed from the keyring', async t => {
   const { keyId, sealed } = seal(keyring, ref, token)
-  const error = refuses(t, 'unknown_key', () => open(readKeyring(`k2:${newKey()}`), ref, keyId, sealed))
-  t.match(error.message, 'CREDENTIALS_KEYS has no key k1')
+  refuses(t, /^CREDENTIALS_KEYS has no key k1/, () => open(readKeyring(`k2:${newKey()}`), ref, keyId, sealed))
 })
 
 t.test('another keyring with the same key id does not open the secret', async t => {
   const { keyId, sealed } = seal(keyring, ref, token)
-  refuses(t, 'not_opened', () => open(readKeyring(`k1:${newKey()}`), ref, keyId, sealed))
+  refuses(t, /^a sealed secret was altered/, () => open(readKeyring(`k1:${newKey()}`), ref, keyId, sealed))
 })
 
 t.test('the error of a wrong setting names the wrong keys and their problems, and shows none', async t => {
@@ -120,7 +119,7 @@ t.test('the error of a wrong setting names the wrong keys and their problems, an
     ],
   ]
   for (const [setting, sentence] of wrong) {
-    const { message, stack } = refuses(t, 'bad_keyring', () => readKeyring(setting))
+    const { message, stack } = refuses(t, /^key \d of CREDENTIALS_KEYS /, () => readKeyring(setting))
     t.ok(message.startsWith(sentence), message)
     t.notOk(`${message}${stack}`.includes(key.slice(0, 12)))
   }
