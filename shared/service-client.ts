@@ -36,7 +36,15 @@ export const serviceRequestMilliseconds = 5_000
  */
 export const createServiceClient = (options: ServiceClientOptions): ServiceClient => {
   const { callMilliseconds = serviceRequestMilliseconds } = options
-  const pool = createPool(options)
+  // The signal of each request limits the wait for its head and body.
+  const pool = new Pool(new URL(options.baseUrl).origin, {
+    connections: 8,
+    connect: { timeout: 1_000 },
+    maxResponseSize: 1_048_576,
+    // With both, undici never sends a request twice.
+    allowH2: false,
+    pipelining: 1,
+  })
   const circuit = circuitBreaker(handleAll, {
     halfOpenAfter: options.openMilliseconds ?? 2_000,
     breaker: new ConsecutiveBreaker(options.failuresToOpen ?? 5),
@@ -74,18 +82,6 @@ export const createServiceClient = (options: ServiceClientOptions): ServiceClien
     },
   }
 }
-
-const createPool = (options: ServiceClientOptions): Pool =>
-  new Pool(new URL(options.baseUrl).origin, {
-    connections: 8,
-    connect: { timeout: 1_000 },
-    headersTimeout: options.callMilliseconds ?? serviceRequestMilliseconds,
-    bodyTimeout: options.callMilliseconds ?? serviceRequestMilliseconds,
-    maxResponseSize: 1_048_576,
-    // With both, undici never sends a request twice.
-    allowH2: false,
-    pipelining: 1,
-  })
 
 const readJson = (text: string): unknown => {
   try {
