@@ -40,8 +40,8 @@ export const createAccounts = ({ accessToken, appSecret }: DemoSecrets, others: 
   const putToken = ({ access_token, ...change }: TokenChange): void => {
     tokens.set(access_token, { ...demoToken, ...tokens.get(access_token), ...change, access_token })
   }
-  for (const { phoneNumberId, wabaId: waba_id, name, accessToken: access_token, appSecret: app_secret } of others) {
-    putNumber(phoneNumberId, { waba_id, verified_name: name, app_secret })
+  for (const { phone_number_id, waba_id, name, access_token, app_secret } of others) {
+    putNumber(phone_number_id, { waba_id, verified_name: name, app_secret })
     putToken({ access_token, waba_ids: [...new Set([...(tokens.get(access_token)?.waba_ids ?? []), waba_id])] })
   }
   return { numbers, tokens, putNumber, putToken }

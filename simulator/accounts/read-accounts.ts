@@ -18,13 +18,7 @@ const NotifierFile = Type.Object({
   ),
 })
 
-export interface ChannelAccount {
-  phoneNumberId: string
-  wabaId: string
-  name: string
-  accessToken: string
-  appSecret: string
-}
+export type ChannelAccount = Record<'phone_number_id' | 'waba_id' | 'name' | 'access_token' | 'app_secret', string>
 
 /** Returns the numbers in the tenants' notifier files. Throws an Error that names the file and its error. */
 export const readAccounts = async (paths: readonly string[], environment: NodeJS.ProcessEnv) => {
@@ -44,10 +38,9 @@ const readAccountFile = async (path: string, environment: NodeJS.ProcessEnv): Pr
   const readSecret = (secret: string | { env: string }): string =>
     typeof secret === 'string' ? secret : (environment[secret.env] ?? refuse(`${secret.env} is not set`))
   return file.channels.map(channel => ({
-    phoneNumberId: channel.phone_number_id,
-    wabaId: channel.waba_id,
-    name: channel.name ?? channel.phone_number_id,
-    accessToken: readSecret(channel.access_token),
-    appSecret: readSecret(channel.app_secret),
+    name: channel.phone_number_id,
+    ...channel,
+    access_token: readSecret(channel.access_token),
+    app_secret: readSecret(channel.app_secret),
   }))
 }
