@@ -11,10 +11,20 @@ const tokensPath = (dataFolder: string): string => join(dataFolder, 'demo-tokens
 export const readTokens = (dataFolder: string): Promise<Tokens | undefined> =>
   readFile(tokensPath(dataFolder), 'utf8').then(JSON.parse, () => undefined)
 
-const syncTemplates = async (notifier: string, token: string): Promise<void> => {
-  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
-  const response = await fetch(`${notifier}/api/templates/sync`, { method: 'POST', headers, body: '{}' })
-  if (!response.ok) throw new Error(`The demo templates were not synced: ${await response.text()}`)
+/** Sends a request for tenant demo, a POST if there is a body. Throws an Error with the response to a refused one. */
+export const request = async <Body>(url: string, token?: string, body?: unknown): Promise<Body> => {
+  const headers = {
+    'x-tenant': 'demo',
+    'content-type': 'application/json',
+    ...(token && { authorization: `Bearer ${token}` }),
+  }
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const response = await fetch(url, { headers, ...init }).catch(() => {
+    throw new Error(`Nothing listens at ${url}: run npm start or docker compose up in another terminal first.`)
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${url} responded ${response.status}: ${text}`)
+  return JSON.parse(text)
 }
 
 /**
@@ -27,7 +37,7 @@ export const loadDemo = async (dataFolder: string, notifierUrl: string): Promise
   const tokens = { ...ofOrders, ...ofNotifier }
   await mkdir(dataFolder, { recursive: true })
   await writeFile(tokensPath(dataFolder), JSON.stringify(tokens), { mode: 0o600 })
-  await syncTemplates(notifierUrl, tokens.portal.token)
+  await request(`${notifierUrl}/api/templates/sync`, tokens.portal.token, {})
   return tokens
 }
 

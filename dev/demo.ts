@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findContainer, runInContainer } from './compose.ts'
-import { readTokens } from './demo-data.ts'
+import { readTokens, request } from './demo-data.ts'
 import { readDemoMerchant } from './demo-tenant.ts'
 import { toAddress } from './ports.ts'
 import { readDevSettings, root } from './settings.ts'
@@ -22,22 +22,6 @@ if (container !== undefined) process.exit(runInContainer(container, ['dev/demo.t
 const settings = readDevSettings()
 const orders = `${settings.ORDERS_URL ?? toAddress(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
 const notifier = settings.NOTIFIER_URL ?? toAddress(settings.HOST, settings.NOTIFIER_PORT)
-
-/** Returns the response body of a request for tenant demo; exits with the error when the request is refused. */
-const request = async <Body>(url: string, token?: string, body?: unknown): Promise<Body> => {
-  const headers = {
-    'x-tenant': 'demo',
-    ...(token && { authorization: `Bearer ${token}` }),
-    ...(body ? { 'content-type': 'application/json' } : {}),
-  }
-  const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
-  const response = await fetch(url, { headers, ...init }).catch(() =>
-    fail(`Nothing listens at ${url}: run npm start or docker compose up in another terminal first.`),
-  )
-  const text = await response.text()
-  if (!response.ok) fail(`${url} responded ${response.status}: ${text}`)
-  return JSON.parse(text)
-}
 
 const postBatch = async (): Promise<string> => {
   const { email, password } = await readDemoMerchant()
@@ -82,4 +66,6 @@ const followMessage = async (waybill: string): Promise<void> => {
   fail('No message was delivered within a minute.')
 }
 
-await followMessage(await postBatch())
+await postBatch()
+  .then(followMessage)
+  .catch((error: Error) => fail(error.message))

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
 import { onServer } from './databases.ts'
-import { readTokens } from './demo-data.ts'
+import { readTokens, request } from './demo-data.ts'
 import { demoEmail, demoPassword } from './demo-tenant.ts'
 import { findFreePort } from './ports.ts'
 import { embeddedPassword, root } from './settings.ts'
@@ -28,15 +28,6 @@ const startDemo = async () => {
   const child = spawn(process.execPath, ['dev/start.ts'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
   for await (const line of createInterface({ input: child.stdout })) if (line === 'courier is ready') return child
   throw new Error('The demo did not start.')
-}
-
-const post = async (path: string, token: string, body: unknown) => {
-  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
-  const response = await fetch(orders + path, { method: 'POST', headers, body: JSON.stringify(body) })
-  // biome-ignore lint/suspicious/noExplicitAny: a response may have any shape
-  const data: any = await response.json()
-  if (!response.ok) throw new Error(JSON.stringify(data))
-  return data
 }
 
 const inDatabase = (name: string, text: string): Promise<unknown> => {
@@ -72,7 +63,7 @@ const fill = async () => {
   if (!tokens) throw new Error('The demo has no tokens.')
   const { order_data, general_data } = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
   const book = (count: number, from: number) =>
-    post('/api/public/merchant/order/bulk', tokens.merchant.token, {
+    request<{ data: string[] }>(`${orders}/api/public/merchant/order/bulk`, tokens.merchant.token, {
       general_data,
       order_data: Array.from({ length: count }, (_, index) => ({
         ...order_data[index % order_data.length],
@@ -83,21 +74,24 @@ const fill = async () => {
   await book(590, 0)
   await giveMonth()
   const { data } = await book(12, 1)
-  const [waybill]: string[] = data
+  const [waybill] = data
   for (const [status_key, note] of [['key_2'], ['key_9'], ['key_10', 'Van 4'], ['key_11'], ['key_12', 'Rider Saman']])
-    await post('/api/staff/order/status', tokens.staff.token, {
+    await request(`${orders}/api/staff/order/status`, tokens.staff.token, {
       waybill_numbers: [waybill],
       status_key,
       ...(note && { note }),
     })
-  await post('/api/staff/order/status', tokens.staff.token, { waybill_numbers: data.slice(1, 12), status_key: 'key_2' })
+  await request(`${orders}/api/staff/order/status`, tokens.staff.token, {
+    waybill_numbers: data.slice(1, 12),
+    status_key: 'key_2',
+  })
   const actions = ['call_me', 'reschedule'].map((action, index) => ({
     id: action,
     waybill_number: data[index + 2],
     action,
     happened_at: new Date().toISOString(),
   }))
-  await post('/internal/customer-actions', serviceToken, { tenant: 'demo', actions })
+  await request(`${orders}/internal/customer-actions`, serviceToken, { tenant: 'demo', actions })
   await delay(20_000)
   await giveDay()
   await delay(6_000)
