@@ -10,7 +10,7 @@ import { plainCatalogue } from '../test/plain-catalogue.ts'
 import { batch, tenantFile } from '../test/tenant.ts'
 import { type Catalogue, createCatalogues, estimateBytes } from './catalogue.ts'
 import { CityIndex } from './cities.ts'
-import { Lists } from './lists.ts'
+import { createLists, type Lists } from './lists.ts'
 import { indexPlaces } from './place-index.ts'
 import { RateCard } from './rate-card.ts'
 import { cities as cityList } from './schema.ts'
@@ -100,8 +100,8 @@ for (const size of sizes) {
 t.test('the estimate of lists matches the heap', async t => {
   const { cities, rateCards } = catalogueOf({ cities: 2000, zones: 32, businesses: 1 })
   const make = (): Lists => {
-    const lists = new Lists(cities, rateCards.get('1'))
-    if (lists.citiesJson.length + lists.statesJson.length === 0) throw new Error('no lists')
+    const lists = createLists(cities, rateCards.get('1'))
+    if (lists.toJson('cities').length + lists.toJson('states').length === 0) throw new Error('no lists')
     for (const name of Object.keys(cityList.filters)) filterRows(cityList.filters, { [name]: '1' }, lists.cities)
     return lists
   }

@@ -1,52 +1,38 @@
-import type { City, CityIndex, State } from './cities.ts'
+import type { City, CityIndex } from './cities.ts'
 import type { RateCard } from './rate-card.ts'
 import type { ListedCity, ListedState } from './schema.ts'
 
 /** Formats reference numbers such as `CT-0260`. */
 export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${String(id).padStart(4, '0')}`
 
+export type Lists = ReturnType<typeof createLists>
+
 /**
- * Holds the cities and states of one version of a catalogue, by id, with their zones in a rate card. The whole lists
+ * Lists the cities and states of one version of a catalogue, by id, with their zones in a rate card. The whole lists
  * are long, and clients request them whenever they start.
  */
-export class Lists {
-  readonly cities: readonly ListedCity[]
-  /** Estimates the bytes in memory, from measurements. */
-  readonly bytes: number
-  readonly #states: readonly State[]
-  #citiesJson?: Buffer
-  #statesJson?: Buffer
-
-  constructor({ cities, states }: Pick<CityIndex, 'cities' | 'states'>, card: RateCard | undefined) {
-    this.cities = cities.map(city => listed(city, card))
-    this.#states = states
-    this.bytes = 2_000 + 650 * cities.length
-  }
-
-  states(withCities: boolean): ListedState[] {
-    const citiesOf = Map.groupBy(this.cities, city => city.state_id)
-    return this.#states.map(({ id, name }) => {
-      const cities = citiesOf.get(id) ?? []
-      const has_child = cities.length > 0
-      const state = { id, ref_no: refNo('ST', id), name, country_id: 1, has_child, is_active: true }
-      return withCities ? { ...state, cities } : state
-    })
-  }
-
-  /** Returns `{"data": [...]}`. */
-  get citiesJson(): Buffer {
-    this.#citiesJson ??= Buffer.from(JSON.stringify({ data: this.cities }))
-    return this.#citiesJson
-  }
-
-  /** Returns `{"data": [...]}`, with cities. */
-  get statesJson(): Buffer {
-    this.#statesJson ??= Buffer.from(JSON.stringify({ data: this.states(true) }))
-    return this.#statesJson
+export const createLists = ({ cities, states }: Pick<CityIndex, 'cities' | 'states'>, card: RateCard | undefined) => {
+  const listedCities = cities.map(city => listCity(city, card))
+  const citiesOf = Map.groupBy(listedCities, city => city.state_id)
+  const listedStates = states.map(({ id, name }): Required<ListedState> => {
+    const cities = citiesOf.get(id) ?? []
+    return { id, ref_no: refNo('ST', id), name, country_id: 1, has_child: cities.length > 0, is_active: true, cities }
+  })
+  const lists = { cities: listedCities, states: listedStates }
+  const json: { cities?: Buffer; states?: Buffer } = {}
+  return {
+    ...lists,
+    /** Estimates the bytes in memory, from measurements. */
+    bytes: 2_000 + 650 * cities.length,
+    /** Returns `{"data": [...]}`, written once. */
+    toJson: (name: keyof typeof lists): Buffer => {
+      json[name] ??= Buffer.from(JSON.stringify({ data: lists[name] }))
+      return json[name]
+    },
   }
 }
 
-const listed = ({ id, name, postalCode, state }: City, card: RateCard | undefined): ListedCity => {
+const listCity = ({ id, name, postalCode, state }: City, card: RateCard | undefined): ListedCity => {
   const zone = card?.findZone(id) ?? null
   return {
     id,

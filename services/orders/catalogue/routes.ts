@@ -10,7 +10,7 @@ import { type Merchant, type OrderScope, readScope } from '../access/merchant.ts
 import { findOwnBusinesses } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogues } from './catalogue.ts'
-import { Lists } from './lists.ts'
+import { createLists, type Lists } from './lists.ts'
 import { ById, businesses, cities, states } from './schema.ts'
 
 interface CatalogueOptions {
@@ -29,6 +29,7 @@ const listSchema = <Query extends TObject>(
 
 /** Serves the active businesses, cities and states that merchants choose from, as lists and as single rows by id. */
 export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, catalogues }) => {
+  const findOwn = (merchant: Merchant) => findLists(catalogues, merchant)
   app.get('/business', listSchema('listBusinesses', "List the merchant's businesses", businesses), async request => {
     const rows = await findBusinesses(pool, request.merchant)
     return writePage(request, request.query, filterRows(businesses.filters, businesses.Query.read(request.query), rows))
@@ -36,17 +37,18 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
 
   const ofCities = listSchema('listCities', 'List the cities', cities)
   app.get('/city', { ...ofCities, serializerCompiler }, async (request, reply) =>
-    sendCities(request, reply, await findLists(catalogues, request.merchant)),
+    sendCities(request, reply, await findOwn(request.merchant)),
   )
 
   const ofStates = listSchema('listStates', 'List the states', states)
   app.get('/state', { ...ofStates, serializerCompiler }, async (request, reply) => {
-    const lists = await findLists(catalogues, request.merchant)
-    const isWhole = !wantedPage(request.query)
-    const all = lists.states(isWhole || includesCities(request.query.include))
-    const rows = filterRows(states.filters, states.Query.read(request.query), all)
-    if (isWhole && rows === all) return sendJson(reply, lists.statesJson)
-    return writePage(request, request.query, rows)
+    const lists = await findOwn(request.merchant)
+    const { query } = request
+    const isWhole = !wantedPage(query)
+    const rows = filterRows(states.filters, states.Query.read(query), lists.states)
+    if (isWhole && rows === lists.states) return sendJson(reply, lists.toJson('states'))
+    const hasCities = isWhole || includesCities(query.include)
+    return writePage(request, query, hasCities ? rows : rows.map(({ cities: _, ...state }) => state))
   })
 
   const addOne = (
@@ -66,10 +68,8 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
   addOne('business', ['getBusiness', "One of the merchant's businesses"], businesses.One, merchant =>
     findBusinesses(pool, merchant),
   )
-  addOne('state', ['getState', 'One state with its cities'], states.One, async merchant =>
-    (await findLists(catalogues, merchant)).states(true),
-  )
-  addOne('city', ['getCity', 'One city'], cities.One, async merchant => (await findLists(catalogues, merchant)).cities)
+  addOne('state', ['getState', 'One state with its cities'], states.One, async own => (await findOwn(own)).states)
+  addOne('city', ['getCity', 'One city'], cities.One, async own => (await findOwn(own)).cities)
 }
 
 /** Serves the cities to staff, who have no merchant and therefore no zones. */
@@ -83,7 +83,7 @@ export const staffCityRoutes: FastifyPluginAsyncTypebox<{ catalogues: Catalogues
 const sendCities = (request: FastifyRequest, reply: FastifyReply, lists: Lists) => {
   const query = request.query as Static<typeof cities.Query.schema>
   const rows = filterRows(cities.filters, cities.Query.read(query), lists.cities)
-  if (!wantedPage(query) && rows === lists.cities) return sendJson(reply, lists.citiesJson)
+  if (!wantedPage(query) && rows === lists.cities) return sendJson(reply, lists.toJson('cities'))
   return writePage(request, query, rows)
 }
 
@@ -99,7 +99,7 @@ const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) =
 const findLists = async (catalogues: Catalogues, { tenant, merchantId }: OrderScope) => {
   const catalogue = await catalogues.fresh(tenant)
   const card = catalogue.rateCards.get(merchantId ?? '')
-  return catalogues.keep(catalogue, card?.name ?? '', () => new Lists(catalogue.cities, card))
+  return catalogues.keep(catalogue, card?.name ?? '', () => createLists(catalogue.cities, card))
 }
 
 const includesCities = (include = ''): boolean => include.split(',').some(name => name.trim() === 'cities')
