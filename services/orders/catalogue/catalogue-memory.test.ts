@@ -49,12 +49,11 @@ const catalogueOf = ({
     }
   })
   const names = Array.from({ length: zones }, (_, id) => `zone ${id}`)
-  const card = new RateCard('standard', {
-    zones: names.map((name, id) => ['standard', id, name, false]),
-    zone_cities: all.map(({ id }) => ['standard', id, names[id % zones] ?? '']),
-    rates: names.flatMap(from =>
-      names.map((to): [string, string, string, number, number] => ['standard', from, to, 450, 90]),
-    ),
+  const card = new RateCard({
+    name: 'standard',
+    zones: names.map((name, id) => [id, name, false]),
+    cities: all.map(({ id }) => [id, names[id % zones] ?? '']),
+    rates: names.flatMap(from => names.map((to): [string, string, number, number] => [from, to, 450, 90])),
   })
   const format = new WaybillFormat('DM########')
   const index = new CityIndex(states, all)

@@ -5,7 +5,7 @@ import { Counter, Gauge, Registry } from 'prom-client'
 import type { StoredStatus } from '../statuses/status-queries.ts'
 import { type City, CityIndex, type State } from './cities.ts'
 import { type CatalogueRow, readCatalogueRow, readVersion, type Settings } from './queries.ts'
-import { type RateCard, readRateCards } from './rate-card.ts'
+import { RateCard } from './rate-card.ts'
 import { WaybillFormat } from './waybill-format.ts'
 
 /**
@@ -117,7 +117,7 @@ const toCatalogue = (tenant: string, row: CatalogueRow): Catalogue => {
   )
   const activeStates = new Set(row.states.flatMap(([id, , isActive]) => (isActive ? id : [])))
   const isActive = ([, stateId, , , isActive]: CatalogueRow['cities'][number]) => isActive && activeStates.has(stateId)
-  const cards = readRateCards(row)
+  const cards = new Map(row.cards.map(card => [card.name, new RateCard(card)]))
   return {
     tenant,
     ...row.settings,

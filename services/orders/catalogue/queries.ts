@@ -40,13 +40,17 @@ export interface CatalogueRow {
   readonly states: readonly [id: number, name: string, isActive: boolean][]
   readonly cities: readonly [id: number, stateId: number, name: string, postalCode: string | null, isActive: boolean][]
   readonly aliases: readonly [cityId: number, alias: string][]
-  readonly cards: readonly string[]
-  readonly zones: readonly [card: string, id: number, zone: string, isElsewhere: boolean][]
-  readonly zone_cities: readonly [card: string, cityId: number, zone: string][]
-  readonly rates: readonly [card: string, from: string, to: string, firstKg: number, eachExtraKg: number][]
+  readonly cards: readonly CardRow[]
   readonly merchants: readonly [id: number, name: string, card: string | null][]
   readonly businesses: readonly [id: number, name: string, merchantId: number, isActive: boolean][]
   readonly statuses: readonly StoredStatus[]
+}
+
+export interface CardRow {
+  readonly name: string
+  readonly zones: readonly [id: number, zone: string, isElsewhere: boolean][]
+  readonly cities: readonly [id: number, zone: string][]
+  readonly rates: readonly [from: string, to: string, firstKg: number, eachExtraKg: number][]
 }
 
 /** Reads everything of one version: one statement has one snapshot. */
@@ -57,9 +61,18 @@ export const readCatalogueRow = async (pool: pg.Pool, tenant: string): Promise<C
   return row
 }
 
-const listSql = (table: string, columns: string, order = ''): string =>
+const listSql = (table: string, columns: string, order = '', condition = 'true'): string =>
   `(select coalesce(json_agg(json_build_array(${columns})${order && ` order by ${order}`}), '[]')
-    from ${table} where tenant_id = $1)`
+    from ${table} where tenant_id = $1 and ${condition})`
+
+const ofCardSql = (table: string, columns: string): string =>
+  listSql(table, columns, '', `${table}.rate_card = rate_cards.rate_card`)
+
+const cardsSql = `
+  select rate_card as name, ${ofCardSql('zones', 'zone_id, zone, is_elsewhere')} as zones,
+    ${ofCardSql('zone_cities', 'city_id, zone')} as cities,
+    ${ofCardSql('rates', 'from_zone, to_zone, first_kg, each_extra_kg')} as rates
+  from rate_cards where tenant_id = $1`
 
 const catalogueSql = `
   select json_build_object('version', version::text, 'company', name, 'contact', contact, 'color', color,
@@ -70,10 +83,7 @@ const catalogueSql = `
     ${listSql('states', 'state_id, name, is_active', 'state_id')} as states,
     ${listSql('cities', 'city_id, state_id, name, postal_code, is_active', 'city_id')} as cities,
     ${listSql('city_aliases', 'city_id, alias', 'alias')} as aliases,
-    (select coalesce(json_agg(rate_card), '[]') from rate_cards where tenant_id = $1) as cards,
-    ${listSql('zones', 'rate_card, zone_id, zone, is_elsewhere')} as zones,
-    ${listSql('zone_cities', 'rate_card, city_id, zone')} as zone_cities,
-    ${listSql('rates', 'rate_card, from_zone, to_zone, first_kg, each_extra_kg')} as rates,
+    (select coalesce(json_agg(card), '[]') from (${cardsSql}) card) as cards,
     ${listSql('merchants', 'merchant_id, name, rate_card')} as merchants,
     ${listSql('businesses', 'business_id, name, merchant_id, is_active')} as businesses,
     (select coalesce(json_agg(status), '[]') from (${statusesSql}) status) as statuses

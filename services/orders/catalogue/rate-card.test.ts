@@ -1,5 +1,5 @@
 import t from 'tap'
-import { charge, RateCard, readRateCards } from './rate-card.ts'
+import { charge, RateCard } from './rate-card.ts'
 
 const charges: [weightKg: number, hundredths: number][] = [
   [0.001, 45_000],
@@ -17,7 +17,7 @@ for (const [weightKg, hundredths] of charges)
     t.equal(charge({ firstKg: 45_000, eachExtraKg: 9_050 }, weightKg), hundredths)
   })
 
-type Rows = ConstructorParameters<typeof RateCard>[1]
+type Rows = ConstructorParameters<typeof RateCard>[0]
 type Pair = [from: string, to: string]
 
 /**
@@ -30,11 +30,12 @@ const createCard = (
   elsewhere?: string,
 ) => {
   const rows: Rows = {
-    zones: zones.map((zone, id) => ['', id, zone, zone === elsewhere]),
-    zone_cities: Object.entries(cities).map(([id, zone]) => ['', Number(id), zone]),
-    rates: pairs.map(([from, to], place) => ['', from, to, place, 1]),
+    name: 'standard',
+    zones: zones.map((zone, id) => [id, zone, zone === elsewhere]),
+    cities: Object.entries(cities).map(([id, zone]) => [Number(id), zone]),
+    rates: pairs.map(([from, to], place) => [from, to, place, 1]),
   }
-  return new RateCard('standard', rows)
+  return new RateCard(rows)
 }
 const findPlace = (card: RateCard, from: number, to: number): number | undefined => {
   const rate = card.find(from, to)
@@ -111,24 +112,20 @@ t.test('an empty card has no rate; the size of a card counts its cities and rate
   t.equal(createCard(['metro'], { 1: 'metro', 2: 'metro', 3: 'metro' }, [['metro', 'metro']]).size, 4)
 })
 
-t.test(
-  'reads cards of a catalogue with prices in hundredths, one object for equal prices and a zone for other cities',
-  async t => {
-    const cards = readRateCards({
-      cards: ['standard', 'empty'],
-      zones: [
-        ['standard', 1, 'metro', false],
-        ['standard', 2, 'far', true],
-      ],
-      zone_cities: [['standard', 1500, 'metro']],
-      rates: [
-        ['standard', 'metro', 'metro', 450.29, 90.5],
-        ['standard', 'far', 'metro', 450.29, 90.5],
-      ],
-    })
-    const near = cards.get('standard')?.find(1500, 1500)
-    t.strictSame(near, { firstKg: 45_029, eachExtraKg: 9_050 })
-    t.equal(cards.get('standard')?.find(77, 1500), near)
-    t.equal(cards.get('empty')?.find(1500, 1500), undefined)
-  },
-)
+t.test('a card has prices in hundredths, one object for equal prices and a zone for other cities', async t => {
+  const card = new RateCard({
+    name: 'standard',
+    zones: [
+      [1, 'metro', false],
+      [2, 'far', true],
+    ],
+    cities: [[1500, 'metro']],
+    rates: [
+      ['metro', 'metro', 450.29, 90.5],
+      ['far', 'metro', 450.29, 90.5],
+    ],
+  })
+  const near = card.find(1500, 1500)
+  t.strictSame(near, { firstKg: 45_029, eachExtraKg: 9_050 })
+  t.equal(card.find(77, 1500), near)
+})

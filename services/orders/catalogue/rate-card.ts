@@ -1,4 +1,4 @@
-import type { CatalogueRow } from './queries.ts'
+import type { CardRow } from './queries.ts'
 
 /** Holds prices in hundredths of the tenant's currency unit. */
 export interface Rate {
@@ -11,9 +11,6 @@ interface Zone {
   readonly name: string
 }
 
-/** Holds the rows of one card. */
-type CardRows = Pick<CatalogueRow, 'zones' | 'zone_cities' | 'rates'>
-
 /** Holds a merchant's prices: cities belong to zones, and a pair of zones has a rate. */
 export class RateCard {
   readonly name: string
@@ -23,16 +20,16 @@ export class RateCard {
   /** Counts its cities and rates. */
   readonly size: number
 
-  constructor(name: string, { zones, zone_cities, rates }: CardRows) {
-    const named = new Map(zones.map(([, id, name]) => [name, { id, name }]))
-    const [, , elsewhere = ''] = zones.find(([, , , isElsewhere]) => isElsewhere) ?? []
+  constructor({ name, zones, cities, rates }: CardRow) {
+    const named = new Map(zones.map(([id, name]) => [name, { id, name }]))
+    const [, elsewhere = ''] = zones.find(([, , isElsewhere]) => isElsewhere) ?? []
     const share = createPrices()
     this.name = name
-    this.size = zone_cities.length + rates.length
+    this.size = cities.length + rates.length
     this.#elsewhere = named.get(elsewhere)
-    this.#zoneOfCity = new Map(zone_cities.map(([, cityId, zone]) => [cityId, named.get(zone)]))
+    this.#zoneOfCity = new Map(cities.map(([cityId, zone]) => [cityId, named.get(zone)]))
     for (const zone of named.values()) this.#rates.set(zone, new Map())
-    for (const [, from, to, ...prices] of rates) this.#rates.get(named.get(from))?.set(named.get(to), share(...prices))
+    for (const [from, to, ...prices] of rates) this.#rates.get(named.get(from))?.set(named.get(to), share(...prices))
   }
 
   /** Returns undefined for a city without a zone. */
@@ -62,18 +59,3 @@ const toHundredths = (price: number): number => Math.round(price * 100)
 /** Returns the charge in hundredths, for the first kilogram and each further kilogram begun. */
 export const charge = (rate: Rate, weightKg: number): number =>
   rate.firstKg + Math.max(0, Math.ceil(weightKg) - 1) * rate.eachExtraKg
-
-/** Reads the rate cards of a tenant by name. */
-export const readRateCards = (row: CardRows & Pick<CatalogueRow, 'cards'>) => {
-  const ofCard = ([card]: readonly [card: string, ...unknown[]]): string => card
-  const zones = Map.groupBy(row.zones, ofCard)
-  const cities = Map.groupBy(row.zone_cities, ofCard)
-  const rates = Map.groupBy(row.rates, ofCard)
-  const readCard = (name: string): RateCard =>
-    new RateCard(name, {
-      zones: zones.get(name) ?? [],
-      zone_cities: cities.get(name) ?? [],
-      rates: rates.get(name) ?? [],
-    })
-  return new Map(row.cards.map(name => [name, readCard(name)]))
-}

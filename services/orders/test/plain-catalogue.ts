@@ -11,20 +11,21 @@ const cities: City[] = [
   { id: 3000, name: 'Jaffna', postalCode: null, state: jaffna },
   { id: 3001, name: 'Nallur', postalCode: null, state: jaffna },
 ]
-const card = new RateCard('standard', {
+const card = new RateCard({
+  name: 'standard',
   zones: [
-    ['standard', 0, 'metro', false],
-    ['standard', 1, 'north', false],
-    ['standard', 2, 'outstation', true],
+    [0, 'metro', false],
+    [1, 'north', false],
+    [2, 'outstation', true],
   ],
-  zone_cities: [
-    ['standard', 1500, 'metro'],
-    ['standard', 3000, 'north'],
-    ['standard', 3001, 'north'],
+  cities: [
+    [1500, 'metro'],
+    [3000, 'north'],
+    [3001, 'north'],
   ],
   rates: [
-    ['standard', 'metro', 'metro', 300, 50],
-    ['standard', 'metro', 'outstation', 450, 90.5],
+    ['metro', 'metro', 300, 50],
+    ['metro', 'outstation', 450, 90.5],
   ],
 })
 
