@@ -28,27 +28,23 @@ const columns: readonly (readonly [right: number, head: string, value: (line: Li
 const word = (amount: number): string =>
   (Math.round(amount * 100) / 100 + 0).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
-/**
- * Draws the head and sums of an A4 invoice. Returns the drawer of its lines, which takes as many pages as they need.
- */
-export const lineDrawer = (page: Page, job: InvoiceJob) => {
-  const { lines } = job.invoice
+/** Draws an invoice on as many pages of A4 as its lines need, a line in each step. */
+export const drawInvoice = function* (page: Page, job: InvoiceJob): Iterable<void> {
+  const { lines, invoice_no } = job.invoice
   const pages = 1 + Math.ceil(Math.max(0, lines.length - firstPage.rows) / laterPage.rows)
-  const addPage = (number: number, top: number): void => {
+  let first = 0
+  for (let number = 1; number <= pages; number++) {
+    const { top, rows } = number === 1 ? firstPage : laterPage
     page.addPage({ size: 'A4', margin: 0 })
-    const title = `${job.company}: invoice ${job.invoice.invoice_no}`
-    if (number > 1) write(page, title, left, mm(9), mm(150), { size: 10, weight: 700 })
+    if (number === 1) drawHead(page, job)
+    else write(page, `${job.company}: invoice ${invoice_no}`, left, mm(9), mm(150), { size: 10, weight: 700 })
     write(page, `Page ${number} of ${pages}`, left, mm(285), mm(60), { size: 8 })
     drawColumns(page, top - mm(6))
-  }
-  addPage(1, firstPage.top)
-  drawHead(page, job)
-  return (line: Line, index: number): void => {
-    const later = index - firstPage.rows
-    const isFirst = later < 0
-    if (!isFirst && later % laterPage.rows === 0) addPage(2 + later / laterPage.rows, laterPage.top)
-    const y = isFirst ? firstPage.top + index * rowHeight : laterPage.top + (later % laterPage.rows) * rowHeight
-    drawLine(page, line, y)
+    for (const [row, line] of lines.slice(first, first + rows).entries()) {
+      yield
+      drawLine(page, line, top + row * rowHeight)
+    }
+    first += rows
   }
 }
 

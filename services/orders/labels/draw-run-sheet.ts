@@ -26,9 +26,10 @@ export interface RunSheetJob {
   readonly title: string
 }
 
-export const rowDrawer =
-  (page: Page, { labels, title }: RunSheetJob) =>
-  (label: Label, index: number): void => {
+/** Draws a row in each step. */
+export const drawRunSheet = function* (page: Page, { labels, title }: RunSheetJob): Iterable<void> {
+  for (const [index, label] of labels.entries()) {
+    yield
     const row = index % rowsPerPage
     if (row === 0) {
       page.addPage({ size: 'A4', margin: 0 })
@@ -36,6 +37,7 @@ export const rowDrawer =
     }
     drawRow(page, label, index + 1, firstRow + row * rowHeight)
   }
+}
 
 const drawHead = (page: Page, labels: readonly Label[], title: string, place: string): void => {
   const total = labels.reduce((sum, { cod }) => sum + cod, 0)

@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import PDFDocument from 'pdfkit'
-import { type InvoiceJob, lineDrawer } from './draw-invoice.ts'
+import { drawInvoice, type InvoiceJob } from './draw-invoice.ts'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
-import { type RunSheetJob, rowDrawer } from './draw-run-sheet.ts'
+import { drawRunSheet, type RunSheetJob } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'
 import type { Label, Layout } from './label.ts'
+import type { Page } from './text.ts'
 
 interface LabelJob {
   readonly kind: 'labels'
@@ -28,39 +29,34 @@ export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWa
   const ended = new Promise(resolve => page.on('end', resolve))
   page.on('data', onBytes)
   for (const [name, file] of fonts) page.registerFont(name, file)
-  for (const drawOne of steps(page, job)) {
+  for (const _ of drawSteps(page, job)) {
     await turn()
     if (!isWanted()) return
-    drawOne()
   }
   page.end()
   await ended
 }
 
-/** Lists the steps that draw a job, each in a turn of its own. */
-const steps = (page: PDFKit.PDFDocument, job: PrintJob): (() => void)[] => {
-  if (job.kind === 'invoice') {
-    const drawOne = lineDrawer(page, job)
-    return job.invoice.lines.map((line, index) => () => drawOne(line, index))
-  }
-  const drawOne = job.kind === 'run_sheet' ? rowDrawer(page, job) : labelDrawer(page, job)
-  return job.labels.map((label, index) => () => drawOne(label, index))
+/** Other work may run at each `yield`. */
+const drawSteps = (page: Page, job: PrintJob): Iterable<void> => {
+  if (job.kind === 'invoice') return drawInvoice(page, job)
+  return job.kind === 'run_sheet' ? drawRunSheet(page, job) : drawLabels(page, job)
 }
 
-const labelDrawer =
-  (page: PDFKit.PDFDocument, { layout }: LabelJob) =>
-  (label: Label, index: number): void => {
-    if (layout === 'a4x4') return drawQuarter(page, index, () => drawLabel(page, label))
-    page.addPage({ size: [labelWidth, labelHeight], margin: 0 })
-    drawLabel(page, label)
+const drawLabels = function* (page: Page, { labels, layout }: LabelJob): Iterable<void> {
+  for (const [index, label] of labels.entries()) {
+    yield
+    if (layout === 'a4x4') drawQuarter(page, index, label)
+    else drawLabel(page.addPage({ size: [labelWidth, labelHeight], margin: 0 }), label)
   }
+}
 
 /** Draws one of four labels on a page: a quarter of A4 is 105 by 148.5 mm. */
-const drawQuarter = (page: PDFKit.PDFDocument, index: number, drawOne: () => void): void => {
+const drawQuarter = (page: Page, index: number, label: Label): void => {
   if (index % 4 === 0) page.addPage({ size: 'A4', margin: 0 })
   const [column, row] = [index % 2, Math.floor((index % 4) / 2)]
   page.save()
   page.translate(mm(105 * column + 3), mm(148.5 * row)).scale(0.99)
-  drawOne()
+  drawLabel(page, label)
   page.restore()
 }
