@@ -54,13 +54,22 @@ export const supersedeMessages = async (tx: Tx, tenant: string, given: readonly 
   await storeChanges(tx, tenant, changes)
 }
 
+export interface TakenBack {
+  readonly order: OrderSnapshot
+  /** Names a message of the same transaction: that one and later ones stay. */
+  readonly before: string | undefined
+}
+
 /** Cancels waiting messages of statuses other than the one to which staff took an order back. */
-export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly OrderEvent[]): Promise<void> => {
+export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly TakenBack[]): Promise<void> => {
   if (takenBack.length === 0) return
-  const statuses = new Map(takenBack.map(({ order }) => [order.waybill_number, order.status_key]))
-  const waiting = await lockWaiting(tx, tenant, [...statuses.keys()])
-  const isUntrue = ({ waybill, ruleEvent }: Waiting): boolean =>
-    ruleEvent !== null && !ruleEvent.includes('.') && ruleEvent !== statuses.get(waybill)
+  const ofWaybill = Map.groupBy(takenBack, ({ order }) => order.waybill_number)
+  const waiting = await lockWaiting(tx, tenant, [...ofWaybill.keys()])
+  const isUntrue = ({ id, waybill, ruleEvent, isOlder }: Waiting): boolean => {
+    if (ruleEvent === null || ruleEvent.includes('.')) return false
+    const isEarlier = ({ before }: TakenBack) => isOlder || before === undefined || id < before
+    return (ofWaybill.get(waybill) ?? []).some(back => ruleEvent !== back.order.status_key && isEarlier(back))
+  }
   const detail = `superseded by ${takenBackEvent}`
   const changes = waiting.filter(isUntrue).map(({ id }) => ({ id, detail }))
   await storeChanges(tx, tenant, changes)

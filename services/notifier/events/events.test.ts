@@ -57,6 +57,30 @@ t.test('a rule that names the parcel’s page fails if orders sends none', async
   t.equal((await call('POST', `/api/messages/${message_id}/resend`)).status, 200, 'now it has one')
 })
 
+t.test('a move taken back cancels its waiting message, and not that of the move that follows', async t => {
+  const rule = { template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{waybill_number}}'] }
+  const { deliver, rows } = await prepare(t, {}, [
+    { ...rule, on: 'key_13' },
+    { ...rule, on: 'key_12' },
+  ])
+  const move = (id: string, status_key: string) => orderEvent(id, { status_key }, 'order.status_changed')
+  const takeBack = (id: string, status_key: string) => orderEvent(id, { status_key }, 'take_back.accepted')
+  const stored = async () =>
+    (await rows('select rule_event, status from messages order by message_id')).map(Object.values)
+  await deliver([move('a', 'key_12'), move('b', 'key_13'), takeBack('c', 'key_12')])
+  t.same(await stored(), [
+    ['key_12', 'queued'],
+    ['key_13', 'cancelled'],
+  ])
+  await deliver([move('d', 'key_13')])
+  await deliver([takeBack('e', 'key_12'), move('f', 'key_13'), takeBack('g', 'key_12'), move('h', 'key_13')])
+  const ofFirst = [
+    ['key_12', 'queued'],
+    ['key_13', 'cancelled'],
+  ]
+  t.same(await stored(), [...ofFirst, ['key_13', 'cancelled'], ['key_13', 'cancelled'], ['key_13', 'queued']])
+})
+
 const many = (count: number): OrderEvent[] =>
   Array.from({ length: count }, (_, n) =>
     orderEvent(`e${n}`, { waybill_number: `DM${n}`, customer_phone: `0771${String(n).padStart(6, '0')}` }),

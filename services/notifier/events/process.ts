@@ -17,7 +17,7 @@ import { checkMessage, type SendingContext } from '../messages/check.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { cancelUntrue, remakeMessages, type Superseding, supersedeMessages } from './change-waiting.ts'
+import { cancelUntrue, remakeMessages, type Superseding, supersedeMessages, type TakenBack } from './change-waiting.ts'
 import {
   type EventError,
   findRules,
@@ -64,10 +64,9 @@ export const processIn = async (
   const timelyOrders = timely.filter(isOrderEvent)
   const pressedOn = numbers ?? (await findNumbers(tx, tenant, timelyOrders))
   const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
-  const failed = await queue(tx, tenant, wanted, isInDoubt)
+  const { failed, ids } = await queue(tx, tenant, wanted, isInDoubt)
   await remakeMessages(tx, tenant, edits)
-  const takenBack = timelyOrders.filter(({ type }) => type === takenBackEvent)
-  await cancelUntrue(tx, tenant, takenBack)
+  await cancelUntrue(tx, tenant, listTakenBack(timely, wanted, ids))
   const matched = new Set(wanted.map(({ event }) => event.id))
   return {
     queued: matched.size - failed.size,
@@ -112,14 +111,14 @@ const applyRules = (
 /** One statement with all messages could exceed the statement timeout. */
 const maxPerStatement = 1000
 
-/** Queues what can be sent and stores the errors of the rest; returns the ids of the events with errors. */
+/** Queues what can be sent and stores the errors of the rest; returns the events with errors, and the messages' ids. */
 const queue = async (
   tx: Tx,
   tenant: string,
   wanted: readonly WantedMessage[],
   isInDoubt: (event: CourierEvent) => boolean,
-): Promise<Set<string>> => {
-  if (wanted.length === 0) return new Set()
+): Promise<{ failed: ReadonlySet<string>; ids: readonly string[] }> => {
+  if (wanted.length === 0) return { failed: new Set(), ids: [] }
   const requests = wanted.map(({ request }) => request)
   const context = trustPlatform(await readContext(tx, tenant, requests))
   const ids = newMessageIds(wanted.length, context.now)
@@ -144,7 +143,7 @@ const queue = async (
     await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
   await supersedeMessages(tx, tenant, listSuperseding(wanted, ids))
   await storeEventErrors(tx, tenant, errors)
-  return failed
+  return { failed, ids }
 }
 
 /** Lets the platform decide about a template that is not approved here: the catalogue may be out of date. */
@@ -163,6 +162,20 @@ const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[
     const before = ids[wanted.findIndex(other => other.event === event)] as string
     return [{ waybill: event.order.waybill_number, events: rule.supersedes, before, by: rule.event }]
   })
+
+/** Lists the moves taken back; the messages of the events after each stay. */
+const listTakenBack = (
+  events: readonly CourierEvent[],
+  wanted: readonly WantedMessage[],
+  ids: readonly string[],
+): TakenBack[] => {
+  const places = new Map(events.map((event, place) => [event, place]))
+  return events.flatMap((event, place) => {
+    if (!isOrderEvent(event) || event.type !== takenBackEvent) return []
+    const next = wanted.findIndex(({ event: other }) => (places.get(other) ?? 0) > place)
+    return { order: event.order, before: ids[next] }
+  })
+}
 
 type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
