@@ -62,7 +62,7 @@ export const applyMerchants = async (
   const rows = matched.map(({ entry, email, row }) => ({
     email,
     name: entry.name,
-    password_hash: hashes.get(email) ?? '',
+    password_hash: row && entry.password === undefined ? row.password_hash : (hashes.get(email) ?? ''),
     rate_card: entry.rate_card ?? null,
     is_active: entry.active ?? row?.is_active ?? true,
     payable_when: entry.payable_when ?? null,

@@ -17,20 +17,23 @@ import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 /**
  * Brings a tenant to the state of a checked file, in one transaction. States, cities and businesses that the file
  * no longer names are deactivated, zones and rates of its cards deleted; merchants and cards that it does not name
- * stay. `dryRun` rolls the same transaction back. Resolves once no process admits a token that this ended.
+ * stay. `dryRun` rolls the same transaction back. Resolves once no process admits a token that this ended. `reread`
+ * makes the file again once no other operator can change the tenant.
  */
 export const applyTenant = async (
   pool: pg.Pool,
-  file: TenantFile | MerchantsFile,
+  given: TenantFile | MerchantsFile,
   dryRun: boolean,
   by: Actor = operator(),
+  reread = async (_tx: Tx): Promise<TenantFile | MerchantsFile> => given,
 ): Promise<Applied> => {
-  const hashes = await hashPasswords(pool, file)
+  const hashes = await hashPasswords(pool, given)
   const result = await inTenant<Tables, Applied>(
     pool,
-    file.tenant.id,
+    given.tenant.id,
     async tx => {
-      await lockTenant(tx, file.tenant.id)
+      await lockTenant(tx, given.tenant.id)
+      const file = await reread(tx)
       const errors = { ...(await findMerchantErrors(tx, file)), ...(await findOtherErrors(tx, file)) }
       if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
       const changes = [

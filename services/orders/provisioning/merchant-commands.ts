@@ -1,10 +1,13 @@
 import type { Applied } from '@courier/shared/cli/changes.ts'
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { requireTenant } from '@courier/shared/cli/token-commands.ts'
-import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { operator } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
 import { applyTenant } from './apply.ts'
 import { checkFile } from './check-file.ts'
+import type { MerchantsFile } from './tenant-file.ts'
 
 export interface MerchantRequest {
   tenant: string
@@ -21,14 +24,16 @@ export interface NewMerchant extends MerchantRequest {
 /** Creates a merchant with its businesses. Throws UsageError for an unknown tenant, or an existing merchant. */
 export const addMerchant = async (pool: pg.Pool, request: NewMerchant, password: string): Promise<Applied> => {
   const { tenant, email, name, rateCard, business } = request
-  await requireTenant(pool, tenant)
-  if (await findMerchant(pool, request)) throw new UsageError(`there is a merchant ${email} already`)
   const businesses = business.map((text, index) => {
     const [, id, of] = /^(\d{1,10}):(.+)$/.exec(text) ?? []
     if (!id) throw new UsageError(`--business must be ID:NAME such as 7290:Lanka Shoes Online, not ${text}`)
     return { id: Number(id), name: of, default: index === 0 }
   })
-  return apply(pool, tenant, { name, email, password, businesses, ...(rateCard && { rate_card: rateCard }) })
+  const entry = { name, email, password, businesses, ...(rateCard && { rate_card: rateCard }) }
+  return apply(pool, tenant, async tx => {
+    if (await findMerchant(tx, request)) throw new UsageError(`there is a merchant ${email} already`)
+    return entry
+  })
 }
 
 /** Gives a merchant another password, which ends its logins. Throws UsageError for an unknown tenant or merchant. */
@@ -38,23 +43,25 @@ export const changePassword = (pool: pg.Pool, request: MerchantRequest, password
 /** Refuses a merchant's tokens and logins; its orders stay. Throws UsageError for an unknown tenant or merchant. */
 export const deactivateMerchant = (pool: pg.Pool, request: MerchantRequest) => change(pool, request, { active: false })
 
-const change = async (pool: pg.Pool, request: MerchantRequest, fields: object): Promise<Applied> => {
-  await requireTenant(pool, request.tenant)
-  const current = await findMerchant(pool, request)
-  if (!current) throw new UsageError(`the tenant ${request.tenant} has no merchant ${request.email}`)
-  return apply(pool, request.tenant, { ...current, ...fields })
-}
+const change = (pool: pg.Pool, request: MerchantRequest, fields: object): Promise<Applied> =>
+  apply(pool, request.tenant, async tx => {
+    const current = await findMerchant(tx, request)
+    if (!current) throw new UsageError(`the tenant ${request.tenant} has no merchant ${request.email}`)
+    return { ...current, ...fields }
+  })
 
-const apply = async (pool: pg.Pool, tenant: string, merchant: object): Promise<Applied> => {
-  const checked = checkFile({ tenant: { id: tenant }, merchants: [merchant] })
-  return checked.kind === 'refused' ? checked : applyTenant(pool, checked.file, false)
+/** Reads the merchant again when no other operator can change it, so that what one changed meanwhile stays. */
+const apply = async (pool: pg.Pool, tenant: string, read: (tx: Tx) => Promise<object>): Promise<Applied> => {
+  await requireTenant(pool, tenant)
+  const readFile = async (tx: Tx) => ({ tenant: { id: tenant }, merchants: [await read(tx)] }) as MerchantsFile
+  const checked = checkFile(await inTenant(pool, tenant, readFile))
+  return checked.kind === 'refused' ? checked : applyTenant(pool, checked.file, false, operator(), readFile)
 }
 
 /** Reads the merchant as a file has it. */
-const findMerchant = async (pool: pg.Pool, { tenant, email }: MerchantRequest): Promise<object | undefined> => {
+const findMerchant = async (tx: Tx, { tenant, email }: MerchantRequest): Promise<object | undefined> => {
   const values = [tenant, email.trim().toLowerCase()]
-  const [row] = await readInTenant<{ entry: object }>(pool, tenant, { text: entrySql, values })
-  return row?.entry
+  return (await tx.rows<{ entry: object }>(entrySql, values))[0]?.entry
 }
 
 const entrySql = `

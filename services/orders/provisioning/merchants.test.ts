@@ -8,7 +8,7 @@ import { build } from '../test/build.ts'
 import { batch, tenantFile } from '../test/tenant.ts'
 import { applyTenant } from './apply.ts'
 import { checkFile } from './check-file.ts'
-import { changePassword } from './merchant-commands.ts'
+import { addMerchant, changePassword, deactivateMerchant } from './merchant-commands.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
@@ -45,7 +45,23 @@ const open = async (t: Test) => {
     (await request('/user/get-current', undefined, { token })).status,
     await statusElsewhere(token),
   ]
-  return { ...built, apply, login, statusesOf, statusElsewhere }
+  /** Begins a transaction of another operator; `waitForIt` resolves when somebody waits for its locks. */
+  const begin = async () => {
+    const operator = new pg.Client({ connectionString: built.database.superuserUrl })
+    await operator.connect()
+    t.teardown(() => operator.end())
+    await operator.query('begin')
+    const waiting = `select 1 from pg_locks join pg_stat_activity using (pid) where not granted
+      and datname = current_database()`
+    const waitForIt = async () => {
+      for (let polls = 0; (await built.rows(waiting)).length === 0; polls++) {
+        if (polls > 600) throw new Error('nobody waits')
+        await delay(20)
+      }
+    }
+    return { operator, waitForIt }
+  }
+  return { ...built, apply, login, statusesOf, statusElsewhere, begin }
 }
 
 t.test('a new password ends the tokens of logins, at once and in every process', async t => {
@@ -92,20 +108,49 @@ t.test('a command for one merchant keeps how it is paid, and its phone number', 
   t.strictSame(found, [money])
 })
 
+t.test('a command for one merchant keeps what another operator changes meanwhile', async t => {
+  const { begin, pool, rows } = await open(t)
+  const books = { tenant: 'demo', email: 'books@example.com' }
+  const commands = [
+    () => changePassword(pool, { tenant: 'demo', email: shop.email }, 'another-password'),
+    () => deactivateMerchant(pool, books),
+  ]
+  for (const command of commands) {
+    const { operator, waitForIt } = await begin()
+    await operator.query(`select pg_advisory_xact_lock(hashtextextended('demo', 0))`)
+    await operator.query(`update merchants set name = name || '!', charges_apart = true, password_hash = 'new'`)
+    await operator.query(`update businesses set name = name || '!' where tenant_id = 'demo'`)
+    const changed = command()
+    await waitForIt()
+    await operator.query('commit')
+    t.match(await changed, { kind: 'applied', changes: [{ kind: 'merchant', change: /changed|deactivated/ }] })
+  }
+  const merchants = await rows('select name, charges_apart, is_active, password_hash from merchants order by email')
+  t.match(merchants, [
+    { name: 'Ceylon Books!!', charges_apart: true, is_active: false, password_hash: 'new' },
+    { name: 'Lanka Shoes!!', charges_apart: true, is_active: true, password_hash: 'new' },
+  ])
+  const names = (await rows('select name from businesses where is_active order by 1')).map(({ name }) => name)
+  t.strictSame(names, ['Ceylon Books!!', 'Lanka Shoes Online!!', 'Lanka Shoes Outlet!!'])
+})
+
+t.test('of two operators who add a merchant at once, one is refused', async t => {
+  const { pool, login } = await open(t)
+  const add = (password: string) =>
+    addMerchant(pool, { tenant: 'demo', email: 'new@example.com', name: password, business: [] }, password)
+  const passwords = ['first-password', 'second-password']
+  const added = await Promise.allSettled(passwords.map(add))
+  t.strictSame(added.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  const password = passwords[added.findIndex(({ status }) => status === 'fulfilled')] ?? ''
+  t.equal((await login({ email: 'new@example.com', password })).status, 200)
+})
+
 t.test('a login that began before the password changed gets no token', async t => {
-  const { login, database, rows } = await open(t)
-  const operator = new pg.Client({ connectionString: database.superuserUrl })
-  await operator.connect()
-  t.teardown(() => operator.end())
-  await operator.query('begin')
+  const { login, begin, rows } = await open(t)
+  const { operator, waitForIt } = await begin()
   await operator.query(`update merchants set password_hash = password_hash || 'x' where email = $1`, [shop.email])
   const attempt = login()
-  const waiting = `select 1 from pg_locks join pg_stat_activity using (pid) where not granted
-    and datname = current_database()`
-  for (let polls = 0; (await rows(waiting)).length === 0; polls++) {
-    if (polls > 600) throw new Error('the login does not wait')
-    await delay(20)
-  }
+  await waitForIt()
   await operator.query('commit')
   t.match(await attempt, { status: 422, body: { errors: { email: ['These credentials do not match our records.'] } } })
   t.strictSame(await rows('select 1 from tokens where from_login'), [])
