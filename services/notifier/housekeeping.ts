@@ -2,18 +2,21 @@ import { createHousekeeping, deleteOldKeys, deleteWhere } from '@courier/shared/
 import type pg from 'pg'
 import type { Logger } from 'pino'
 
-/** Deletes rows that are past their time, and conversations in which nobody ever wrote. */
+/** Deletes rows that are past their time, and conversations in which nobody wrote or opted out or in. */
 export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,
     deleteFrom('recipients', "next_send_at < now() - interval '1 hour'"),
-    deleteFrom('conversations', 'last_inbound_at is null and opted_out_at is null and opted_in_at is null'),
+    deleteFrom('conversations', saysNothing),
     deleteFrom('message_prices', "priced_at < now() - interval '25 months'"),
     deleteFrom('events', "taken_at < now() - interval '30 days'"),
     deleteFrom('inbound_messages', "happened_at < now() - interval '90 days'"),
     // The row outlives its button by far, since it keeps the button from acting again.
     deleteFrom('customer_actions', "created_at < now() - interval '90 days'"),
   ])
+
+const saysNothing = `last_inbound_at is null and opted_out_at is null and opted_in_at is null
+  and marketing_out_at is null and marketing_in_at is null`
 
 /** Rows that the queue has locked wait for the next run. */
 const deleteFrom = (table: string, isExpired: string) => deleteWhere(table, isExpired, 'for update skip locked')

@@ -1,6 +1,8 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { pino } from 'pino'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
+import { createNotifierHousekeeping } from '../housekeeping.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
 import { build, serviceToken } from '../test/portal.ts'
@@ -53,6 +55,18 @@ const meet = async () => {
 }
 
 const now = Math.floor(Date.now() / 1000) - 100
+
+t.test('housekeeping keeps the marketing preference of a person who never wrote', async t => {
+  const { prefer, state, send } = await meet()
+  await prefer('stop', now)
+  await createNotifierHousekeeping(pool, pino({ level: 'silent' })).clean()
+  t.match(await state(), { marketing_opted_out: true })
+  t.equal((await send('order_created')).status, 422)
+  await prefer('resume', now + 2)
+  await createNotifierHousekeeping(pool, pino({ level: 'silent' })).clean()
+  await prefer('stop', now + 1)
+  t.match(await state(), { marketing_opted_out: false }, 'a late webhook changes nothing')
+})
 
 t.test('the platform’s marketing preference stops and resumes marketing messages alone, once each', async t => {
   const { phone, prefer, state, send, entries } = await meet()
