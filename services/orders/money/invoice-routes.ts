@@ -50,7 +50,7 @@ const InvoiceQuery = listQuery(cursorFields, {
   state: oneOf(invoiceStates, 'Default: all.'),
   merchant_id: id('The id of the merchant.'),
 })
-const cursors = listCursor(/^[0-9a-f-]{36}$/)
+const cursors = listCursor(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 
 const InvoiceWithLines = Type.Composite([Invoice, Type.Object({ lines: Type.Array(InvoiceLine) })], {
   title: 'InvoiceWithLines',

@@ -75,6 +75,8 @@ t.test('invoices', async t => {
       t.match((await step(no, 'submit')).body.data, { state: 'submitted', parcels: 2, total: 1100 })
       t.match((await get('/invoice')).body, { data: [{ invoice_no: no, state: 'submitted' }], next_cursor: null })
       t.equal((await get('/invoice', { token: booksToken })).body.data.length, 0)
+      const noId = Buffer.from('-'.repeat(36)).toString('base64url')
+      t.equal((await get(`/invoice?cursor=${noId}`)).status, 422, 'a cursor holds an id')
       t.equal((await get('/invoice/MI-0001', { token: booksToken })).status, 404)
       const own = await request('POST', `/api/public/merchant/invoice/${no}/approve`, {})
       t.match(own.body.data, { state: 'approved', decided_by: `merchant ${shop}` })

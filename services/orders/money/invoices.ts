@@ -76,7 +76,7 @@ const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, 
   limit 1`
 
 /** Matches the numbers that masks produce: printable ASCII. Postgres refuses some other texts. */
-const isNumber = /^[\x21-\x7e]{1,100}$/
+export const isNumber = /^[\x21-\x7e]{1,100}$/
 
 /** Finds an invoice by one of its numbers. A merchant finds only its own, from submitted on. */
 export const findInvoice = async (

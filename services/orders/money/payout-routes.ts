@@ -21,7 +21,7 @@ import {
 } from './bank-accounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
 import { Day, MerchantParams } from './fields.ts'
-import { depositInvoice, Invoice, payment, stateSql } from './invoices.ts'
+import { depositInvoice, Invoice, isNumber, payment, stateSql } from './invoices.ts'
 import { lockParcels } from './parcels.ts'
 
 interface PayoutOptions {
@@ -170,7 +170,7 @@ const lockRun = async (tx: Tx, tenant: string, numbers: readonly string[]): Prom
   const { rows } = await tx.client.query(
     `select invoice_id from invoices where tenant_id = $1 and (invoice_no = any($2) or invoice_ref_no = any($2))
       order by invoice_id for no key update`,
-    [tenant, numbers],
+    [tenant, numbers.filter(number => isNumber.test(number))],
   )
   const text = 'select distinct waybill_number from money_lines where tenant_id = $1 and invoice_id = any($2::uuid[])'
   const { rows: lines } = await tx.client.query(text, [tenant, rows.map(row => row.invoice_id)])

@@ -126,6 +126,8 @@ t.test('the pay run', async t => {
     t.match((await post('/payout', body)).body.errors, { 'invoice_nos.2': ['There is no invoice MI-9999.'] })
     const twice = { ...body, invoice_nos: [numbers[0], ...body.invoice_nos] }
     t.match((await post('/payout', twice)).body.errors, { 'invoice_nos.3': ['There is no invoice MI-9999.'] })
+    const impossible = { ...body, invoice_nos: ['\u0000'] }
+    t.match((await post('/payout', impossible)).body.errors, { 'invoice_nos.0': [/^There is no invoice/] })
     t.strictSame((await staffGet('/invoice?state=deposited')).body.data, [])
     const paid = { ...body, invoice_nos: numbers }
     const responses = await Promise.all([post('/payout', paid), post('/payout', paid)])

@@ -1,4 +1,5 @@
 import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { textPattern } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -32,6 +33,8 @@ const StatementQuery = Type.Object({
   account: Type.String({
     maxLength: 250,
     minLength: 1,
+    pattern: textPattern,
+    must: 'be the name of an account',
     description: 'rider:NAME, office, clearing, bank, merchant:ID, held:ID, …',
   }),
   from: Day,

@@ -68,6 +68,9 @@ t.test('statements', async t => {
     t.equal((await statement('from=2026-02-30&to=2026-02-19')).status, 422)
     t.equal((await statement('from=2026-02-19&to=2026-02-18')).status, 422)
     t.equal((await statement('from=2020-02-19&to=2026-02-18')).status, 422)
+    t.match((await staffGet('/ledger?account=%00&from=2026-02-19&to=2026-02-19')).body.errors, {
+      account: ['The account field must be the name of an account.'],
+    })
     t.equal((await staffGet('/ledger?account=nobody&from=2026-02-19&to=2026-02-19')).status, 404)
   })
 
