@@ -1,16 +1,12 @@
 import { inTenant, isUnavailable } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { Merchant } from '../access/merchant.ts'
 import type { MissingRate } from '../catalogue/price-parcels.ts'
 import type { Tx } from '../database/tables.ts'
 
-interface Merchant {
-  readonly tenant: string
-  readonly merchantId: string
-}
-
 /** Counts the parcels that a merchant requested between two cities. */
-interface MissingCount extends Merchant {
+interface MissingCount extends Pick<Merchant, 'tenant' | 'merchantId'> {
   readonly origin: number
   readonly destination: number
   parcels: number
@@ -65,7 +61,7 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger) => {
   return {
     /** Counts in memory only. */
     record: (
-      { tenant, merchantId }: Pick<MissingCount, 'tenant' | 'merchantId'>,
+      { tenant, merchantId }: Pick<Merchant, 'tenant' | 'merchantId'>,
       missing: readonly MissingRate[],
     ): void => {
       for (const { origin, destination, parcels } of missing)
@@ -88,28 +84,23 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger) => {
 const maxOfMerchant = 2_000
 
 /** Sorts the rows, so that two processes never wait for each other's. */
-const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) => {
-  const columns = [
-    missing.map(({ merchantId }) => merchantId),
-    missing.map(({ origin }) => origin),
-    missing.map(({ destination }) => destination),
-    missing.map(({ parcels }) => parcels),
-  ]
-  return tx.rows({ name: 'add_missing_rates', text: addMissingSql, values: [tenant, ...columns] })
-}
+const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) =>
+  tx.rows({ name: 'add_missing_rates', text: addMissingSql, values: [tenant, JSON.stringify(missing)] })
 
 const addMissingSql = `
   with today as (
     select (now() at time zone time_zone)::date as day from tenants where tenant_id = $1
+  ), given as (
+    select "merchantId" as merchant_id, origin, destination, parcels from json_to_recordset($2)
+      as missing ("merchantId" bigint, origin integer, destination integer, parcels bigint)
   ), full_merchant as (
     select merchant_id from rate_gaps
-    where tenant_id = $1 and merchant_id = any($2::bigint[]) and day = (select day from today)
+    where tenant_id = $1 and merchant_id in (select merchant_id from given) and day = (select day from today)
     group by merchant_id having count(*) >= ${maxOfMerchant}
   )
   insert into rate_gaps (tenant_id, merchant_id, day, origin_city_id, destination_city_id, asked_for, last_at)
   select $1, merchant_id, day, origin, destination, parcels, now()
-  from unnest($2::bigint[], $3::integer[], $4::integer[], $5::bigint[]) as given (merchant_id, origin, destination,
-    parcels), today
+  from given, today
   where merchant_id not in (select merchant_id from full_merchant) or exists (
     select from rate_gaps known where known.tenant_id = $1 and known.merchant_id = given.merchant_id
       and known.day = today.day and origin_city_id = origin and destination_city_id = destination

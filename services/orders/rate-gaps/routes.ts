@@ -76,31 +76,29 @@ const reportGaps = async (pool: pg.Pool, catalogue: Catalogue, days: number): Pr
     return card && !card.find(origin, destination) && findCity(catalogue, origin) && findCity(catalogue, destination)
   })
   const byCities = Map.groupBy(lacking, ({ origin, destination }) => `${origin} ${destination}`)
-  return takeMostWanted([...byCities.values()], maxGaps).map(group => describe(group, catalogue))
+  return takeMostWanted(
+    [...byCities.values()].map(group => describe(group, catalogue)),
+    maxGaps,
+  )
 }
 
-const takeMostWanted = (lists: readonly Wanted[][], count: number): Wanted[][] =>
-  lists.toSorted((a, b) => sum(b, 'asked_for', 'orders') - sum(a, 'asked_for', 'orders')).slice(0, count)
-
-const sum = (wanted: readonly Wanted[], ...fields: ('asked_for' | 'orders')[]): number =>
-  wanted.reduce((total, each) => fields.reduce((total, field) => total + each[field], total), 0)
+const takeMostWanted = <Counted extends Pick<Wanted, 'asked_for' | 'orders'>>(counted: Counted[], count: number) =>
+  counted.toSorted((a, b) => b.asked_for + b.orders - a.asked_for - a.orders).slice(0, count)
 
 const findCity = ({ cities }: Catalogue, id: number): Static<typeof City> | undefined => {
   const found = cities.find({ cityId: String(id) })
   return found.kind === 'found' ? { id, name: found.city.name, state: found.city.state.name } : undefined
 }
 
-const describe = (wanted: readonly Wanted[], catalogue: Catalogue): RateGap => {
+/** Sums what the merchants want between the same two cities. */
+const describe = (wanted: Wanted[], catalogue: Catalogue): RateGap => {
   const { origin = 0, destination = 0 } = wanted[0] ?? {}
-  const merchants = takeMostWanted(
-    wanted.map(each => [each]),
-    maxMerchants,
-  ).flat()
+  const merchants = takeMostWanted(wanted, maxMerchants)
   return {
     origin: findCity(catalogue, origin) as Static<typeof City>,
     destination: findCity(catalogue, destination) as Static<typeof City>,
-    asked_for: sum(wanted, 'asked_for'),
-    orders: sum(wanted, 'orders'),
+    asked_for: wanted.reduce((sum, { asked_for }) => sum + asked_for, 0),
+    orders: wanted.reduce((sum, { orders }) => sum + orders, 0),
     merchants: merchants.map(({ merchant_id, name, rate_card }) => ({ id: Number(merchant_id), name, rate_card })),
     more_merchants: wanted.length - merchants.length,
     last_at: new Date(Math.max(...wanted.map(({ last_at }) => last_at.getTime()))).toISOString(),
