@@ -267,6 +267,7 @@ t.test('refuses requests without the service token, and malformed bodies', async
     [[{ ...orderEvent('a'), traceparent: 'x' }], 'events.0.traceparent'],
     [[orderEvent('a'), orderEvent('a\u0000')], 'events.1.id'],
     [[orderEvent('a', { waybill_number: '\ud800' })], 'events.0.order.waybill_number'],
+    [[orderEvent('a', { merchant_name: 'a\u0000' })], 'events.0.order.merchant_name'],
   ]
   for (const [events, path] of wrong) {
     const { status, body } = await deliver(events)

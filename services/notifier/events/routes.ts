@@ -123,11 +123,12 @@ const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after
 /** Refuses texts that Postgres cannot store. Fields other than these only fill in message texts. */
 const refuseBadTexts = ({ tenant, events }: CourierEvents): void => {
   const texts = events.flatMap((event, index) => {
-    const { waybill_number = '', status_key = '' } = readSubject(event)
+    const { waybill_number = '', status_key = '', merchant_name } = readSubject(event)
     return [
       [`events.${index}.id`, event.id],
       [`events.${index}.order.waybill_number`, waybill_number],
       [`events.${index}.order.status_key`, status_key],
+      [`events.${index}.${'order' in event ? 'order' : 'invoice'}.merchant_name`, merchant_name],
     ]
   })
   const bad = [['tenant', tenant], ...texts].filter(([, text = '']) => isBadText(text))
