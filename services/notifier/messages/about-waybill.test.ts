@@ -100,6 +100,8 @@ t.test('a complete message needs no request to orders, whatever its waybill', as
   const message = saying(['Nimali', '{not} a {{ field'], { to: '0770000101', waybill_number: 'of another system' })
   t.equal((await call('POST', '/api/messages', message)).status, 202)
   t.match(await stored(), [{ waybill_number: 'of another system' }])
+  t.equal((await call('POST', '/api/messages', { ...message, waybill_number: ' ' })).status, 202)
+  t.match((await stored())[1], { waybill_number: null }, 'which the budget holds back')
   t.same(state.asked, [])
 })
 

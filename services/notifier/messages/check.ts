@@ -1,5 +1,5 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { badText, isBadText, required } from '@courier/shared/errors/field-errors.ts'
+import { badText, isBadText, isBlank, required } from '@courier/shared/errors/field-errors.ts'
 import { type Conversation, expiresAt, isOpen } from '../conversations/conversation.ts'
 import { chooseChannel } from '../conversations/queries.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'
@@ -89,7 +89,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
     phoneNumberId: channel.phone_number_id,
     recipient,
     template: request.template,
-    waybillNumber: request.waybill_number || null,
+    waybillNumber: isBlank(request.waybill_number) ? null : (request.waybill_number ?? null),
     sendAt: allowed > wanted ? allowed : (sendAt ?? null),
     isHeld: isClosed && holdsUntilOpen && !sendAt,
     holdsUntilOpen,
