@@ -1,3 +1,4 @@
+import { wrongClock } from './chaos/bed.ts'
 import { flaky } from './chaos/endpoints.ts'
 import { planFaults } from './chaos/plan.ts'
 import { hasDone, playProfile } from './chaos/profile.ts'
@@ -20,7 +21,7 @@ export const promise: TrustPromise = {
         bed: {
           pairs: ['orders', 'notifier'],
           ownPostgres: ['orders', 'notifier'],
-          hasWrongClocks: true,
+          environment: wrongClock,
           pauseSeconds: 1,
           rate: 200,
           endpoints: { flaky },

@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { median, rounded } from '../bench/figures.ts'
-import { batch, order } from '../services/orders/test/tenant.ts'
-import { request } from '../test/courier.ts'
-import { type Courier, measure, startCourier, waitForOutbox, withProbe } from './courier.ts'
+import { startBed } from './chaos/bed.ts'
+import { startClients } from './chaos/clients.ts'
+import { createRecorder } from './chaos/record.ts'
+import { type Courier, measure, waitForOutbox, withProbe } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
-const roundsPerSecond = 10
 /** Limits by how much the median of the last third may exceed that of the first, beside a tenth. */
 const slack = { 'heap MB': 8, descriptors: 12, connections: 6, 'transient tables MB': 2 }
 type Sample = Record<keyof typeof slack, number>
@@ -38,46 +38,6 @@ const sample = async (courier: Courier, name: Service): Promise<Sample> => {
   }
 }
 
-/** Books, lists, looks up, gets refused and cancels; messages and webhooks follow. Returns how many orders it made. */
-const playRound = async ({ tokens, orders }: Courier, n: number): Promise<number> => {
-  const [ofMerchant, ofStaff] = [`${orders.url}/api/public/merchant/order`, `${orders.url}/api/staff/order`]
-  const body = batch(Array.from({ length: 1 + (n % 4) }, () => order({ initial_status_key: 'key_2' })))
-  const booked = await request(`${ofMerchant}/bulk`, { token: tokens.merchant, key: `t${n}`, body })
-  const [waybill] = booked.body.data ?? []
-  const responses = await Promise.all([
-    request(`${ofMerchant}?page=1`, { token: tokens.merchant }),
-    request(`${ofStaff}/${waybill}`, { token: tokens.staff }),
-    request(`${ofMerchant}/bulk`, { token: tokens.merchant, body: { order_data: [{}] } }),
-  ])
-  const move = { waybill_numbers: [waybill], status_key: 'key_3' }
-  responses.push(await request(`${ofStaff}/status`, { token: tokens.staff, body: move }))
-  const statuses = [booked, ...responses].map(({ status }) => status).join()
-  if (statuses !== '200,200,200,422,200') throw new Error(`round ${n} had the statuses ${statuses}`)
-  return booked.body.data.length
-}
-
-/** Plays rounds for so many seconds. On a busy machine it waits instead of queuing rounds. */
-const createLoad = (courier: Courier, broken: Broken) => {
-  const counts = { rounds: 0, orders: 0 }
-  const playOne = async (): Promise<void> => {
-    const made = await playRound(courier, counts.rounds++)
-    counts.orders += made
-  }
-  const runFor = async (seconds: number): Promise<void> => {
-    const end = performance.now() + seconds * 1000
-    const running = new Set<Promise<void>>()
-    for (; performance.now() < end; await delay(1000 / roundsPerSecond)) {
-      if (running.size >= roundsPerSecond) continue
-      const one = playOne()
-        .catch(error => broken.add(String(error)))
-        .finally(() => running.delete(one))
-      running.add(one)
-    }
-    await Promise.all(running)
-  }
-  return { counts, runFor }
-}
-
 const checkStable = (name: Service, samples: readonly Sample[], broken: Broken): Record<string, string> => {
   const third = Math.max(1, Math.floor(samples.length / 3))
   const shown: Record<string, string> = {}
@@ -92,19 +52,25 @@ const checkStable = (name: Service, samples: readonly Sample[], broken: Broken):
 
 const run: TrustPromise['run'] = async t => {
   const [warmUp, seconds, every] = t.short ? [2, 8, 1] : [60, 1800, 30]
-  const courier = await startCourier(t, { orders: withProbe, notifier: withProbe })
+  const bed = await startBed(t, { environment: withProbe })
+  const recorder = createRecorder()
+  const crew = { merchants: 4, clerks: 2, agents: 1, customers: 1 }
+  const clients = startClients(bed, recorder, crew, t.seed, [])
+  t.teardown(clients.stop)
   const samples: Record<Service, Sample[]> = { orders: [], notifier: [] }
-  const { counts, runFor } = createLoad(courier, t.broken)
-  await runFor(warmUp)
+  await delay(warmUp * 1000)
   for (let passed = every; passed <= seconds; passed += every) {
-    await runFor(every)
-    for (const name of services) samples[name].push(await sample(courier, name))
+    await Promise.race([delay(every * 1000), clients.working])
+    for (const name of services) samples[name].push(await sample(bed.courier, name))
     if (passed % 300 === 0) t.report(`${passed} s`)
   }
-  await waitForOutbox(courier, 30)
-  const { accepted } = await courier.control('')
+  await clients.finish()
+  for (const { what, name, status, code } of recorder.history.filter(({ status }) => status === 0 || status >= 500))
+    t.broken.add(`${what} ${name} failed: ${status} ${code}`)
+  await waitForOutbox(bed.courier, 30)
+  const { accepted } = await bed.courier.control('')
   const stable = services.map(name => checkStable(name, samples[name], t.broken))
-  return { s: seconds, orders: counts.orders, messages: accepted, ...stable[0], ...stable[1] }
+  return { s: seconds, calls: recorder.history.length, messages: accepted, ...stable[0], ...stable[1] }
 }
 
 export const promise: TrustPromise = {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { ServiceProcess } from '../../dev/service-process.ts'
+import type { Environment, ServiceProcess } from '../../dev/service-process.ts'
 import { root } from '../../dev/settings.ts'
 import { startProxy, type TcpProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase, type TestDatabase } from '../../dev/test-database.ts'
@@ -17,13 +17,13 @@ export interface BedOptions {
   readonly pairs?: readonly Service[]
   /** Names the services with a Postgres of their own, which can be killed. */
   readonly ownPostgres?: readonly Service[]
-  /** true: the clocks of the processes can go wrong. */
-  readonly hasWrongClocks?: boolean
+  /** Adds settings to both services. */
+  readonly environment?: Environment
   /** Seconds between two messages to a person. */
   readonly pauseSeconds?: number
   /** Messages per second. */
   readonly rate?: number
-  readonly simulator?: Record<string, string>
+  readonly simulator?: Environment
   /**
    * Names the merchant's endpoints, each with its reactions while it is disturbed. The first is behind a link.
    */
@@ -43,7 +43,7 @@ const rules = [
 ]
 
 /** Sets the clocks of the processes wrong by these hours, one after the other. */
-const wrongClock = {
+export const wrongClock = {
   CLOCK_IS_WRONG_BY: '0,3,-2,0.5,-5,0',
   NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'dev/wrong-clock.ts'))}`,
 }
@@ -99,15 +99,17 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
     'notifier-Postgres': await link(at(() => notifierData.database.url)),
     'orders-endpoint': await link(at(() => endpoints.receivers[0]?.url)),
   }
-  const common = options.hasWrongClocks ? wrongClock : {}
   const courier = await startCourier(t, {
     rules,
     rate: options.rate ?? 1_000,
     ordersDatabase: behind(links['orders-Postgres'], ordersData.database),
     notifierDatabase: behind(links['notifier-Postgres'], notifierData.database),
-    orders: { ...common, NOTIFIER_URL: options.isWithoutMessages ? nowhere : addressOf(links['orders-notifier']) },
+    orders: {
+      ...options.environment,
+      NOTIFIER_URL: options.isWithoutMessages ? nowhere : addressOf(links['orders-notifier']),
+    },
     notifier: {
-      ...common,
+      ...options.environment,
       ORDERS_URL: addressOf(links['notifier-orders']),
       MESSAGING_API_URL: addressOf(links['notifier-API']),
       RECIPIENT_PAUSE_SECONDS: String(pauseSeconds),
