@@ -26,18 +26,10 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
   /** Sends a request as the holder of the newest token. Returns the body of the response. */
   const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<string> => {
     const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
-    const {
-      status,
-      text,
-      headers: shown,
-    } = await request({
-      method,
-      path,
-      headers: { ...own, ...headers },
-      body: payload,
-    })
+    const response = await request({ method, path, headers: { ...own, ...headers }, body: payload })
+    const { status, text } = response
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    if (status >= 400) errorResponses.push(JSON.stringify(shown), text)
+    if (status >= 400) errorResponses.push(JSON.stringify(response.headers), text)
     return text
   }
 

@@ -4,10 +4,10 @@ import type { Call } from './history.ts'
 export interface Evidence {
   readonly history: Call[]
   /** Lists the stored rows that carry the name of an intent. */
-  readonly effects: Effect[]
+  readonly effects: { name: string; part: string }[]
   readonly orders: StoredOrder[]
   /** Lists the steps of all orders, oldest first. */
-  readonly timeline: Step[]
+  readonly timeline: { waybill: string; status: string; by: 'merchant' | 'staff' | 'customer' }[]
   readonly edits: { waybill: string }[]
   /** Lists the lines of delivered parcels. */
   readonly money: { waybill: string; cod: number }[]
@@ -20,9 +20,10 @@ export interface Evidence {
   /** Maps the names of the merchant's endpoints to their secrets. */
   readonly endpoints: Record<string, string>
   readonly messages: StoredMessage[]
-  /** Lists the messages that the messaging API accepted, in the order of their arrival. */
-  readonly wire: Arrival[]
-  readonly presses: Press[]
+  /** Lists the messages that the messaging API accepted, in the order of their arrival, by its clock. */
+  readonly wire: { message: string; person: string; at: number }[]
+  /** Lists presses with the API's id of their webhook's subject, and the number of the webhook's copies. */
+  readonly presses: { message: string; index: number; inbound: string; copies: number }[]
   /** Lists the addresses that people wrote. */
   readonly texts: { person: string; text: string }[]
   /** Lists actions made of presses and texts: here the notifier's, in the order in which it stored them. */
@@ -52,11 +53,6 @@ export interface Change {
   readonly status: string
 }
 
-export interface Effect {
-  name: string
-  part: string
-}
-
 export interface StoredOrder {
   waybill: string
   /** Names the batch of the order; the next field is its index in the batch. */
@@ -66,12 +62,6 @@ export interface StoredOrder {
   cod: number
   address: string
   status: string
-}
-
-export interface Step {
-  waybill: string
-  status: string
-  by: 'merchant' | 'staff' | 'customer'
 }
 
 export interface Received {
@@ -99,21 +89,6 @@ export interface StoredMessage {
   /** Counts the resends by staff; the next field records a cancellation by staff. */
   resends: number
   isCancelled: boolean
-}
-
-interface Arrival {
-  message: string
-  person: string
-  /** Milliseconds since 1970, by the API's clock. */
-  at: number
-}
-
-export interface Press {
-  message: string
-  index: number
-  /** Holds the API's id of the webhook's subject; the next field counts the webhook's copies. */
-  inbound: string
-  copies: number
 }
 
 export interface GivenUp {

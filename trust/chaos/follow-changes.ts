@@ -1,20 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { request } from '../../test/courier.ts'
+import { type ApiResponse, request } from '../../test/courier.ts'
 import type { Change } from './evidence.ts'
 
-interface Item {
-  readonly id: string
-  readonly type: string
-  readonly waybill_number: string | null
-  readonly status: { readonly key: string } | null
+const toChange = ({ id, type, waybill_number, status }: ApiResponse['body']): Change => {
+  return { id, type, waybill: waybill_number ?? '', status: status?.key ?? '' }
 }
-
-const toChange = ({ id, type, waybill_number: waybill, status }: Item): Change => ({
-  id,
-  type,
-  waybill: waybill ?? '',
-  status: status?.key ?? '',
-})
 
 /** Reads the merchant's changes, through all failures, until it is stopped and has read them all. */
 export const followChanges = (url: string, token: string) => {
