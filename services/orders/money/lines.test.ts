@@ -10,7 +10,8 @@ const statuses = [
   { key: 'key_1', moves: ['key_2'] },
   { key: 'key_2', moves: ['key_3', 'key_13', 'key_15'] },
   { key: 'key_3', moves: [] },
-  { key: 'key_13', moves: ['key_21'] },
+  { key: 'key_13', moves: ['key_21', 'filed'] },
+  { key: 'filed', name: 'PROOF OF DELIVERY FILED', moves: ['key_13'] },
   { key: 'key_15', moves: ['key_13', 'key_21'] },
   { key: 'key_21', moves: [] },
 ]
@@ -70,6 +71,20 @@ t.test('lines after a delivery', async t => {
     t.match((await takeBack('DM93000011')).body.data, { status_key: 'key_15' })
     t.equal(await failed(), 1)
     t.equal((await takeBack('DM93000011')).status, 422)
+  })
+
+  t.test('a later move that is taken back leaves the booking and the first attempt of the delivery', async t => {
+    await make(['DM93000015'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    await move(['DM93000015'], 'key_13', { collected_by: 'Sunil' })
+    const firstAttempts = async () => (await get('/order/summary')).body.data.total.delivered_first_attempt
+    const before = await firstAttempts()
+    t.equal((await move(['DM93000015'], 'filed')).status, 200)
+    t.match((await takeBack('DM93000015')).body.data, { status_key: 'key_13' })
+    t.equal(await firstAttempts(), before)
+    await move(['DM93000015'], 'filed')
+    await move(['DM93000015'], 'key_13')
+    t.match((await takeBack('DM93000015')).body.data, { status_key: 'filed' })
+    t.strictSame(await kinds('DM93000015'), ['delivered'], 'the second delivery booked nothing')
   })
 
   t.test('money that has moved on cannot be taken back, and the refusal names the remedy', async t => {

@@ -1,13 +1,13 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../database/tables.ts'
-import type { Booking } from '../statuses/statuses.ts'
 import { findOpenHandover } from './cash.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, type LockedParcel, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
 
 interface Reversal {
   readonly order: LockedParcel
-  readonly booking: Booking
+  /** Is the time of the move. */
+  readonly movedAt: Date
   readonly by: string
   readonly reason: string
 }
@@ -19,15 +19,13 @@ interface Reversal {
 export const reverseBooking = async (
   tx: Tx,
   tenant: string,
-  { order, booking, by, reason }: Reversal,
+  { order, movedAt, by, reason }: Reversal,
 ): Promise<FieldErrors> => {
-  if (booking === 'nothing') return {}
-  const kind = booking === 'return' ? 'returned' : 'delivered'
   const { waybill_number: waybill, merchant_id } = order
+  const findLine = async () => (await tx.rows(liveSql, [tenant, waybill, movedAt]))[0]
+  if (!(await findLine())) return {}
   await lockTakeBacks(tx, tenant, merchant_id, 'exclusive')
-  const { rows } = await tx.client.query(liveSql, [tenant, waybill, kind])
-  const line = rows[0]
-  if (!line) return {}
+  const line = await findLine()
   const obstacle =
     line.obstacle ?? ((await findOpenHandover(tx, tenant, waybill)) && 'is in an open handover: settle it first')
   if (obstacle) return { waybill_number: [`What ${waybill} booked ${obstacle}.`] }
@@ -37,6 +35,7 @@ export const reverseBooking = async (
   return {}
 }
 
+/** Selects the line that a move at $3 booked: it may have booked nothing where an earlier one had. */
 const liveSql = `
   select line_no, case
       when invoice_id is not null then 'is on an invoice: cancel the invoice first'
@@ -44,7 +43,8 @@ const liveSql = `
         'was handed over: compensate the merchant, or settle a dispute, instead'
     end as obstacle
   from money_lines line
-  where tenant_id = $1 and waybill_number = $2 and kind = $3
+  where tenant_id = $1 and waybill_number = $2 and kind in ('delivered', 'returned')
+    and uuid_extract_timestamp(journal_id) >= date_trunc('milliseconds', $3::timestamptz)
     and not ${hasLaterSql('delivery_reversed', 'return_reversed')}
   order by line.tenant_id desc, line.waybill_number desc, line_no desc limit 1`
 

@@ -128,7 +128,7 @@ const writeMoves = async (
 }
 
 /** Finds the orders among `waybills` that have had a failed delivery. */
-const findFailed = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<string[]> => {
+export const findFailed = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<string[]> => {
   const values = [tenant, waybills, failedAttemptKeys]
   return (await tx.rows({ name: 'find_failed', text: failedSql, values })).map(row => row.waybill_number)
 }

@@ -9,9 +9,9 @@ import { Reason } from '../money/fields.ts'
 import { lockParcels } from '../money/parcels.ts'
 import { reverseBooking } from '../money/reverse.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
-import { findBooking } from '../statuses/statuses.ts'
+import { deliveredKeys } from '../statuses/statuses.ts'
 import { isWaybill } from '../tracking/read-orders.ts'
-import type { ChangeOptions } from './move.ts'
+import { type ChangeOptions, findFailed } from './move.ts'
 
 const TakenBack = Type.Object({ waybill_number: Type.String(), status_key: Type.String() }, { title: 'TakenBack' })
 
@@ -50,16 +50,16 @@ const takeBack = async (
   const statuses = await findStatuses(tx, tenant)
   if (!statuses.has(before.status_key))
     return refuse('waybill_number', `The status before, ${before.status_key}, is no longer in the set of statuses.`)
-  const booking = findBooking(statuses.get(order.status_key))
-  const errors = await reverseBooking(tx, tenant, { order, booking, by, reason })
+  const errors = await reverseBooking(tx, tenant, { order, movedAt: newest.happened_at, by, reason })
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  await tx.client.query(takeBackSql, [tenant, waybill, newest.event_id, before.status_key, by, reason])
+  const failed = deliveredKeys.includes(before.status_key) ? await findFailed(tx, tenant, [waybill]) : null
+  await tx.client.query(takeBackSql, [tenant, waybill, newest.event_id, before.status_key, by, reason, failed])
   await followTakeBack(tx, tenant, waybill, order.status_key, before.status_key)
   return { kind: 'done', data: { waybill_number: waybill, status_key: before.status_key }, objects: [waybill] }
 }
 
 const newestSql = `
-  select event_id, status_key, is_counted from order_events where tenant_id = $1 and waybill_number = $2
+  select event_id, status_key, is_counted, happened_at from order_events where tenant_id = $1 and waybill_number = $2
   order by tenant_id desc, waybill_number desc, event_id desc limit 2`
 
 /**
@@ -73,7 +73,8 @@ const takeBackSql = `
     update order_events set is_counted = false where tenant_id = $1 and waybill_number = $2 and event_id = $3
       returning tenant_id
   ), moved as (
-    update orders set status_key = $4, first_attempt = null where tenant_id = $1 and waybill_number = $2
+    update orders set status_key = $4, first_attempt = waybill_number <> all($7::text[])
+      where tenant_id = $1 and waybill_number = $2
       returning merchant_id
   ), event as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, is_counted)
