@@ -46,7 +46,7 @@ const repeatMilliseconds = 5_000
 
 export type KeyCheck = ReturnType<typeof createKeyCheck>
 
-/** Checks that the keys open the stored secrets before the first message, and again while they do not. Logs changes. */
+/** Creates the check that the keys open the stored secrets, repeated while they do not. The check logs changes. */
 export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
   let current: Promise<UnopenedKey[]> | undefined
   let logged = '[]'

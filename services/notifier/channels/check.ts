@@ -15,8 +15,8 @@ import { keptByAnother, noToken, noWebhooks, readChannel, unproven } from './vie
 export const Checked = Type.Object(
   {
     ok: Type.Boolean({ description: 'True if the channel can send.' }),
-    problems: Type.Array(Type.String(), { description: 'Problems that keep it from sending, each with its remedy.' }),
-    warnings: Type.Array(Type.String(), { description: 'Problems that may keep it from sending later.' }),
+    problems: Type.Array(Type.String(), { description: 'Problems that keep the channel from sending, with remedies.' }),
+    warnings: Type.Array(Type.String(), { description: 'Problems that may keep the channel from sending later.' }),
     number: orNull(PhoneNumber),
     token: orNull(TokenInfo),
   },
@@ -62,7 +62,7 @@ export const checkChannel = async (
 
 const withoutToken: Checked = { ok: false, problems: [noToken], warnings: [], number: null, token: null }
 
-/** Returns true if the channel was paused. `worked` is the new access token of a rotation, if it was checked. */
+/** Stores a successful check; returns true if the channel was paused. `worked` is a new token that read the number. */
 const markHealthy = async (
   { pool, keyring, tokens }: ChannelDependencies,
   tenant: string,

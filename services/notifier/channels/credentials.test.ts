@@ -58,16 +58,16 @@ t.test('a refused token pauses the channel; a new one and a green check resume i
   const { id } = sent.body.data
   const read = async () => (await call('GET', `/api/messages/${id}`)).body.data
   const state = async () => (await call('GET', '/api/channels')).body.data[0].state
-  await until('it is paused', async () => (await state()) === 'paused')
-  await until('its outcome is stored', async () => (await read()).status !== 'sending')
+  await until('the channel is paused', async () => (await state()) === 'paused')
+  await until('the outcome is stored', async () => (await read()).status !== 'sending')
   t.match(await read(), { status: 'queued', attempts: 0 })
   await call('PUT', channel, { access_token: 'demo-access-token' })
   const check = await call('POST', `${channel}/check`)
   t.match(check.body.data, { ok: true, problems: [] })
-  await until('it is accepted', async () => (await read()).status === 'accepted')
+  await until('the message is accepted', async () => (await read()).status === 'accepted')
 })
 
-t.test('keys rotate while messages are sent', async t => {
+t.test('a rotation of keys seals the stored secrets with the newest key', async t => {
   const { pool, rows, keyring } = await build(t)
   const [id] = [...keyring.keys.keys()]
   const old = (await rows('select distinct key_id from secrets')).map(row => row.key_id)

@@ -11,7 +11,7 @@ export const holdsScope = ({ scopes }: TokenInfo, scope: Scope): boolean =>
 const mayOnlySend = (token: TokenInfo): boolean =>
   token.is_valid && holdsScope(token, 'messaging') && !holdsScope(token, 'management')
 
-/** Judges a channel (docs/contributors/messaging-api.md#numbers-and-tokens): problems keep it from sending. Pure. */
+/** Judges a channel as docs/contributors/messaging-api.md#numbers-and-tokens says. Problems keep it from sending. */
 export const judge = (number: Read<PhoneNumber>, token: Read<TokenInfo>, wabaId: string | null, now: Date) => {
   const problems: string[] = []
   const warnings: string[] = []
@@ -32,18 +32,19 @@ const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]
   const { status, can_send_message, health_problems, quality_rating } = number
   const reported = health_problems.length > 0 ? ` The API says: ${health_problems.join(' ')}` : ''
   if (status !== null && status !== 'CONNECTED')
-    problems.push(`The number is ${status}, and only a CONNECTED one can send: register it, or look in the manager.`)
+    problems.push(`The number is ${status}, not CONNECTED, so it cannot send: register it, or see the business suite.`)
   if (can_send_message === 'BLOCKED')
-    problems.push(`The number may not send: clear it up in the business suite.${reported}`)
-  if (can_send_message === 'LIMITED') warnings.push(`The number may send with limits.${reported}`)
-  if (quality_rating === 'RED') warnings.push('The quality of the number is RED: send less, and only what is wanted.')
+    problems.push(`The API blocks the number: resolve the problem in the business suite.${reported}`)
+  if (can_send_message === 'LIMITED') warnings.push(`The API limits what the number sends.${reported}`)
+  if (quality_rating === 'RED')
+    warnings.push('The quality of the number is RED: send fewer messages, and only those that customers want.')
 }
 
 const judgeToken = (token: TokenInfo, wabaId: string | null, now: Date, problems: string[], warnings: string[]) => {
   const { is_valid: isValid, expires_at: end, accounts } = token
   if (!isValid) problems.push('The access token is expired, invalid or revoked: store a new one.')
   if (end && end <= now.toISOString()) problems.push(`The access token expired at ${end}.`)
-  else if (end) warnings.push(`The access token expires at ${end}: store one that never does before then.`)
+  else if (end) warnings.push(`The access token expires at ${end}: before then, store one that never expires.`)
   if (isValid && !holdsScope(token, 'messaging'))
     problems.push(
       `The access token lacks the scope ${scopeName('messaging')}: generate one with both scopes of the setup.`,
@@ -59,4 +60,4 @@ const judgeToken = (token: TokenInfo, wabaId: string | null, now: Date, problems
 }
 
 const hint = (accounts: string[]): string =>
-  accounts.length === 1 ? ` Its token is for account ${accounts[0]}: set that.` : ' Set the id of its account.'
+  accounts.length === 1 ? ` Its token is for account ${accounts[0]}: set waba_id to it.` : ' Set its account id.'

@@ -49,7 +49,7 @@ for (const [problem, key] of [
     await accept(messageTo('0770000101'), messageTo('0770000102'))
     const held = await launch(t, fixture, key)
     const notReady = () => fetch(`${held.url}/health/ready`).catch(() => undefined)
-    const response = await waitUntil('it listens', notReady, found => found !== undefined)
+    const response = await waitUntil('the service listens', notReady, found => found !== undefined)
     t.equal(response?.status, 503)
     t.match(await response?.json(), { code: 'unavailable', message: /CREDENTIALS_KEYS/ })
     t.equal((await fetch(`${held.url}/health/live`)).status, 200)
@@ -70,7 +70,7 @@ for (const [problem, key] of [
     const mended = await launch(t, fixture, keys)
     await mended.ready()
     const statuses = async () => (await rows(readMessages)).map(row => row.status)
-    t.same(await waitUntil('they are sent', statuses, ([a, b]) => a === 'accepted' && b === 'accepted'), [
+    t.same(await waitUntil('the messages are sent', statuses, ([a, b]) => a === 'accepted' && b === 'accepted'), [
       'accepted',
       'accepted',
     ])
@@ -85,7 +85,7 @@ t.test('a new token under a new key replaces one whose key is lost, and sending 
   t.equal((await app.inject('/health/ready')).statusCode, 503)
   t.same(await rows(readMessages), [untouched])
   t.equal((await call('PUT', channel, { access_token: 'demo-access-token' })).status, 200)
-  await until('it is accepted', async () => (await rows(readMessages))[0].status === 'accepted')
+  await until('the message is accepted', async () => (await rows(readMessages))[0].status === 'accepted')
   t.equal((await app.inject('/health/ready')).statusCode, 200)
   t.equal(log.filter(line => line.includes('credentials.opened')).length, 1)
 })
@@ -127,7 +127,7 @@ t.test('a process that lacks the key of a rotation stops sending, and harms no m
   const fresh = readKeyring(keyOf('fresh'))
   await rotateKeys(pool, { ...keyring, newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) })
   await call('POST', '/api/messages', messageTo('0770000101'))
-  await until('it is not ready', async () => (await app.inject('/health/ready')).statusCode === 503)
+  await until('the process is not ready', async () => (await app.inject('/health/ready')).statusCode === 503)
   await until('the message is queued', async () => (await rows(readMessages))[0].status === 'queued')
   t.same(await rows(readMessages), [untouched])
   t.same(await rows(readChannel), [{ state: 'active', paused_reason: null }])
@@ -148,10 +148,10 @@ t.test('a damaged secret stops only its own channel, and its messages wait unhar
   queue.start()
   const readOf = async (tenant: string) =>
     (await rows(`${readMessages} where tenant_id = $1`, [tenant])).map(row => ({ ...row }))
-  await until('demo goes on', async () => (await readOf('demo'))[0]?.status === 'accepted')
+  await until('demo keeps sending', async () => (await readOf('demo'))[0]?.status === 'accepted')
   const resting = `select true from channels where tenant_id = 'rival' and not_before > now()`
   await until('the channel of rival rests', async () => (await rows(resting)).length > 0)
-  await until('its message is queued', async () => (await readOf('rival'))[0]?.status === 'queued')
+  await until('the message of rival is queued', async () => (await readOf('rival'))[0]?.status === 'queued')
   t.same(await readOf('rival'), [untouched])
   t.same(await rows(`${readChannel} where tenant_id = 'rival'`), [{ state: 'active', paused_reason: null }])
   t.equal((await app.inject('/health/ready')).statusCode, 200)

@@ -28,7 +28,7 @@ export const own = async (prover: Prover, tenant: string, phoneNumberId: string)
   })
 }
 
-/** Checks a tenant's access tokens for a number with the API; `refused` means that it refuses all of them. */
+/** Checks a tenant's access tokens for a number with the API; `refused` means that the API refuses all of them. */
 const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string) => {
   const find = (tx: Tx) => findTokens(tx, keyring, { tenant, phoneNumberId })
   const secrets = await inTenant(pool, tenant, find).catch(unlessUnopened)
@@ -56,7 +56,7 @@ const findOwner = async (pool: pg.Pool, phoneNumberId: string): Promise<string |
   return (await inAllTenants(pool, (tx: Tx) => owner.execute(tx))).rows[0]?.tenant_id
 }
 
-/** Hands the number over. Returns false when the channel is gone, or its owner has changed. */
+/** Hands the number over; returns false if the channel is gone. Fails with 23505 if another tenant has proven it. */
 const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: string | undefined): Promise<boolean> =>
   inAllTenants(pool, async (tx: Tx) => {
     const now = sql<Date>`now()`

@@ -101,7 +101,7 @@ t.test('a send-only token sends at once, and the accepted message proves the num
   control.putToken({ access_token: tokenOf.owner, scopes: ['whatsapp_business_messaging'] })
   await put('owner')
   await prove()
-  t.same(await proven(), [], 'a read proves nothing')
+  t.same(await proven(), [], 'its read of the number proves nothing')
   t.match(await check('owner'), {
     ok: true,
     problems: [],
@@ -110,7 +110,10 @@ t.test('a send-only token sends at once, and the accepted message proves the num
   })
   queue.start()
   const own = await send('owner')
-  await until('it is accepted', async () => (await rows('select status from messages'))[0].status === 'accepted')
+  await until(
+    'the message is accepted',
+    async () => (await rows('select status from messages'))[0].status === 'accepted',
+  )
   t.same(await proven(), ['owner'])
   t.strictSame(control.messages({ phone_number_id: number })[0]?.biz_opaque_callback_data, own)
   t.match(await channelOf('owner'), { state: 'active', paused_reason: null, proven_at: String })
@@ -118,7 +121,7 @@ t.test('a send-only token sends at once, and the accepted message proves the num
   control.putToken({ access_token: tokenOf.stranger, waba_ids: [account] })
   await put('stranger')
   await prove()
-  t.same(await proven(), ['owner'], 'whose read is refused for its scope alone')
+  t.same(await proven(), ['owner'], 'the API refuses the owner’s read only for its missing scope')
   t.match(await check('stranger'), { ok: true, warnings: [/waba_id/, /Another company/] })
   t.equal(await webhook('owner-app-secret', '94770000101'), 200)
   t.equal(await webhook('stranger-app-secret', '94770000102'), 401)
@@ -133,7 +136,7 @@ t.test('a send-only token takes a number over once the API refuses its owner’s
   await put('stranger')
   queue.start()
   await send('stranger')
-  await until('the accepted message proves it', async () => (await proven())[0] === 'stranger')
+  await until('the accepted message proves the number', async () => (await proven())[0] === 'stranger')
 })
 
 for (const code of [3, 10, 200, 131005])
@@ -143,7 +146,7 @@ for (const code of [3, 10, 200, 131005])
     control.script({ call: 'messages', times: 1, trouble: { kind: 'error', code } })
     queue.start()
     await send('owner')
-    await until('it is paused', async () => (await channelOf('owner')).state === 'paused')
+    await until('the channel is paused', async () => (await channelOf('owner')).state === 'paused')
     t.match((await channelOf('owner')).paused_reason, /whatsapp_business_messaging/)
   })
 
@@ -159,7 +162,7 @@ t.test('numbers that are added or applied while the API is unavailable are prove
   t.teardown(() => prover.stop())
   t.same(await proven(), [])
   control.outage(null)
-  await until('the owner has it', async () => (await proven()).length > 0)
+  await until('the owner has the number', async () => (await proven()).length > 0)
   t.same(await proven(), ['owner'])
 })
 
@@ -184,20 +187,23 @@ t.test(
   },
 )
 
-t.test('an unproven number belongs to the tenant whose secret signs, and to nobody if two sign', async t => {
-  const { put, prove, webhook, rows } = await twoTenants(t)
-  await put('owner')
-  t.equal(await webhook('owner-app-secret', '94770000101'), 200)
-  await put('stranger', { app_secret: 'owner-app-secret' })
-  // The signer is cached for two seconds.
-  await new Promise(resolve => setTimeout(resolve, 2_100))
-  t.equal(await webhook('owner-app-secret', '94770000102'), 401, 'it comes again')
-  await prove()
-  t.equal(await webhook('owner-app-secret', '94770000102'), 200)
-  t.same(await rows('select distinct tenant_id from conversations where last_inbound_at is not null'), [
-    { tenant_id: 'owner' },
-  ])
-})
+t.test(
+  'an unproven number belongs to the tenant whose secret signed its webhooks, and to nobody if two fit',
+  async t => {
+    const { put, prove, webhook, rows } = await twoTenants(t)
+    await put('owner')
+    t.equal(await webhook('owner-app-secret', '94770000101'), 200)
+    await put('stranger', { app_secret: 'owner-app-secret' })
+    // The signer is cached for two seconds.
+    await new Promise(resolve => setTimeout(resolve, 2_100))
+    t.equal(await webhook('owner-app-secret', '94770000102'), 401, 'the API repeats it later')
+    await prove()
+    t.equal(await webhook('owner-app-secret', '94770000102'), 200)
+    t.same(await rows('select distinct tenant_id from conversations where last_inbound_at is not null'), [
+      { tenant_id: 'owner' },
+    ])
+  },
+)
 
 t.test('two tenants that claim a number use their own tokens', async t => {
   const { put, tokens, pool } = await twoTenants(t)

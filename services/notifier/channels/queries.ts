@@ -25,7 +25,8 @@ export const updateChannel = async (tx: Tx, tenant: string, phoneNumberId: strin
 }
 
 /**
- * Stops a number's sending; its messages stay queued. An existing pause keeps its reason. Returns the paused number.
+ * Stops a number's sending; its messages stay queued. An existing pause keeps its reason. Returns the number's row, or
+ * no row if the number was paused before.
  */
 export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code: number | null, reason: string) =>
   query(tx)`
@@ -43,7 +44,7 @@ export const restChannel = (tx: Tx, tenant: string, phoneNumberId: string, secon
     not_before: sql<Date>`greatest(not_before, now() + make_interval(secs => ${seconds}))`,
   })
 
-/** Lowers the number's rate and pauses it briefly (130429); the rate recovers gradually. */
+/** Lowers the number's rate and rests the number briefly, after error 130429; the rate recovers gradually. */
 export const slowChannel = (
   tx: Tx,
   tenant: string,

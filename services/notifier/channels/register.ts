@@ -78,7 +78,7 @@ const start = async (
   return { kind: 'started', ...newest }
 }
 
-/** Counts a request, one at a time; returns when the next one is allowed if this one is not. */
+/** Counts a request, one at a time. If it is not allowed, returns the time when the next one is. */
 const countRequest = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Date | undefined> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`register ${phoneNumberId}`}, 0))`.execute(tx)
   const rows = await query<{ next_at: Date }>(tx)`

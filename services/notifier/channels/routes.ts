@@ -34,8 +34,8 @@ const channelFilters = {
   phone_number_id: whole<Channel>(channel => channel.phone_number_id, 'The phone number id.'),
   name: part<Channel>(channel => channel.name, 'Part of the name, in any letter case.'),
   plan: choice<Channel>(channel => channel.plan, ['free', 'paid'], 'The plan.'),
-  state: choice<Channel>(channel => channel.state, ['active', 'paused'], 'Whether it sends.'),
-  default: flag<Channel>(channel => channel.default, 'Whether it is the default one.'),
+  state: choice<Channel>(channel => channel.state, ['active', 'paused'], 'The state: only active channels send.'),
+  default: flag<Channel>(channel => channel.default, 'True for the default channel.'),
   waba_id: whole<Channel>(channel => channel.waba_id, 'The account.'),
 }
 const ChannelsQuery = listQuery({}, channelFilters)
@@ -76,7 +76,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
     operationId: 'putChannel',
     summary: 'Create a channel or change it',
     description:
-      'A new one sends at once. Its number is proven, so that no other tenant gets its webhooks, once the API accepts its access token for a read or a message.',
+      'A new channel sends at once. Its number is proven, so that no other tenant gets its webhooks, once the API accepts its access token for a read or a message.',
     params: Type.Object({ phone_number_id: PhoneNumberId }),
     body: ChannelBody,
     response: { 200: Changed },
@@ -99,7 +99,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
   const RegisterChannel = {
     operationId: 'registerChannel',
     summary: 'Register the number',
-    description: 'One request to the messaging API, never repeated: it allows ten in 72 hours.',
+    description: 'Makes one request to the messaging API, which is never repeated: the API allows ten in 72 hours.',
     params,
     body: RegistrationBody,
     response: { 200: Changed, ...errorResponses(404) },
@@ -124,7 +124,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
 
   const CheckChannel = {
     operationId: 'checkChannel',
-    summary: 'Check number and token with the messaging API',
+    summary: 'Check the number and its token with the messaging API',
     description: 'If nothing is wrong, a new token replaces the old one, and a paused channel resumes.',
     params,
     response: { 200: Type.Object({ data: Checked }), ...errorResponses(404) },

@@ -81,7 +81,7 @@ export const newestToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef)
   return accessToken === undefined ? undefined : { accessToken, isNext: secrets.has('next') }
 }
 
-/** Reads the app secrets of a number, during a rotation both: either may sign its webhooks. */
+/** Reads the app secrets of a number: both during a rotation, as either may sign its webhooks. */
 export type ListAppSecrets = (tx: Tx, tenant: string, phoneNumberId: string) => Promise<string[]>
 
 export const listAppSecrets =

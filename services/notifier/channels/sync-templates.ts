@@ -12,7 +12,7 @@ import { updateChannel } from './queries.ts'
 import type { TokenKeeper } from './secrets.ts'
 import { noToken } from './view.ts'
 
-/** Syncs the account of the tenant's channel with that id, or of its default channel without an id. */
+/** Creates the function that syncs the account of a channel: the one with the given id, else the default one. */
 export const createSyncChannel =
   (pool: pg.Pool, tokens: TokenKeeper, api: MessagingApi) =>
   async (tenant: string, wanted: string | undefined, by?: Actor): Promise<SyncResult> => {
@@ -44,7 +44,7 @@ export interface NamedTemplate {
   readonly language: string
 }
 
-/** Runs syncs that nobody requested; a failed one is retried after an hour. */
+/** Creates the syncs that no request triggers; a failed sync is retried after an hour. */
 export const createCatalogueSyncs = (
   pool: pg.Pool,
   logger: Logger,

@@ -77,7 +77,7 @@ t.test('detects one flipped bit anywhere, and a lost or added byte', async t => 
   refuses(t, /^a sealed secret was altered/, () => open(keyring, ref, keyId, Buffer.concat([sealed, Buffer.of(0)])))
 })
 
-t.test('a rotated keyring opens old secrets, seals with the newest key and reports the old ones', async t => {
+t.test('a rotated keyring opens old secrets and seals with the newest key; key ids tell them apart', async t => {
   const oldKey = newKey()
   const old = readKeyring(`2025:${oldKey}`)
   const { keyId, sealed } = seal(old, ref, token)
@@ -99,7 +99,7 @@ t.test('another keyring with the same key id does not open the secret', async t 
   refuses(t, /^a sealed secret was altered/, () => open(readKeyring(`k1:${newKey()}`), ref, keyId, sealed))
 })
 
-t.test('the error of a wrong setting names the wrong keys and their problems, and shows none', async t => {
+t.test('the error of a wrong setting names the wrong keys and their problems, and shows no key', async t => {
   const key = newKey()
   const wrong: [string, string][] = [
     ['', 'key 1 of CREDENTIALS_KEYS is empty'],

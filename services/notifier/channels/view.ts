@@ -18,20 +18,24 @@ export const Channel = Type.Object(
     default: Type.Boolean(),
     state: oneOf(['active', 'paused']),
     paused_reason: orNull(Type.String()),
-    access_token_last4: Last4('Empty for one so short that its end gives it away.', '4f2a'),
-    next_access_token_last4: Last4('The newer token of a rotation, until it has worked.'),
-    app_secret_last4: Last4('As with the access token.', '9c1e'),
-    next_app_secret_last4: Last4('The newer secret of a rotation: webhooks may be signed with either.'),
+    access_token_last4: Last4('Its last four characters; empty if they would reveal a short token.', '4f2a'),
+    next_access_token_last4: Last4('The newer token of a rotation, by its last four characters, until it has worked.'),
+    app_secret_last4: Last4('Its last four characters, as with the access token.', '9c1e'),
+    next_app_secret_last4: Last4(
+      'The newer secret of a rotation, by its last four characters: either may sign webhooks.',
+    ),
     proven_at: orNull(
-      Time({ description: "The time since which the number is the tenant's, so that no other receives its webhooks." }),
+      Time({ description: "The time since which the number is the tenant's: no other tenant gets its webhooks." }),
     ),
     registered_at: orNull(Time()),
-    checked_at: orNull(Time({ description: 'The time when a check was last green.' })),
+    checked_at: orNull(Time({ description: 'The time when a check last found no problem.' })),
     waba_id: orNull(Type.String({ description: 'The account that owns the templates.' }), {
       examples: ['102290129340398'],
     }),
     messages_per_second: Type.Number({ examples: [80] }),
-    webhooks: Type.Boolean({ description: 'True if it receives webhooks: it has an app secret and a verify token.' }),
+    webhooks: Type.Boolean({
+      description: 'True if the channel gets webhooks: it has an app secret and a verify token.',
+    }),
   },
   { title: 'Channel' },
 )

@@ -48,7 +48,7 @@ const stateOf = (pool: pg.Pool) =>
     (await findConversation(tx, 'demo', '100', ['94770000101'])).get('94770000101'),
   )
 
-t.test('messages in any order and number leave the same conversation', async t => {
+t.test('messages in any order, however often repeated, leave the same conversation', async t => {
   const { pool, rows } = await createFixture(t)
   const day: Inbound[] = [
     { ...person, at: at('08:00:00') },
@@ -80,7 +80,7 @@ t.test('the latest keyword counts, by the time of its message', async t => {
   t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'))
   t.same((await stateOf(pool))?.lastInboundAt, at('12:00:00'))
   await record({ ...person, at: at('11:00:00'), keyword: 'start' })
-  t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'), 'of two keywords in one second, the opt-out counts')
+  t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'), 'the opt-out counts if two keywords have one time')
 })
 
 t.test('finds conversations by any spelling, and only those of that number and tenant', async t => {
@@ -132,7 +132,7 @@ t.test('queues held messages once, due now or at their own time, with a timeline
     t.equal((await messageOf(id)).status, status, id)
 })
 
-t.test('a message cannot be held just after the customer wrote', async t => {
+t.test('a message that is held while the customer writes is released', async t => {
   const { pool, addMessages, messageOf } = await createFixture(t)
   const { promise: isLocked, resolve: tellLocked } = Promise.withResolvers<void>()
   const { promise: mayCommit, resolve: letCommit } = Promise.withResolvers<void>()
@@ -153,7 +153,7 @@ t.test('a message cannot be held just after the customer wrote', async t => {
   t.equal((await messageOf('late')).status, 'queued')
 })
 
-t.test('staff see if a conversation is open, however the number is spelt', async t => {
+t.test('staff see whether a conversation is open, however the number is spelt', async t => {
   const { pool, get } = await createFixture(t)
   const last = new Date(Date.now() - 3_600_000)
   await inAllTenants(pool, (tx: Tx) => recordInbound(tx, [{ ...person, at: last }]))

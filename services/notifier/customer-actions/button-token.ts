@@ -26,7 +26,7 @@ const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
   identifyPerson(recipient),
 ]
 
-/** Seals an action in 250 characters, without the person: 256 fit (docs/contributors/messaging-api.md#components). */
+/** Seals an action, without the person, in at most 256 characters (docs/contributors/messaging-api.md#components). */
 export const sealButton = (keyring: Keyring, person: Person, button: ActionButton, now: Date): string => {
   const expires = Math.floor(now.getTime() / 1000) + lifeSeconds
   const { messageId, index, action, waybill } = button

@@ -198,7 +198,7 @@ export interface ActionResult {
   readonly detail: string | null
 }
 
-/** Stores the results of orders and deletes addresses. Returns the ids of the actions that had no outcome yet. */
+/** Stores the results from orders and deletes addresses. Returns the ids of the actions that had no outcome yet. */
 export const storeResults = async (tx: Tx, tenant: string, results: readonly ActionResult[]): Promise<Set<string>> => {
   const given = results.map(({ id, outcome, detail }) => ({ id, outcome, detail }))
   const rows = await query<{ id: string }>(tx)`

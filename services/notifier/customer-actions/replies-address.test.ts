@@ -27,7 +27,7 @@ const press = async (t: Test) => {
   return { ...prepared, pressed, addresses, outcomes, waitMinutes }
 }
 
-t.test('shows an address back, and changes nothing before it is confirmed', async t => {
+t.test('shows the customer the address, and changes nothing before it is confirmed', async t => {
   const { control, settled, stored, question, addresses, texted, texts, call, rows } = await press(t)
   control.inbound({ from: customer, text: ' ok who is this? ' })
   const message_id = await question('ok who is this?')
@@ -52,7 +52,7 @@ t.test('shows an address back, and changes nothing before it is confirmed', asyn
   control.press({ message_id, index: 0 })
   control.press({ message_id: await question('12 Galle Road'), index: 0 })
   await new Promise(resolve => setTimeout(resolve, 300))
-  t.same(addresses(), ['12 Galle Road, Matara'], 'neither the replaced text nor a second press')
+  t.same(addresses(), ['12 Galle Road, Matara'], 'neither the replaced text nor a second press acts')
   t.notMatch(JSON.stringify(await rows('select * from events')), /Galle/)
   t.notMatch(JSON.stringify(await rows('select template from messages')), /courier\./, 'no token is stored')
 })
@@ -68,7 +68,7 @@ t.test('a remark after the address does not disable the button of the address', 
   t.same(addresses(), ['12 Galle Road'])
   await giveAddress('14 Galle Road')
   await texted(3)
-  t.same(addresses(), ['12 Galle Road', '14 Galle Road'], 'a later text within the hour replaces it')
+  t.same(addresses(), ['12 Galle Road', '14 Galle Road'], 'a later text within the hour replaces the address')
 })
 
 t.test('refuses an address that is confirmed after an hour', async t => {
@@ -107,7 +107,7 @@ t.test('an edit by staff leaves the question open, and a later confirmation coun
   t.same(addresses(), ['12 Galle Road'])
 })
 
-t.test('accepts a shared place as an address; refuses one that is too long; ignores other messages', async t => {
+t.test('accepts a shared place as an address; refuses a text that is too long; ignores other messages', async t => {
   const { control, offer, settled, question, addresses, texted, texts, receiveImage } = await withImages(t)
   const location = { latitude: 6.9, longitude: 79.85, name: 'Home', address: '1 Lake Road' }
   control.inbound({ from: customer, location })
@@ -140,7 +140,7 @@ const withImages = async (t: Test) => {
   return { ...prepared, receiveImage }
 }
 
-t.test('a keyword opts out and is no address; after it nothing is asked', async t => {
+t.test('a keyword opts out and is not an address; afterwards no question is sent', async t => {
   const { control, settled, heard, stored, rows, outcomes } = await press(t)
   control.inbound({ from: customer, text: 'STOP' })
   await heard()
@@ -150,12 +150,12 @@ t.test('a keyword opts out and is no address; after it nothing is asked', async 
   await settled(2)
   t.same(await outcomes(), ['asked', 'unconfirmed'])
   await until(
-    'it is cancelled',
+    'the question is cancelled',
     async () => (await rows(`select 1 from messages where template ? 'button' and status = 'cancelled'`)).length > 0,
   )
 })
 
-t.test('a text is no address before the press, from another person, or an hour after orders asked', async t => {
+t.test('a text is not an address from another person, or more than an hour after orders asked', async t => {
   const { control, settled, heard, stored, rows, giveAddress, addresses } = await press(t)
   control.inbound({ from: '94770000999', text: 'Somebody else' })
   control.press({ message_id: control.messages().at(-1)?.id ?? '', index: confirm })
@@ -168,7 +168,7 @@ t.test('a text is no address before the press, from another person, or an hour a
   t.equal((await stored()).length, 2)
   await rows(`update customer_actions set asked_at = now() where action = 'change_address'`)
   await giveAddress('14 Galle Road')
-  await until('orders has it', async () => addresses().length === 1)
+  await until('orders has the address', async () => addresses().length === 1)
 })
 
 t.test('with several parcels a text belongs to the button that was pressed last', async t => {

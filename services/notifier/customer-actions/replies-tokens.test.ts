@@ -43,7 +43,7 @@ t.test(
   },
 )
 
-t.test('a token works for presses within seven days; their webhooks may come up to a week after those', async t => {
+t.test('a token works for presses within seven days, which webhooks may report for another seven', async t => {
   const open = (pressedAfter: number, seenAfter: number) =>
     openButton(keyring, person, token, after(pressedAfter), after(seenAfter)).kind
   t.same([open(6.99, 7), open(6.99, 13.9), open(7.01, 7.01), open(1, 14.1)], ['opened', 'opened', 'expired', 'expired'])
@@ -87,7 +87,11 @@ t.test('counts presses without effect by reason, and stores no action', async t 
   const counts = await Promise.all(kinds.map(kind => counted(`webhook_facts_total{kind="${kind}"}`)))
   t.same(counts, [0, 2, 1, 0])
   t.notMatch(log.join(''), /94770000|courier\./)
-  t.equal((await rows('select 1 from conversations where last_inbound_at is not null')).length, 2, 'windows open')
+  t.equal(
+    (await rows('select 1 from conversations where last_inbound_at is not null')).length,
+    2,
+    'both conversations open',
+  )
 })
 
 t.test('staff cannot send actions, or payloads that look like tokens', async t => {
@@ -102,7 +106,7 @@ t.test('staff cannot send actions, or payloads that look like tokens', async t =
   t.match(Object.keys(await send({}, token)), ['template.components.0.parameters.0.payload'])
 })
 
-t.test('rules name actions, texts and outcomes', async t => {
+t.test('checks the actions, texts and outcomes that rules name', async t => {
   t.equal(checkDemo(rules).kind, 'accepted')
   const errorsOf = (rule: object) => {
     const checked = checkDemo([{ on: 'order.created', ...rule }])

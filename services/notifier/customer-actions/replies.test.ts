@@ -70,7 +70,7 @@ t.test('an order that does not allow an action refuses it, and staff decide on r
   t.same(texts(), ['It is DRAFT already.', 'We will call.', 'We cannot call: no line there'])
 })
 
-t.test('a reply leaves at once, also outside the tenant’s hours; a decision keeps to them', async t => {
+t.test('a reply leaves at once, even outside the tenant’s hours; a decision keeps to them', async t => {
   const { pool, control, offer, texted, texts, deliver, rows } = await prepare(t)
   const message_id = await offer()
   const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
@@ -138,7 +138,7 @@ t.test('replies to events from before a restore are in doubt, and are not sent',
   const { orders, pool, control, offer, settled, rows, texts } = await prepare(t)
   orders.decide.loses = true
   control.press({ message_id: await offer(), index: confirm })
-  await until('it was tried', async () => orders.acted.length > 0)
+  await until('the action was tried', async () => orders.acted.length > 0)
   const in_doubt_before = new Date()
   await inTenant(pool, 'demo', (tx: Tx) => tx.updateTable('tenants').set({ in_doubt_before }).execute())
   orders.decide.loses = false
@@ -182,13 +182,13 @@ t.test('an action at which orders fails, or an unknown tenant, does not block ot
     (await stored()).map(({ outcome }) => outcome),
     ['done', null, 'done'],
   )
-  t.equal(orders.acted.length, 6, 'each alone once')
+  t.equal(orders.acted.length, 6, 'the batch, then each action by itself')
   await rows('update customer_actions set due_at = now()')
-  t.equal(await deliverActions(options), false, 'nothing was taken')
+  t.equal(await deliverActions(options), false, 'no action was stored')
   await rows('update customer_actions set due_at = now()')
   orders.decide.statusOf = () => 404
   t.equal(await deliverActions(options), true)
-  t.equal(await deliverActions(options), false, 'it is put off')
+  t.equal(await deliverActions(options), false, 'the action is postponed')
 })
 
 t.test('while orders is unavailable actions wait, in order, and are delivered afterwards', async t => {
@@ -196,14 +196,14 @@ t.test('while orders is unavailable actions wait, in order, and are delivered af
   orders.decide.loses = true
   const message_id = await offer()
   control.press({ message_id, index: confirm })
-  await until('it was tried', async () => orders.acted.length > 0)
+  await until('the action was tried', async () => orders.acted.length > 0)
   control.press({ message_id, index: cancel })
   await heard()
   t.equal(await counted('customer_actions_waiting'), 2)
   t.notOk(orders.acted.some(({ action }) => action === 'cancel_order'))
   orders.decide.loses = false
   orders.state.isBroken = true
-  await until('a response of 500', async () => orders.acted.length > 1)
+  await until('orders responds with 500', async () => orders.acted.length > 1)
   orders.state.isBroken = false
   const settledRows = await settled(2)
   t.same(

@@ -3,7 +3,7 @@ import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Component } from '../messaging-api/message-template.ts'
 
-/** Lists the statuses of a message in the order of its life; each step of the queue changes the first three. */
+/** Lists the statuses of a message in the order of its life: first those in the queue, then the others. */
 export const inQueue = ['queued', 'held', 'sending'] as const
 export const outQueue = ['unknown', 'accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'] as const
 export const messageStatuses = [...inQueue, ...outQueue] as const

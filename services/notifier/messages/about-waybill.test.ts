@@ -72,7 +72,7 @@ t.test('a waybill number in lower case or with blanks refers to the same order',
 })
 
 t.test(
-  'the page of the parcel fills texts and ends of addresses; without PUBLIC_URL of orders it is an error',
+  'the link to a parcel’s page fills texts and URL buttons; if orders lacks PUBLIC_URL, the message is refused',
   async t => {
     const { call, stored } = await prepare(t, {}, withoutPage('DM00000002'))
     const of = (waybill_number: string, text = 'Here: {{ tracking_url }}') => {
@@ -125,7 +125,7 @@ t.test('every missing or unknown field is an error, and nothing is queued', asyn
   t.same(await stored(), [])
 })
 
-t.test('refuses an invalid phone of the customer under to', async t => {
+t.test('reports an invalid phone of the customer under to', async t => {
   const { call } = await prepare(t, { customer_phone: 'call the office' })
   t.match((await call('POST', '/api/messages', about('DM00000001'))).body.errors, { to: [/must be a phone number/] })
 })
@@ -208,11 +208,11 @@ t.test('one response lists the errors of shape, of texts, of orders and of data;
   t.same(Object.keys(errors).sort(), Object.keys(all).sort())
   t.notOk(state.asked.includes(''))
   state.isBroken = true
-  t.same(Object.keys(await refused()).sort(), Object.keys(known).sort(), 'without orders, what is known')
+  t.same(Object.keys(await refused()).sort(), Object.keys(known).sort(), 'without orders, only the errors known so far')
   t.same(await stored(), [])
 })
 
-t.test('a response to 2,000 errors of messages lists 1,000 of them and how many more there are', async t => {
+t.test('a response to messages with 2,000 errors lists 1,000 of them and says how many more there are', async t => {
   const { call } = await prepare(t)
   const [shape, data] = [{ colour: 'red', sent_at: 'now' }, saying(['a', 'b'], { to: '1', channel: 'another' })]
   const messages = [...Array(500).fill({ ...data, ...shape }), ...Array(500).fill(data)]
@@ -220,7 +220,7 @@ t.test('a response to 2,000 errors of messages lists 1,000 of them and how many 
   t.same([status, Object.values(body.errors).flat().length, body.more_errors], [422, 1000, 1000])
 })
 
-t.test('requests no further waybill once orders does not respond', async t => {
+t.test('requests no more waybills once orders fails to respond', async t => {
   const { client, state } = await standIn(t, {})
   state.isBroken = true
   const waybills = Array.from({ length: 1000 }, (_, n) => `DM${n}`)

@@ -11,12 +11,13 @@ import type { Batch, MessageBody, MessageRequest } from './schema.ts'
 export interface WaybillDependencies {
   readonly pool: pg.Pool
   readonly orders: OrdersClient
-  /** Names the product that a message may name; any product is allowed if omitted. */
+  /** Is the only `messaging_product` that a message may name; if omitted, a message may name any. */
   readonly product?: string | undefined
   /** Reads the catalogue anew where it lacks one of these templates. */
   readonly syncLacking?: ((tenant: string, named: readonly NamedTemplate[]) => Promise<void>) | undefined
-  /** Limit a bulk request, by default to 1000 messages and 5 MiB. */
+  /** Limits the messages of a bulk request, by default to 1000. */
   readonly maxMessages?: number | undefined
+  /** Limits the bytes of a request, by default to 5 MiB. */
   readonly maxBodyBytes?: number | undefined
 }
 
@@ -69,7 +70,7 @@ export const findTyped = async (orders: OrdersClient, tenant: string, waybill: s
   return found && (found.get(waybill)?.waybill_number ?? waybill)
 }
 
-/** Names a message's template. A channel name that Postgres cannot store is an error of the message. */
+/** Returns the template that a message names; none if Postgres cannot store its channel name, which a check refuses. */
 const toNamed = ({ channel, template: { name, language } }: MessageBody): NamedTemplate[] =>
   isBadText(channel ?? '') ? [] : [{ channel: channel || null, name, language: language.code }]
 

@@ -66,7 +66,7 @@ t.test('a bulk request queues all or none, and every error has its path', async 
   t.same(await fixture.rows('select 1 from messages'), [])
 })
 
-t.test('without a channel the default one sends, else the only one, else none', async t => {
+t.test('a message without a channel takes the default one, or the only one; otherwise it is refused', async t => {
   const fixture = await createFixture(t, quiet)
   const chosen = async () => validationErrors(fixture, messageTo('0770000101'))
   await fixture.rows('update channels set is_default = false')
@@ -90,7 +90,7 @@ t.test('without a channel the default one sends, else the only one, else none', 
 })
 
 t.test(
-  'on plan free a closed conversation refuses, an open one accepts, and a held message leaves when the customer writes',
+  'on the free plan closed conversations refuse, open ones accept, and held messages leave when the customer writes',
   async t => {
     const fixture = await createFixture(t, { ...quiet, plan: 'free' })
     t.match(await validationErrors(fixture, messageTo('0770000101')), { to: [/No conversation/] })
@@ -138,7 +138,7 @@ t.test('send_at is five minutes to 35 days from now; the message is due then and
   t.equal(row.so, true)
 })
 
-t.test('a key queues once: a repetition returns the same, and another body is refused', async t => {
+t.test('a key queues once: a repetition returns the same messages, and another body is refused', async t => {
   const fixture = await createFixture(t, quiet)
   const first = await submit(fixture, [messageTo('0770000101')], keyOf('k', 'a'))
   t.match(first, { kind: 'accepted', replayed: false })
@@ -149,7 +149,7 @@ t.test('a key queues once: a repetition returns the same, and another body is re
   t.match(
     await submit(fixture, [messageTo('0770000101')], keyOf('other', 'd')),
     { kind: 'accepted' },
-    'a refused call keeps no key',
+    'a refused request stores no key',
   )
   t.equal((await fixture.rows('select 1 from messages')).length, 2)
 })
@@ -168,7 +168,7 @@ t.test('many concurrent requests with one key queue one message', async t => {
   t.equal((await fixture.rows('select 1 from messages')).length, 1)
 })
 
-t.test('bulk requests that name the same people of two numbers in opposite orders do not deadlock', async t => {
+t.test('bulk requests to the same people from two numbers, in opposite orders, do not deadlock', async t => {
   const fixture = await createFixture(t, quiet)
   await fixture.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash,
       proven_at, rate)
@@ -181,7 +181,7 @@ t.test('bulk requests that name the same people of two numbers in opposite order
   t.same([...new Set(results.map(({ kind }) => kind))], ['accepted'])
 })
 
-t.test('cancels a message only before it is being sent', async t => {
+t.test('cancels only a message whose sending has not begun', async t => {
   const fixture = await createFixture(t, quiet)
   const cancel = (id = '') => inTenant(fixture.pool, 'demo', (tx: Tx) => cancelMessage(tx, 'demo', id))
   for (const status of ['queued', 'held', 'sending', 'accepted', 'failed', 'unknown', 'expired']) {
@@ -192,7 +192,7 @@ t.test('cancels a message only before it is being sent', async t => {
   t.equal(await cancel('nobody'), undefined)
 })
 
-t.test('resends only a failed or unknown message, and keeps all its attempts', async t => {
+t.test('resends only a failed or unknown message, and counts its attempts anew', async t => {
   const fixture = await createFixture(t, quiet)
   for (const status of ['failed', 'unknown', 'sending', 'accepted', 'delivered', 'cancelled', 'expired']) {
     const [id] = await fixture.accept(messageTo('0770000101'))
@@ -201,7 +201,7 @@ t.test('resends only a failed or unknown message, and keeps all its attempts', a
       status,
     ])
     const resend = () => inTenant(fixture.pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', `${id}`))
-    if (status === 'unknown') t.equal(await resend(), 'unknown', 'while a webhook may come it is not sent again')
+    if (status === 'unknown') t.equal(await resend(), 'unknown', 'not resent while its webhook may come')
     await fixture.rows(`update messages set due_at = 'infinity' where message_id = $1 and status = 'unknown'`, [id])
     const now = await resend()
     const isAgain = ['failed', 'unknown'].includes(status)

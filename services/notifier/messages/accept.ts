@@ -29,8 +29,8 @@ export interface Origin {
 }
 
 /**
- * Queues all messages, or queues none and returns every error. Commits before it returns. The conversations of the
- * recipients stay locked until then: a message held until the customer writes cannot miss one that arrives meanwhile.
+ * Queues all messages, or queues none and returns every error. Commits before it returns. The recipients' conversations
+ * stay locked until the commit, so that a held message cannot miss a customer's message that arrives meanwhile.
  */
 export const acceptMessages = (
   pool: pg.Pool,
@@ -68,7 +68,7 @@ const claimAcceptance = async (tx: Tx, tenant: string, key: IdempotencyKey): Pro
   return { kind: 'accepted', messages: await findStatuses(tx, tenant, claim.result), replayed: true }
 }
 
-/** Checks all messages, until the maximum of errors is reached; messages with errors are undefined. */
+/** Checks messages until the maximum of errors is reached; returns undefined for those with errors or unchecked. */
 export const checkBatch = async (
   tx: Tx,
   tenant: string,
@@ -85,7 +85,7 @@ export const checkBatch = async (
   return { context, checked }
 }
 
-/** Reads the data that the messages are checked against, with one query per sending number. */
+/** Reads the data that the messages are checked against, with a constant number of queries per sending number. */
 export const readContext = async (
   tx: Tx,
   tenant: string,
@@ -98,7 +98,7 @@ export const readContext = async (
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
   const templates = new Map<string, CatalogueTemplate[] | undefined>()
-  // Sorts the numbers: two requests that lock the conversations of several numbers cannot deadlock.
+  // Sorts the numbers, so that two requests that lock the conversations of several numbers cannot deadlock.
   const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phone_number_id ?? '') < (b?.phone_number_id ?? '') ? -1 : 1))
   for (const [channel, messages] of sorted) {
     if (!channel) continue
@@ -118,7 +118,7 @@ export const readContext = async (
     catalogued: ({ phone_number_id }, { name, language }) =>
       templates.get(phone_number_id)?.find(known => known.name === name && known.language === language.code),
     exemptsParcels: opt_out_exempt === 'parcel_under_way',
-    // Without a synced catalogue nothing is checked: the API itself refuses.
+    // Without a synced catalogue nothing is checked: the API itself refuses wrong templates.
     templateErrors: ({ phone_number_id }, template) => {
       const known = templates.get(phone_number_id)
       return known ? checkTemplate(known, template) : {}

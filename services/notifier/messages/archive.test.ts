@@ -9,7 +9,7 @@ import { archiveWith } from '../test/command-line.ts'
 import { messageTo } from '../test/fixture.ts'
 import { build } from '../test/portal.ts'
 
-t.test('moves old finished messages to files with their timelines', async t => {
+t.test('moves old finished messages and their timelines to files', async t => {
   const { accept, call, rows, url, ownerUrl } = await build(t)
   const folder = mkdtempSync(join(tmpdir(), 'courier-archive-'))
   t.teardown(() => rmSync(folder, { recursive: true }))

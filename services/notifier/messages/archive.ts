@@ -3,7 +3,7 @@ import { deleteRows, type TakeOld } from '@courier/shared/postgres/old-rows.ts'
 import { outQueue } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
-/** Lists the statuses after which nothing happens to a message; `unknown` is for staff to settle. */
+/** Lists the statuses of messages that have left the queue, except `unknown`, which staff settle. */
 const finished = outQueue.filter(status => status !== 'unknown')
 
 const messagesAtOnce = 5_000

@@ -10,7 +10,7 @@ import { findOrders, type KnownOrder, type OrdersClient, ordersUnavailable } fro
 import { fillFrom, type Source } from './placeholders.ts'
 import { findMessage } from './queries.ts'
 
-/** Cancels a message that is not being sent yet. Returns its resulting status; undefined if there is none. */
+/** Cancels a message whose sending has not begun. Returns its resulting status; undefined if no such message exists. */
 export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
   move(tx, tenant, id, by, {
     from: ['queued', 'held'],
@@ -23,7 +23,7 @@ export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor, co
   const template = sql`coalesce(${content ? JSON.stringify(content) : null}::jsonb, template)`
   return move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],
-    // Refuses an unknown message while its webhook may still arrive, and one that lacks the page of its parcel.
+    // Refuses an unknown message while its webhook may still arrive, and a message whose {{tracking_url}} is unfilled.
     when: sql`(status = 'failed' or due_at = 'infinity')
       and ${template}::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
     to: sql`status = 'queued', template = ${template}, status_at = now(), due_at = now(),
@@ -61,7 +61,7 @@ const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, w
 }
 
 /**
- * Fills a message from its current order; undefined leaves the message as it is. Refuses a message whose order has
+ * Fills a message from its current order; undefined leaves the message as it is. Refuses a message whose order now has
  * another phone.
  */
 export const fillAgain = async (
@@ -98,7 +98,7 @@ const findAboutOrder = async (tx: Tx, tenant: string, id: string): Promise<About
   return rows[0]
 }
 
-/** Returns true if the order's phone has changed. A number that staff gave may be any number but a corrected one. */
+/** Returns true if the order's phone has changed. A number that staff gave counts only if an edit has replaced it. */
 const hasOtherPhone = (
   { recipient, source, rule_event, country }: AboutOrder,
   { customer_phone, customer_secondary_phone, edits }: KnownOrder,

@@ -22,10 +22,10 @@ export interface SendingContext {
   readonly now: Date
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed
-  /** Returns E.164 digits without the plus; undefined when the text is no phone number. */
+  /** Returns E.164 digits without the plus; undefined if the text is not a phone number. */
   readonly readRecipient: (to: string) => string | undefined
   readonly channels: readonly ChannelRow[]
-  /** Returns the errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
+  /** Checks a template and its parameters against the account's catalogue; paths of errors begin with `template`. */
   readonly templateErrors: (channel: ChannelRow, template: MessageTemplate) => FieldErrors
   readonly conversation: (channel: ChannelRow, recipient: string) => Conversation | undefined
   readonly catalogued: (channel: ChannelRow, template: MessageTemplate) => CatalogueTemplate | undefined
@@ -56,7 +56,7 @@ type CheckedRequest =
   /** `message` is set if its number and recipient are known. */
   | { kind: 'refused'; errors: FieldErrors; message: CheckedMessage | undefined }
 
-/** Returns all errors of a message by path, or the message to queue. Pure. */
+/** Returns all errors of a message by path, or the message to queue. */
 export const checkMessage = (request: MessageRequest, context: SendingContext): CheckedRequest => {
   const { now } = context
   const errors: FieldErrors = {}

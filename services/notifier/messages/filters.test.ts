@@ -20,7 +20,7 @@ const refusal = async (path: string): Promise<Record<string, string[]>> => {
   return status === 422 ? body.errors : { status: [String(status)] }
 }
 
-t.test('a page of a filter without an index ends after its maximum of messages', async t => {
+t.test('a page by a filter without an index ends after reading its maximum of messages', async t => {
   const ids = (await rows('select message_id as id from messages order by message_id desc')).map(({ id }) => id)
   const read = (wanted: MessageFilter, after?: string, limit = 50) =>
     inTenant(pool, 'demo', async (tx: Tx) => {
@@ -30,9 +30,9 @@ t.test('a page of a filter without an index ends after its maximum of messages',
   t.strictSame(await read({ template: 'order_created' }), [[second], second])
   t.strictSame(await read({ template: 'order_created' }, second), [[first], first])
   t.strictSame(await read({ template: 'order_created' }, first), [[], null])
-  t.strictSame(await read({ channel: '1' }), [[], second], 'an empty page leads on')
+  t.strictSame(await read({ channel: '1' }), [[], second], 'an empty page has a cursor')
   t.strictSame(await read({ channel: phoneNumberId }, undefined, 1), [[second], second])
-  t.strictSame(await read({ waybill_number: 'DM00000001' }), [[first], null], 'others look at all')
+  t.strictSame(await read({ waybill_number: 'DM00000001' }), [[first], null], 'an index reaches all messages')
   t.strictSame(ids, [second, first])
 })
 
@@ -44,21 +44,21 @@ t.test('a page that ends with the last match has no cursor', async t => {
   t.match((await get(`/api/messages?cursor=${page.next_cursor}`)).body, { data: [{ id: first }], next_cursor: null })
 })
 
-t.test('reads a tenant’s six lists by a filter without an index one at a time', async t => {
+t.test('six lists of a tenant whose filter has no index are read one at a time', async t => {
   const owner = await pool.connect()
   t.teardown(() => owner.release(true))
   await owner.query('begin; lock table messages')
   const lists = Array.from({ length: 6 }, () => get('/api/messages?template=order_created'))
   const waiting = () =>
     rows(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-  await until('one waits for the table', async () => (await waiting()).length > 0)
+  await until('one list waits for the table', async () => (await waiting()).length > 0)
   await delay(100)
   t.equal((await waiting()).length, 1)
   await owner.query('rollback')
   for (const { status, body } of await Promise.all(lists)) t.match([status, body.data.length], [200, 2])
 })
 
-t.test('filters messages by the fields of their rows, in either spelling', async t => {
+t.test('filters messages by their fields, written as x or as filter[x]', async t => {
   const today = new Date().toISOString()
   const { data } = (await get('/api/messages')).body
   const madeAt = data[1].created_at
@@ -111,7 +111,7 @@ t.test('lists a recipient’s messages newest first, whatever their statuses, in
   }
 })
 
-t.test('filters by channels and templates too', async t => {
+t.test('filters channels and templates too', async t => {
   const channel = (await get('/api/channels')).body.data[0]
   const table: [query: string, count: number][] = [
     [`phone_number_id=${phoneNumberId}`, 1],

@@ -10,7 +10,7 @@ const dayMilliseconds = 86_400_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Returns the time by the clocks of a zone, in whole minutes as hours have. Throws RangeError for an unknown zone. */
+/** Returns milliseconds since midnight by a zone's clocks, in whole minutes. Throws RangeError for an unknown zone. */
 const readClock = (time: number, timeZone: string): number => {
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'short' })
   formats.set(timeZone, format)

@@ -16,7 +16,7 @@ export interface NewMessage {
   readonly rule?: { readonly event: string | null; readonly expires_after_hours: number | null } | undefined
 }
 
-/** Explains, in its timeline, a message that may have been sent before the database was restored. */
+/** Explains in a message's timeline that it may have been sent before the database was restored. */
 export const restoredDetail = 'the database was restored: it may have been sent before'
 
 /** An unsent message expires after this long, and an older event makes no message. */
@@ -56,7 +56,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     select ${tenant}, id, status, detail from given`
 }
 
-/** Finds the accepted messages in the order of `ids`, each with its current status. */
+/** Finds the accepted messages in the order of `ids`; one that is no longer held counts as queued. */
 export const findStatuses = (tx: Tx, tenant: string, ids: readonly string[]): Promise<AcceptedMessage[]> =>
   query<AcceptedMessage>(tx)`
     select id, case status when 'held' then status else 'queued' end as status
@@ -72,5 +72,5 @@ export const newMessageIds = (count: number, now: Date): string[] =>
 /** Makes an id that sorts by creation time: `msg_`, 9 characters of milliseconds, 16 random ones. */
 const newMessageId = (now: Date): string => `${idsFrom(now)}${randomBytes(8).toString('hex')}`
 
-/** Returns the lower bound of the ids of messages from that time on. */
+/** Returns the lower bound of the ids of messages created at that time or later. */
 export const idsFrom = (time: Date): string => `msg_${Math.max(0, time.getTime()).toString(36).padStart(9, '0')}`

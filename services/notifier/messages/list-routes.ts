@@ -24,17 +24,17 @@ import { Message, type MessageRow, messageView, Page } from './view.ts'
 export const ById = Type.Object({ id: Type.String({ ...messageId, must: 'be the id of a message' }) })
 export const OneMessage = Type.Object({ data: Message }, { title: 'OneMessage' })
 
-/** Limits the waiting lists of one tenant by a filter without an index. */
+/** Limits how many requests of a tenant wait for a list whose filter has no index. */
 const maxWaiting = 20
 const busy = 'Too many lists by template, channel or status are waiting. Repeat the request.'
 
 export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  // A list by a filter without an index reads many rows: running one of a tenant at a time leaves the cores to others.
+  // A list whose filter has no index reads many rows: running one per tenant at a time leaves the cores to others.
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
 
   const ListMessages = {
     operationId: 'listMessages',
-    summary: 'Messages, newest first',
+    summary: 'List messages, newest first',
     querystring: MessagesQuery.schema,
     response: { 200: Page },
   }
@@ -47,8 +47,8 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   const summarise = createMessageSummary(pool)
   const SummariseMessages = {
     operationId: 'summariseMessages',
-    summary: 'Count what waits, what failed, and how many are sent in a minute',
-    description: 'Up to five seconds old.',
+    summary: 'Count the waiting and failed messages, and the messages sent per minute',
+    description: 'The counts may be up to five seconds old.',
     response: { 200: Type.Object({ data: MessageSummary }) },
   }
   app.get('/api/messages/summary', { schema: SummariseMessages }, async request => ({
@@ -57,7 +57,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
 
   const GetMessage = {
     operationId: 'getMessage',
-    summary: 'One message with its timeline',
+    summary: 'Read a message with its timeline',
     params: ById,
     response: { 200: OneMessage, ...errorResponses(404) },
   }

@@ -66,7 +66,7 @@ const clip = (text: string): string =>
     .replace(/[\ud800-\udbff]$/, '')
     .trim()
 
-/** Does the same for a message without a template: it keeps its own line breaks. */
+/** Fills a message without a template as `fillText` does, but keeps its own line breaks. */
 const fillLines = (text: string, order: Values): string =>
   clip(
     text
@@ -75,7 +75,7 @@ const fillLines = (text: string, order: Values): string =>
       .join('\n'),
   )
 
-/** Does the same for a text that must stay whole, such as an address: cuts the order's longest values until it fits. */
+/** Fills a text that must stay whole, such as an address: cuts the order's longest values until the text fits. */
 const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: Values): string => {
   const encode = (value: string): string => (isAddress ? encodeURIComponent(value) : value)
   const lengths = listNames(text).map(name => encode(fillField(order, name)).length)
@@ -117,16 +117,16 @@ export const fillComponent = (component: Component, order: Values): Component =>
   ),
 })
 
-/** Makes a text well-formed and removes control characters. */
+/** Makes a text well-formed; replaces each run of blanks and control characters with one blank. */
 const plain = (text: string): string =>
   text
     .toWellFormed()
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
 
-/** Holds the parts of a message that come from its order, from which the message can be made again. */
+/** Holds what fills a message again from its order. */
 export interface Source {
-  /** Holds the texts with fields of the order as `{{customer_name}}`. */
+  /** Holds the texts with fields of the order, such as `{{customer_name}}`. */
   readonly content: Content
   /** Holds the status and note that the message is about, which do not change with the order. */
   readonly event: Pick<OrderSnapshot, 'status_key' | 'status_name' | 'note'>
@@ -143,7 +143,7 @@ export const toSource = (content: Content, order: OrderSnapshot, isToCustomer: b
   return { content, event, isToCustomer }
 }
 
-/** Fills the content with the order's values. Leaves it as it is where a value is `missing`. */
+/** Fills the content with the order's values. Leaves it as it is if a value is `missing`. */
 export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
   const values = { ...order, ...event }
   const texts = isPlain(content) ? [content.text] : listTexts(content).map(({ text }) => text)

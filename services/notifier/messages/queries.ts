@@ -25,7 +25,7 @@ const filters = {
   channel: text('Phone number id.'),
   template: text('The name of a template.'),
   created_from: dateOrTime('A date, in UTC, or a time such as 2026-02-19T08:00:00Z; it is included.'),
-  created_to: dateOrTime('The same.'),
+  created_to: dateOrTime('A date, in UTC, or a time such as 2026-02-19T08:00:00Z; it is included.'),
 }
 
 export type MessageFilter = Wanted<typeof filters>
@@ -36,7 +36,7 @@ export const messageCursor = listCursor(new RegExp(messageIdPattern))
 const columns = sql`message_id as id, phone_number_id as channel, recipient as "to", template, waybill_number, status,
   provider_message_id, error_code, error_meaning, attempts, created_at, send_at`
 
-/** Limits the messages that a page of a filter without an index reads: they take about a tenth of a second. */
+/** Limits the messages that a page reads if its filter has no index: they take about a tenth of a second. */
 const maxLookedAt = 100_000
 
 export const hasNoIndex = ({ id, to, waybill_number, template, channel, status }: MessageFilter): boolean =>
@@ -102,7 +102,7 @@ const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
   select waybill_number from messages where tenant_id = ${tenant} and waybill_number = any(${spellings}::text[])
   order by array_position(${spellings}::text[], waybill_number) limit 1)`
 
-/** Returns a time an hour away. Ids have an index, but those of the last release follow the clock of its process. */
+/** Returns the time an hour later or earlier, to bound ids: those of the last release follow a process' clock. */
 const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
 
 const filterColumns = { id: 'message_id', status: 'status', to: 'recipient', channel: 'phone_number_id' } as const

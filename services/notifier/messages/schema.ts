@@ -10,7 +10,7 @@ const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
 const Phone = Type.String({
   maxLength: 40,
-  description: "Phone number, in any usual spelling; with a waybill_number it may be left out: the customer's.",
+  description: "Phone number, in any usual spelling; with a waybill_number it may be omitted and is the customer's.",
 })
 
 const fill = (name: string, ...components: object[]) => ({ name, language: { code: 'en_US' }, components })
@@ -23,12 +23,12 @@ export const MessageBody = Type.Object(
     type: optional(Type.Literal('template', { must: 'be "template": other messages are not sent' })),
     to: optional(Phone),
     template: MessageTemplate,
-    channel: optional(Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' })),
+    channel: optional(Type.String({ maxLength: 64, description: 'Phone number id; without it, the default channel.' })),
     waybill_number: optional(
       Type.String({
         maxLength: 50,
         description:
-          'The parcel that it is about; parameter texts may then name fields of the order, as {{customer_name}}.',
+          'The parcel that the message is about; texts may then name fields of its order, such as {{customer_name}}.',
       }),
     ),
     send_at: optional(
@@ -39,7 +39,7 @@ export const MessageBody = Type.Object(
       }),
     ),
     hold_until_open: optional(Type.Boolean()),
-    respect_hours: optional(Type.Boolean({ description: "Send it within the tenant's hours alone." })),
+    respect_hours: optional(Type.Boolean({ description: "Send the message only within the tenant's hours." })),
   },
   {
     title: 'Message',
@@ -66,7 +66,7 @@ export type MessageBody = Static<typeof MessageBody>
 export type MessageRequest = Omit<MessageBody, 'template'> & {
   to: string
   template: Content
-  /** Is true if its order is in no final status; undefined means unknown. */
+  /** Is true if its order is not in a final status; undefined means unknown. */
   isUnderWay?: boolean | undefined
   /** Says why the values of its order cannot fill its texts. */
   missing?: string | undefined

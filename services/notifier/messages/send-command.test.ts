@@ -57,7 +57,7 @@ t.test('every error names its field, as text and as JSON', async t => {
   t.same(await stored(), [])
 })
 
-t.test('an unknown tenant, a missing option and unavailable orders are errors that name the remedy', async t => {
+t.test('errors of an unknown tenant, a missing option and unavailable orders name the remedy', async t => {
   const { notifier, state, stored } = await prepare(t)
   const [, , , ...rest] = delivered
   const stranger = await notifier('send', '--tenant', 'rival', ...rest, '--to', '0770000101')

@@ -24,7 +24,7 @@ import { AcceptedMessage, type Batch, createBatchReader, MessageBodies, MessageB
 const describeAccepted = <S extends TSchema>(data: S, title: string, message: string) =>
   Type.Object(
     { message: Type.String({ examples: [message] }), data },
-    { title, description: 'Committed: it will be sent.' },
+    { title, description: 'Everything in `data` is committed and will be sent.' },
   )
 export const OneAccepted = describeAccepted(AcceptedMessage, 'MessageAccepted', 'The message is queued.')
 const AllAccepted = describeAccepted(Type.Array(AcceptedMessage), 'MessagesAccepted', '1 messages are queued.')

@@ -18,10 +18,10 @@ export const MessageSummary = Type.Object(
       examples: ['2026-02-19'],
     }),
     time_zone: Type.String({ examples: ['Asia/Colombo'] }),
-    queued: capped('To be sent, now or later.'),
-    held: capped('Wait for the customer to write.'),
-    unknown: capped(`In doubt, of those created in the last ${recentHours} hours.`),
-    failed: capped(`Of those created in the last ${recentHours} hours.`),
+    queued: capped('Messages to be sent, now or later.'),
+    held: capped('Messages that wait for the customer to write.'),
+    unknown: capped(`Messages in doubt, created in the last ${recentHours} hours.`),
+    failed: capped(`Failed messages, created in the last ${recentHours} hours.`),
     unread_conversations: capped('Conversations with messages that nobody has read.'),
     paused_channels: Type.Integer({ minimum: 0 }),
     minutes: Type.Array(
@@ -29,7 +29,7 @@ export const MessageSummary = Type.Object(
         at: Type.String({ description: 'The start of the minute: ISO 8601, UTC.' }),
         sent: Type.Integer({ minimum: 1, description: 'Messages that the messaging API accepted.' }),
       }),
-      { description: 'The minutes of today in which messages were sent, in their order.' },
+      { description: 'Today’s minutes in which messages were sent, oldest first.' },
     ),
   },
   { title: 'MessageSummary' },
@@ -38,7 +38,7 @@ export type MessageSummary = Static<typeof MessageSummary>
 
 const keptMilliseconds = 5_000
 
-/** Summarises the tenant's messages. Processes keep a summary for some seconds: requests in between cost nothing. */
+/** Summarises the tenant's messages. A process keeps a summary for five seconds: requests in between cost nothing. */
 export const createMessageSummary = (pool: pg.Pool, ttl = keptMilliseconds) => {
   const summaries = new LRUCache<string, MessageSummary>({
     max: 10_000,
@@ -51,7 +51,7 @@ export const createMessageSummary = (pool: pg.Pool, ttl = keptMilliseconds) => {
 /** Counts the minutes in which an event may still be committed. */
 const openMinutes = 2
 
-/** Summarises the messages; counts only the latest of the minutes in `last` again. */
+/** Summarises the messages; counts again only the latest of the minutes in `last`. */
 const summarise = async (tx: Tx, tenant: string, last: MessageSummary | undefined): Promise<MessageSummary> => {
   const since = last?.minutes.at(-1 - openMinutes)?.at ?? null
   const recent = idsFrom(new Date(Date.now() - recentHours * 3_600_000))

@@ -39,7 +39,7 @@ export const Message = Type.Object(
 )
 
 export const Page = PageOf(Message, 'MessageList', undefined, {
-  description: 'May be short, or empty, before the end.',
+  description: 'A page may be short, or empty, before the end.',
 })
 
 type Shown = Pick<
@@ -74,7 +74,7 @@ export const messageView = (
   timeline: inOrder(timeline),
 })
 
-/** Raises the time of each status to that of the one stored before it, if later: webhooks give whole seconds. */
+/** Raises each update's time to that of the update before it, if that is later: webhooks give whole seconds. */
 export const inOrder = <Update extends { readonly at: Date }>(updates: readonly Update[]): Update[] => {
   let reached = new Date(0)
   return updates.map(update => {

@@ -52,7 +52,7 @@ export const TokenInfo = Type.Object({
   expires_at: word(),
   scopes: Type.Array(Type.String({ examples: ['whatsapp_business_messaging'] })),
 })
-/** `accounts` lists those to which its scopes apply; an empty list means all. */
+/** `accounts` lists the accounts to which the token's scopes apply; an empty list means all. */
 export type TokenInfo = Static<typeof TokenInfo> & { readonly accounts: string[] }
 
 export const readTokenInfo = (body: unknown): TokenInfo | undefined => {

@@ -57,7 +57,7 @@ t.test('requests and reads the health of a number', async t => {
   t.match(await api.phoneNumber(credentials, '7'), { kind: 'received', value: { status: null, health_problems: [] } })
 })
 
-t.test('looks a token up with itself', async t => {
+t.test('looks up a token with the token itself', async t => {
   const data = {
     app_id: '138483919580948',
     type: 'SYSTEM_USER',

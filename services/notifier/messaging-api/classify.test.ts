@@ -159,7 +159,7 @@ t.test('the wait that the API requests overrides the delay of the table', async 
   t.equal(classify(failed({ code: 131016 })).delaySeconds, null)
 })
 
-t.test('a limited retry becomes permanent when it is used up', async t => {
+t.test('a code with limited retries becomes permanent when they are used up', async t => {
   const limits: [number, number | null][] = [
     [1, 3],
     [131000, 5],
@@ -254,7 +254,7 @@ t.test('without a code of the table the HTTP status decides', async t => {
   for (const [given, expected] of table) t.strictSame(classify(failed(given)), { ...unlisted, ...expected })
 })
 
-t.test('a gateway timeout may hide an acceptance, a response of the API does not', async t => {
+t.test('a gateway timeout may hide an acceptance, but a response from the API cannot', async t => {
   const isInDoubt = (status: number | null, more: Partial<Failure> = {}) =>
     classify(failed({ status, ...more })).mayHaveBeenSent
   for (const status of [408, 502, 504, 520, 524, 599]) {

@@ -20,13 +20,13 @@ export interface Classification {
   readonly slows: 'number' | 'recipient' | null
   /** The channel is paused after this many failures in a row; null means never. */
   readonly pausesAfter: number | null
-  /** Ends the pause after so many seconds; null means that an operator or a successful check ends it. */
+  /** Ends the pause after this many seconds; null means that an operator or a successful check ends it. */
   readonly pauseSeconds: number | null
   /** A gateway responded in place of the API, which may have accepted the message: a retry may send it twice. */
   readonly mayHaveBeenSent: boolean
 }
 
-/** Says how to handle a failure of a message after `retries` retries. Pure. */
+/** Says how to handle a failure of a message after `retries` retries. */
 export const classify = (failure: Failure, retries = 0): Classification => {
   const { code, subcode } = failure
   const entry = code === null ? undefined : findError(code, subcode)
@@ -36,7 +36,7 @@ export const classify = (failure: Failure, retries = 0): Classification => {
 export type Scope = 'messaging' | 'management'
 export const scopeName = (scope: Scope): string => `whatsapp_business_${scope}`
 
-/** Returns what a failure means; where a permission is missing, names the scope that the request needs. */
+/** Returns what a failure means; if a permission is missing, names the scope that the request needs. */
 export const nameScope = ({ code, meaning }: Pick<Classification, 'code' | 'meaning'>, scope: Scope): string =>
   code === 3 || code === 10 || code === 131005 || (code !== null && code >= 200 && code <= 299)
     ? `${meaning} It needs the scope ${scopeName(scope)}.`

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { connect, credentials, message, respond, startServer, taken } from '../test/messaging-api-server.ts'
 
-t.test('a template message is the request of docs/merchants/contract.md#send, byte for byte', async t => {
+t.test('a template message is the request of docs/merchants/contract.md#send', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   await connect(t, url).send(credentials, '106540352242922', message)
   t.equal(arrived.length, 1)
@@ -22,7 +22,7 @@ t.test('a template message is the request of docs/merchants/contract.md#send, by
   })
 })
 
-t.test('a message of a trace carries it in the header', async t => {
+t.test('a message with a trace carries it in the traceparent header', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   for (const trace of [{ traceparent }, { traceparent: null }, {}])
@@ -113,7 +113,7 @@ t.test('an error in a response with status 200 is a refusal', async t => {
   t.match(got, { kind: 'refused', status: 200, code: 131056 })
 })
 
-t.test('refusals without a body of the API have a status and no code', async t => {
+t.test('refusals without a body from the API have a status and no code', async t => {
   const bodies = [
     '',
     '<html><body>502 Bad Gateway</body></html>',
@@ -145,7 +145,7 @@ t.test('the text of a refusal does not repeat the token, the recipient or the pa
   t.ok(got.kind === 'refused' && got.details.length <= 500)
 })
 
-t.test('returns the waiting times of the headers', async t => {
+t.test('returns the wait that a header names', async t => {
   const usage = '{"102290129340398":[{"type":"whatsapp","call_count":100,"estimated_time_to_regain_access":3}]}'
   const headers = [{ 'retry-after': '17' }, { 'x-business-use-case-usage': usage }]
   const { url } = await startServer(t, {

@@ -121,7 +121,7 @@ interface Call {
 
 type Read<Value> = (body: unknown) => Value | undefined
 
-/** Makes each request once and reads its response. Redirects are not followed. */
+/** Creates a caller that makes each request once and reads its response. It follows no redirects. */
 const createCaller = (options: MessagingApiOptions) => {
   const { origin, pathname } = new URL(options.baseUrl)
   const prefix = pathname.replace(/(?<!\/)\/+$/, '')

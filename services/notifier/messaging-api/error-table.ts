@@ -26,7 +26,7 @@ export interface ErrorEntry {
   readonly slows?: 'number' | 'recipient'
   /** The delay applies to everything that the number sends, not to this message alone. */
   readonly holdsNumber?: true
-  /** Ends the pause after so many seconds. */
+  /** Ends the pause after this many seconds. */
   readonly pauseSeconds?: number
 }
 

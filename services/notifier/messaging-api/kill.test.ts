@@ -56,7 +56,7 @@ const kinds = new Set<string>()
 
 for (let seed = 1; seed <= rounds; seed++)
   t.test(
-    `of ${callsPerRound} calls at once on dying connections, only those that sent no byte are not_written (${seed})`,
+    `${callsPerRound} requests on dying connections: only those that sent no byte are not_written (${seed})`,
     async t => {
       const random = randomOf(seed)
       const { url, server, arrived, bytes } = await startServer(t, killer(random))
@@ -64,7 +64,7 @@ for (let seed = 1; seed <= rounds; seed++)
       const api = connect(t, url, { connections: 50, requestMilliseconds: 2_000 })
       const ids = Array.from({ length: callsPerRound }, (_, index) => String(9_000_000 + index))
       const calls = sendAll(api, ids, random)
-      // Meanwhile the server is down for a while, and another undici, that of fetch, makes requests of its own.
+      // Meanwhile the server goes down four times, and another undici, fetch's own, makes requests.
       for (const _ of Array(4)) {
         await sleep(15)
         fetch(`${url}/v17.0/0/other`).catch(() => {})

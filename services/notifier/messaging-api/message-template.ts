@@ -76,7 +76,7 @@ const optionalValues = Object.fromEntries(parameterTypes.map(type => [type, Type
 
 export const Parameter = closed(
   { type: oneOf(parameterTypes), ...optionalValues, parameter_name: Type.Optional(ParameterName) },
-  { description: 'An object of its `type` and the value of that name.' },
+  { description: 'An object with a `type` and the value that it names.' },
 )
 export type Parameter = Static<typeof Parameter>
 
@@ -122,7 +122,7 @@ export const MessageTemplate = closed({
 })
 export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
 
-/** Holds a text, for an open conversation alone (docs/contributors/messaging-api.md#conversations). */
+/** Holds a text, which only an open conversation allows (docs/contributors/messaging-api.md#conversations). */
 interface PlainText {
   readonly text: string
   /** A press requests this action; a token replaces it when the message is sent. */
@@ -145,7 +145,7 @@ export interface ParameterPart {
   /** Looks like `image.link`. */
   readonly field: string
   readonly maxLength: number
-  /** Values are encoded when they are put into an address. */
+  /** Is true for an address, in which values are encoded. */
   readonly isAddress: boolean
 }
 
@@ -181,7 +181,7 @@ export interface PlacedText extends Pick<ParameterPart, 'text' | 'field'> {
   readonly parameter: Parameter
 }
 
-/** Returns all texts of a template's parameters, with their paths in it. */
+/** Returns all texts of a template's parameters, with their paths in the template. */
 export const listTexts = ({ components }: Pick<MessageTemplate, 'components'>): PlacedText[] => {
   const texts: PlacedText[] = []
   for (const [c, component] of components.entries())

@@ -30,7 +30,7 @@ export const words = (value: unknown): string | null =>
         .slice(0, 500)
     : null
 
-/** Returns a 32-bit integer, also one written as a string. */
+/** Returns a 32-bit integer, even one written as a string. */
 export const integer = (value: unknown): number | undefined => {
   const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value
   return typeof number === 'number' && (number | 0) === number ? number : undefined

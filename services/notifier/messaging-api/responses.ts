@@ -41,7 +41,7 @@ export const bareRefusal = {
   servedVersion: null,
 }
 
-/** `not_written`: not a byte was sent, and none will be. `no_response`: it was written, its outcome is unknown. */
+/** `not_written`: not a byte was sent, and none will be. `no_response`: the outcome of the request is unknown. */
 export type Failed = Refused | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
@@ -98,7 +98,7 @@ export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId
   return { providerMessageId, messageStatus: text(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted' }
 }
 
-/** Reads `{"success": true}`; some of the API's own samples write the word. */
+/** Reads `{"success": true}`; some of the API's own samples have "true" in quotes. */
 export const readSuccess = (body: unknown): true | undefined =>
   record(body).success === true || record(body).success === 'true' || undefined
 
@@ -108,7 +108,7 @@ const longestSeconds = 72 * 3600
 /**
  * Returns the wait that the API requests, in seconds: `Retry-After` (seconds or a date) or
  * `estimated_time_to_regain_access` (minutes) of `x-business-use-case-usage`, whichever is longer. Returns null when it
- * requests none. Pure; never throws.
+ * requests none. Never throws.
  */
 export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
   const usage = headers['x-business-use-case-usage']

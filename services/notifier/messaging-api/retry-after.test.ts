@@ -50,7 +50,7 @@ t.test('the longer of both waits counts', async t => {
   t.equal(retryAfterSeconds({ 'retry-after': '90', 'x-business-use-case-usage': [usage(1), 'x'] }, now), 90)
 })
 
-t.test('a date counts from the response’s own, whatever our clock says', t => {
+t.test('a date counts from the response’s own date, whatever our clock says', t => {
   const headers = { date: 'Sat, 21 Nov 2026 10:00:00 GMT', 'retry-after': 'Sat, 21 Nov 2026 10:00:30 GMT' }
   for (const hours of [-30, 0, 30]) t.equal(retryAfterSeconds(headers, new Date(now.getTime() + hours * 3_600_000)), 30)
   t.equal(retryAfterSeconds({ ...headers, date: 'x' }, now), 30)

@@ -15,8 +15,8 @@ import {
 const halfAnswer = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"messages":[{"id":"wamid.1"}]'
 
 /**
- * Returns the outcome of one send to a server with this behaviour, and its duration; checks that the server saw it at
- * most once.
+ * Returns the outcome of one send to a server with this behaviour, and its duration. Requires that the server saw the
+ * request `seen` times.
  */
 const send = async (t: Test, behaviour: Behaviour, requestMilliseconds = 500, seen = 1) => {
   const { url, arrived } = await startServer(t, behaviour)
@@ -64,7 +64,7 @@ t.test('a connection that ends after the first bytes leaves the outcome unknown'
 })
 
 t.test(
-  'a connection that ends as it begins leaves the outcome unknown, unless that was known before the first byte',
+  'a connection that ends as it begins leaves the outcome unknown, unless it ended before the first byte was written',
   async t => {
     const { got } = await send(t, { onConnect: socket => socket.resetAndDestroy() }, 500, 0)
     t.match(got, { kind: /^(no_answer|not_written)$/, reason: /^connection (closed|reset)$/ })
@@ -93,7 +93,7 @@ t.test('half a refusal is a refusal that may be repeated', async t => {
   t.match(got, { kind: 'refused', status: 400, code: null, isTransient: true })
 })
 
-t.test('ends in time a response that trickles for ever', async t => {
+t.test('stops in time when a response trickles for ever', async t => {
   const { got, took } = await send(t, {
     onRequest: ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n')
@@ -160,7 +160,7 @@ t.test('a request that finds no free connection in time is never written', async
   t.notMatch(bytes(), 'ntf_2')
 })
 
-t.test('requests beyond the connections wait and are then written, each once', async t => {
+t.test('requests for which no connection is free wait, and are then written once each', async t => {
   const { url, arrived, connections } = await startServer(t, {
     onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 10),
   })

@@ -14,15 +14,15 @@ import { availableTokens, type TokenBucket } from './token-bucket.ts'
 
 interface ClaimOptions extends MarkOptions {
   readonly room: number
-  /** Runs before the commit with the messages that it makes `sending`: if the commit is in doubt, queue them again. */
+  /** Runs before the commit with the messages that become `sending`: if the commit is in doubt, queue them again. */
   readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
 }
 
 interface Claimed {
-  /** Their status `sending` is committed. */
+  /** Are committed as `sending`. */
   readonly messages: readonly ClaimedMessage[]
   readonly blocked: readonly Blocked[]
-  /** A number had due messages, even if its rate lets none of them be sent now. */
+  /** Is true if a number had due messages, even if its rate lets none of them be sent now. */
   readonly hasMore: boolean
   /** Comes from Postgres' clock. */
   readonly now: Date
@@ -37,7 +37,7 @@ interface Channel extends ChannelRef {
 
 /**
  * Claims due messages for sending at once, round-robin over the numbers: a number with few messages does not wait
- * behind one with many. Commits `sending` of those that may be sent. Locks the rows of the numbers and messages
+ * behind one with many. Commits `sending` for those that may be sent. Locks the rows of the numbers and messages
  * meanwhile, so that checks and rates hold across processes; another process claims other numbers.
  */
 export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Claimed> =>

@@ -22,12 +22,7 @@ const decided = (result: Parameters<typeof decide>[1], attempts = 0) => {
 }
 
 const table: [string, Refused, number, object][] = [
-  [
-    '131016 is retried by the schedule',
-    refused(131016),
-    0,
-    { status: 'queued', isAttempt: true, seconds: 5, effects: [] },
-  ],
+  ['131016 is retried on schedule', refused(131016), 0, { status: 'queued', isAttempt: true, seconds: 5, effects: [] }],
   ['131016 is retried once more', refused(131016), 3, { status: 'queued', isAttempt: true, seconds: 600 }],
   ['131016 fails after the last retry', refused(131016), 7, { status: 'failed', code: 131016, effects: [] }],
   ['131000 has five retries', refused(131000), 4, { status: 'queued' }],
@@ -89,7 +84,7 @@ for (const [what, result, attempts, expected] of table)
 
 const because = (meaning: string, code: number | null = null) => ({ code, meaning, detail: meaning })
 
-/** Returns the whole decision about one message, including its outcome. */
+/** Returns the whole decision about a message; requires that its outcome is about that message. */
 const whole = (t: Test, result: Parameters<typeof decide>[1], random = 0, attempts = 0) => {
   const message = claimedMessage({ attempts })
   const { outcome, effects } = decide(message, result, () => random)
@@ -98,7 +93,7 @@ const whole = (t: Test, result: Parameters<typeof decide>[1], random = 0, attemp
   return { ...rest, effects }
 }
 
-t.test('an acceptance stores the id of the API, and its status if that is another', async t => {
+t.test('an acceptance stores the API’s id, and its status if it is not accepted', async t => {
   const accepted = { kind: 'accepted', providerMessageId: 'wamid.1', servedVersion: null } as const
   const expected = { status: 'accepted', providerMessageId: 'wamid.1', isAttempt: false, effects: [] }
   t.strictSame(whole(t, { ...accepted, messageStatus: 'accepted' }), expected)
@@ -107,7 +102,7 @@ t.test('an acceptance stores the id of the API, and its status if that is anothe
 })
 
 t.test(
-  'a send that was not written is retried by the schedule; one that was written is unknown for ten minutes',
+  'a send that was not written is retried on schedule; one without a response is unknown for ten minutes',
   async t => {
     t.strictSame(whole(t, { kind: 'not_written', reason: 'refused' }, 0, 1), {
       ...{ ...because('refused'), status: 'queued', isAttempt: true, dueSeconds: 30, effects: [] },
@@ -128,7 +123,7 @@ const denied = 'The API refused it, without a code (HTTP 403).'
 
 const decisions: [string, Refused, number, object][] = [
   [
-    'the end of a message, with its reason',
+    'a message that fails, with the reason',
     refused(131026),
     0,
     {
@@ -175,13 +170,13 @@ const decisions: [string, Refused, number, object][] = [
     },
   ],
   [
-    'a number that is slowed, at once',
+    'a number that is slowed, with the shortest delay',
     refused(130429),
     0,
     { ...because(throttled, 130429), ...queued(1, false), effects: [{ kind: 'slow_channel' }] },
   ],
   [
-    'a number that is slowed, by chance later',
+    'a number that is slowed, with a random delay',
     refused(130429),
     0.5,
     { ...because(throttled, 130429), ...queued(3, false), effects: [{ kind: 'slow_channel' }] },
@@ -207,7 +202,7 @@ const decisions: [string, Refused, number, object][] = [
     },
   ],
   [
-    'a limit without a time',
+    'a 429 that names no time',
     refused(null, { status: 429 }),
     0,
     { ...because('The API failed or was too busy, without a code (HTTP 429).'), ...queued(5, true), effects: [] },
@@ -232,7 +227,7 @@ const decisions: [string, Refused, number, object][] = [
     },
   ],
   [
-    'a failure that is tried again',
+    'a failure that is retried',
     refused(2),
     0.5,
     { ...because('The API is down or overloaded.', 2), ...queued(5.5, true), effects: [] },
@@ -245,7 +240,7 @@ t.test('a denial counts with its code', async t => {
   t.match(whole(t, refused(77_777, { status: 401 })).effects, [{ kind: 'count_denial', code: 77_777 }])
 })
 
-t.test('a missing permission names its scope', async t => {
+t.test('a pause for a missing permission names the scope', async t => {
   const { effects } = decide(claimedMessage(), refused(10), () => 0)
   t.match(effects, [{ kind: 'pause_channel', reason: /It needs the scope whatsapp_business_messaging\.$/ }])
 })

@@ -20,7 +20,7 @@ interface Decision {
   readonly effects: readonly Effect[]
 }
 
-/** Decides the outcome of a message and the effects of its send's result. Pure. */
+/** Decides the outcome of a message and the effects of its send's result. */
 export const decide = (message: ClaimedMessage, result: Accepted | Failed, random: () => number): Decision => {
   if (result.kind === 'accepted') return decided(accepted(message, result))
   if (result.kind === 'no_response') return decided(unknown(message, result.reason))
@@ -58,7 +58,7 @@ export const secondsToRetry = (attempts: number, random: () => number, retryAfte
 
 type Reason = Pick<Classification, 'code' | 'meaning'>
 
-/** Retries by the schedule while an attempt is left, after `wait` seconds at least. */
+/** Retries on schedule while an attempt is left, after `wait` seconds at least. */
 const retry = (message: ClaimedMessage, random: () => number, reason: Reason, wait?: number): SendOutcome => {
   const seconds = secondsToRetry(message.attempts + 1, random, wait)
   if (seconds === undefined) return failed(message, reason)

@@ -2,7 +2,7 @@ import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 
-/** Defers messages until their hours begin, which is no attempt; returns the others, including cancelled ones. */
+/** Defers messages until their hours begin, which is not an attempt; returns the others and superseded messages. */
 export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()
   const late = new Map<DueMessage, Deferral>()
@@ -27,9 +27,9 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
   const ordered = due.filter(({ waybillNumber }) => waybillNumber !== null)
   if (ordered.length === 0) return [...due]
   const [tenants, ids] = toColumns(ordered, 'tenant', 'id')
-  // Behind a failed send a message waits for its next attempt. Behind an unknown one, which may take minutes, it is
-  // checked seldom, so that many of them do not crowd out other messages. Behind anything else it is due again in a
-  // second.
+  // A message waits for the next attempt of an earlier message whose send failed. Behind an unknown message, which may
+  // take minutes, it is due again in five seconds, so that many such messages do not crowd out others; behind any other
+  // message, in a second.
   const rows = await prepared<{ key: string }>(tx, 'keep_waybill_order')`
     with later as (
       select m.tenant_id, m.message_id, least(
@@ -58,7 +58,10 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
 /** Limits the seconds between checks of a recipient to whom a message is being sent. */
 const recipientSeconds = 0.25
 
-/** Returns one message per recipient who may get one, as `markSending` ensures; postponing the others is no attempt. */
+/**
+ * Returns the messages whose recipients may get a message now; if there is a pause between messages, only one for each
+ * recipient. Postponing the others is not an attempt.
+ */
 export const limitRecipientRate = async (tx: Tx, due: readonly DueMessage[], recipientPauseSeconds: number) => {
   if (due.length === 0) return []
   const groups = Map.groupBy(due, toKey)
@@ -79,7 +82,7 @@ export const limitRecipientRate = async (tx: Tx, due: readonly DueMessage[], rec
 
 const toKey = ({ tenant, phoneNumberId, recipient }: DueMessage) => `${tenant} ${phoneNumberId} ${recipient}`
 
-/** Returns the seconds until the recipients may be written to, by Postgres' clock; omits those that may be now. */
+/** Returns the seconds until recipients may get a message, by Postgres' clock; omits those who may get one now. */
 const findWaits = async (tx: Tx, messages: readonly DueMessage[]): Promise<Map<string, number>> => {
   const [tenants, numbers, recipients] = toColumns(messages, 'tenant', 'phoneNumberId', 'recipient')
   const rows = await prepared<{ key: string; seconds: number }>(tx, 'find_waits')`

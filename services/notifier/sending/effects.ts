@@ -72,7 +72,7 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
   }
   return async (message: ClaimedMessage, effects: readonly Effect[], hasResponse: boolean): Promise<void> => {
     const key = `${message.tenant} ${message.phoneNumberId}`
-    // Any other response ends the series.
+    // Any other response ends the series of denials.
     if (hasResponse && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(key)
     const due = effects.flatMap(effect => count(key, effect))
     if (due.length === 0) return

@@ -9,7 +9,7 @@ type Fixture = Awaited<ReturnType<typeof createFixture>>
 
 const smallNumber = '106540352242923'
 
-/** Queues `count` messages of a tenant, due one after the other, `ageSeconds` ago. */
+/** Queues `count` messages of a tenant, which became due one after another, `ageSeconds` ago. */
 const queueMany = ({ pool }: Fixture, tenant: string, number: string, count: number, ageSeconds: number) =>
   inTenant(pool, tenant, async (tx: Tx) => {
     await tx.client.query(
@@ -38,14 +38,14 @@ const addSmallTenant = async ({ pool, keyring, control }: Fixture): Promise<void
 }
 
 t.test(
-  '500 messages of a small tenant behind 20,000 of a large one are sent with as many of the large one',
+  '500 messages of a small tenant behind 20,000 of a large one are sent before 1,500 of the large one',
   async t => {
     const fixture = await createFixture(t, { isRunning: false })
     await addSmallTenant(fixture)
     await queueMany(fixture, 'demo', phoneNumberId, 20_000, 600)
     await queueMany(fixture, 'small', smallNumber, 500, 0)
     fixture.queue.start()
-    await until('the small one is through', async () => (await accepted(fixture, 'small')) === 500, 30)
+    await until('the small tenant is done', async () => (await accepted(fixture, 'small')) === 500, 30)
     const large = await accepted(fixture, 'demo')
     t.ok(large < 1_500, `${large} of the large tenant meanwhile`)
   },
@@ -81,7 +81,7 @@ t.test('two queues space out the messages to one person', async t => {
   second.start()
   t.teardown(() => second.stop())
   await fixture.accept(...Array.from({ length: 5 }, () => messageTo('0770000101')), messageTo('0770000102'))
-  await until('the other person has his', async () => fixture.control.messages({ to: '94770000102' }).length, 10)
+  await until('the other person has a message', async () => fixture.control.messages({ to: '94770000102' }).length, 10)
   await until('all five are accepted', async () => fixture.control.messages({ to: '94770000101' }).length === 5, 40)
   const times = fixture.control.messages({ to: '94770000101' }).map(message => Date.parse(message.accepted_at))
   const gaps = times.slice(1).map((time, index) => (times[index] ?? 0) - time)

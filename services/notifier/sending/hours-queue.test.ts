@@ -9,7 +9,7 @@ import { build, serviceToken } from '../test/portal.ts'
 import { demoFile, giveRules } from '../test/rules-of-demo.ts'
 import { sweep } from './sweep.ts'
 
-/** Returns the time of UTC clocks so many hours from now. */
+/** Returns the time of day `hours` hours from now, in UTC. */
 const clock = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
 const [open, closed] = [
   [clock(-2), clock(2)],
@@ -23,7 +23,7 @@ const rule = (on: string, more: object = {}) => ({ on, template: templates[on] ?
 const { app, call, rows, pool, queue, control, keyring } = await build(t)
 queue.start()
 
-/** Stores rules and hours; makes the messages of earlier tests unsendable. */
+/** Stores rules and hours; cancels the queued messages of earlier tests. */
 const prepare = async (rules: unknown[], send_between: string[] | null = null) => {
   await rows(`update messages set status = 'cancelled' where status = 'queued'`)
   await inTenant(pool, 'demo', (tx: Tx) =>
@@ -68,11 +68,11 @@ const messagesOf = (waybill: string) =>
 const statusesOf = async (waybill: string) => (await messagesOf(waybill)).map(({ status }) => status).join()
 const sentTo = (waybill: string) => control.messages({ to: phoneOf(waybill) }).map(({ template }) => template?.name)
 
-t.test('outside the hours of its rule, or of its tenant, a message waits for their beginning', async t => {
+t.test('a message waits until its tenant’s hours begin, unless its rule’s own hours allow it', async t => {
   await prepare([rule('key_12'), rule('key_13', { send_between: ['00:00', '24:00'] })], closed)
   const waybill = newWaybill()
   await deliver(t, waybill, 'key_12', 'key_13')
-  await until('the other is sent', async () => (await statusesOf(waybill)) === 'queued,accepted')
+  await until('the other message is sent', async () => (await statusesOf(waybill)) === 'queued,accepted')
   const [waiting] = await messagesOf(waybill)
   t.equal(waiting.send_at.toISOString().slice(11), `${closed[0]}:00.000Z`)
   t.strictSame(waiting.due_at, waiting.send_at)
@@ -80,11 +80,11 @@ t.test('outside the hours of its rule, or of its tenant, a message waits for the
   await prepare([rule('key_12')], open)
   const inside = newWaybill()
   await deliver(t, inside, 'key_12')
-  await until('it is sent', async () => (await statusesOf(inside)) === 'accepted')
+  await until('the message is sent', async () => (await statusesOf(inside)) === 'accepted')
   t.match(await messagesOf(inside), [{ send_at: null, detail: null }])
 })
 
-t.test('a message whose hours end while it waits goes back, and no attempt is counted', async t => {
+t.test('a message whose hours end while it is queued is deferred, and no attempt is counted', async t => {
   await prepare([rule('key_12')], open)
   await rows(`update channels set state = 'paused'`)
   const waybill = newWaybill()
@@ -94,14 +94,14 @@ t.test('a message whose hours end while it waits goes back, and no attempt is co
     JSON.stringify(closed),
   ])
   await rows(`update channels set state = 'active'`)
-  await until('it waits', async () => (await messagesOf(waybill))[0].send_at)
+  await until('the message waits', async () => (await messagesOf(waybill))[0].send_at)
   const [message] = await messagesOf(waybill)
   t.match(message, { status: 'queued', attempts: 1, detail: /^waits: / })
   t.equal(message.due_at.toISOString().slice(11), `${closed[0]}:00.000Z`)
   t.strictSame(sentTo(waybill), [])
 })
 
-t.test('after a night messages about one waybill leave in the order of its events', async t => {
+t.test('after a night, messages about one waybill leave in the order of its events', async t => {
   await prepare([rule('key_12'), rule('key_13')], closed)
   const waybill = newWaybill()
   await deliver(t, waybill, 'key_12', 'key_13')
@@ -120,7 +120,7 @@ t.test('after a night messages about one waybill leave in the order of its event
   t.strictSame(sentTo(waybill).toReversed(), ['order_out_for_delivery', 'order_delivered'])
 })
 
-t.test('a later event cancels messages that it supersedes, also when both come at once', async t => {
+t.test('a later event cancels messages that it supersedes, even when both come at once', async t => {
   await prepare([rule('key_1'), rule('key_12'), rule('key_13', { supersedes: ['key_12', 'key_13'] })], closed)
   const [apart, other, together] = [newWaybill(), newWaybill(), newWaybill()]
   await deliver(t, apart, 'key_1', 'key_12')
@@ -143,16 +143,16 @@ t.test('a superseded message in flight is not sent again', async t => {
   control.behave({ answer_latency_ms: 700 })
   control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
   await deliver(t, waybill, 'key_12')
-  await until('it is in flight', async () => (await statusesOf(waybill)) === 'sending')
+  await until('the message is in flight', async () => (await statusesOf(waybill)) === 'sending')
   await deliver(t, waybill, 'key_13')
   control.behave({ answer_latency_ms: 0 })
-  await until('it is queued again', async () => (await messagesOf(waybill))[0].attempts === 1)
+  await until('the message is queued again', async () => (await messagesOf(waybill))[0].attempts === 1)
   await rows('update messages set due_at = now() where waybill_number = $1 and status = $2', [waybill, 'queued'])
-  await until('it is cancelled', async () => (await statusesOf(waybill)) === 'cancelled,accepted')
+  await until('the message is cancelled', async () => (await statusesOf(waybill)) === 'cancelled,accepted')
   t.strictSame(sentTo(waybill), ['order_delivered'])
 })
 
-t.test('the limit of a rule counts from its event, and ends before hours that begin later', async t => {
+t.test('a rule’s time limit counts from its event, and may end before the hours begin', async t => {
   await prepare([rule('key_12', { expires_after_hours: 1 }), rule('key_13')], closed)
   const waybill = newWaybill()
   await deliver(t, waybill, 'key_12', 'key_13')
@@ -168,7 +168,7 @@ t.test('the limit of a rule counts from its event, and ends before hours that be
   t.match((await messagesOf(waybill))[0].detail, /its time limit ended before its hours began$/)
 })
 
-t.test('messages of staff ignore the hours, unless they request them', async t => {
+t.test('staff’s messages ignore the tenant’s hours, unless they ask to respect them', async t => {
   await prepare([], closed)
   const send = async (more: object = {}) => {
     const { status, body } = await call('POST', '/api/messages', { ...messageTo('0778888888'), ...more })
@@ -182,7 +182,7 @@ t.test('messages of staff ignore the hours, unless they request them', async t =
   t.strictSame(await send({ respect_hours: true }), { respect_hours: ['The tenant has no hours.'] })
 })
 
-t.test('checks hours in the file, which need a time zone', async t => {
+t.test('checks the hours, limits and time zone in a file, and stores them once', async t => {
   const check = (rules: unknown[], tenant: object = {}) => {
     const { tariffs: _, ...file } = demoFile(rules)
     const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
@@ -214,7 +214,7 @@ t.test('checks hours in the file, which need a time zone', async t => {
   const ofRule = [rule('key_12', { send_between: ['08:00', '20:00'], supersedes: ['key_12'], expires_after_hours: 6 })]
   t.ok(await apply(ofRule, { time_zone }))
   t.equal(await apply(ofRule, { time_zone }), 0, 'the same file changes nothing')
-  t.equal(await apply(undefined), 0, 'a file without time_zone keeps the one that is known')
+  t.equal(await apply(undefined), 0, 'a file without time_zone keeps the known one')
   const checked = check([], { time_zone })
   if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
   const tenant = { ...checked.file.tenant, time_zone: 'Asia/Unheard_Of' }

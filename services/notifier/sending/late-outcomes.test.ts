@@ -12,7 +12,7 @@ const aboutParcel = messageTo('0770000101', { waybill_number: 'DM00000001' })
 const status = async ({ rows }: Fixture, id: string | undefined) =>
   (await rows('select status from messages where message_id = $1', [id]))[0].status
 const makeDue = ({ rows }: Fixture) => rows(`update messages set due_at = now() where status = 'queued'`)
-/** Returns our ids, in the order in which they arrived at the API. */
+/** Returns our ids of the messages, in the order in which the API received them. */
 const arrived = ({ control }: Fixture) =>
   control
     .messages()
@@ -47,17 +47,17 @@ t.test('messages about a parcel keep their order when the outcome of one comes l
   const [second] = await accept(aboutParcel)
   const other = await behindProxy(t, fixture)
   other.queue.start()
-  await until('it is sent', async () => control.calls().length === 2)
+  await until('the first message is sent', async () => control.calls().length === 2)
   await other.proxy.cut()
   queue.start()
-  await until('it is swept', async () => (await status(fixture, first)) === 'unknown')
+  await until('the first message is swept', async () => (await status(fixture, first)) === 'unknown')
   for (let second = 0; second < 3; second++) {
     await new Promise(resolve => setTimeout(resolve, 300))
     await makeDue(fixture)
   }
-  t.equal(await status(fixture, second), 'queued', 'the later one waits for what is unknown')
+  t.equal(await status(fixture, second), 'queued', 'the later message waits for the unknown one')
   await other.proxy.restore()
-  await until('its refusal is stored', async () => (await status(fixture, first)) === 'queued')
+  await until('the refusal is stored', async () => (await status(fixture, first)) === 'queued')
   await until('both are accepted', async () => {
     await makeDue(fixture)
     return (await status(fixture, first)) === 'accepted' && (await status(fixture, second)) === 'accepted'
@@ -75,7 +75,7 @@ const refused = {
 } as const
 const accepted = { status: 'accepted', providerMessageId: 'wamid.late', isAttempt: false } as const
 
-/** Prepares a message that was swept, and `store` for the late outcome of its process. */
+/** Prepares a message that was swept, and `store`, which stores a late outcome of its send. */
 const sweptMessage = async (t: Test) => {
   const fixture = await createFixture(t, { isRunning: false })
   const { pool, rows, accept } = fixture
@@ -98,7 +98,7 @@ t.test('a late acceptance settles an unknown message, even after the wait for it
 })
 
 t.test(
-  'a late refusal is not repeated once a later message about the parcel has left: staff see it failed',
+  'a message with a late refusal is not sent again if a later one about the parcel has left: staff see it failed',
   async t => {
     const { store, read, rows, accept } = await sweptMessage(t)
     const [later] = await accept(aboutParcel)

@@ -8,8 +8,9 @@ export interface MarkOptions {
 
 /**
  * Makes locked messages `sending` before their requests are written; returns them with new fences, except those to
- * whose recipient another send is in progress. With a pause between two messages to a person, each keeps the next one
- * back until its outcome is stored or overdue: the pause begins after its request has arrived, whoever sent it.
+ * whose recipient another send is in progress. With a pause between two messages to a person, a message keeps the next
+ * one back until its outcome is stored or overdue: the pause begins after its request has arrived, whichever process
+ * sent it.
  */
 export const markSending = async (
   tx: Tx,
@@ -53,8 +54,8 @@ const mark = (ready: string): string => `
   returning m.tenant_id || ' ' || m.message_id as key, m.fence`
 
 /**
- * Locks recipients after messages (docs/contributors/decisions.md#order-of-locks). Stores `due_at` of the message and
- * the pause, by which storeOutcomes finds that no other send has the recipient meanwhile.
+ * Locks recipients after messages (docs/contributors/decisions.md#order-of-locks). Stores the message's `due_at` plus
+ * the pause, by which storeOutcomes recognizes that no other send has taken the recipient meanwhile.
  */
 const markApartSql = `
   with given as (

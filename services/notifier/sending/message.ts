@@ -7,7 +7,7 @@ export interface DueMessage extends Omit<CheckedMessage, 'sendAt' | 'isHeld' | '
   readonly attempts: number
   readonly fence: string
   readonly supersededBy: string | null
-  /** `refused` lasts until its template is approved again; `budget` stops marketing messages about no parcel. */
+  /** `refused` lasts until the template is approved again; `budget` stops marketing messages that concern no parcel. */
   readonly templateHold: 'refused' | 'budget' | null
   readonly traceparent: string | null
 }

@@ -14,16 +14,16 @@ export interface SendOutcome {
   readonly dueSeconds?: number
   /** The API asks us to send the recipient nothing for this long. */
   readonly restSeconds?: number
-  /** No byte of it was written: no pause follows. */
+  /** No byte of the request was written: no pause follows. */
   readonly isUnwritten?: true
   readonly detail?: string
 }
 
 /**
- * Stores outcomes, each with its timeline event. After the message was claimed again or a webhook reported more, an
- * outcome only fills in a missing message id of the API. One that arrives after the sweep knows more than the sweep: an
- * acceptance or a failure settles the message, and an unsent message is queued again, unless a later message about its
- * parcel has left (docs/contributors/decisions.md#messages).
+ * Stores outcomes, each with its timeline event. An outcome changes nothing once its message has been claimed again; if
+ * a webhook has reported more, it adds only the API's message id. An outcome that arrives after the sweep knows more
+ * than the sweep: an acceptance or a failure settles the message, and an unsent message is queued again, unless a later
+ * message about its parcel has left (docs/contributors/decisions.md#messages).
  */
 export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], recipientPauseSeconds: number) =>
   inAllTenants(pool, async (tx: Tx) => {
@@ -111,7 +111,7 @@ const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise
       set next_send_at = greatest(r.next_send_at, excluded.next_send_at)`
 }
 
-/** Finds messages sent after the swept message `l`, which no longer waited for it. */
+/** Selects the later messages that were sent because they no longer waited for the swept message `l`. */
 const laterThatLeftSql = `
   select from messages x
   where x.tenant_id = l.tenant_id and x.waybill_number = l.waybill_number and x.phone_number_id = l.phone_number_id

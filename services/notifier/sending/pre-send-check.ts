@@ -19,7 +19,7 @@ type DueToCheck = Pick<
   'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy' | 'template'
 >
 
-/** Returns the reason that blocks a message; undefined when it may be sent. Pure. */
+/** Returns the reason that blocks a message; undefined if it may be sent. */
 export const findBlockReason = (message: DueToCheck, now: Date): BlockReason | undefined => {
   const { conversation, plan, holdsUntilOpen } = message
   if (message.supersededBy) return { kind: 'cancelled', detail: message.supersededBy }

@@ -27,7 +27,7 @@ t.test('a number sends while another transaction queues messages for it', async 
   t.equal((await rows('select from messages')).length, 2)
 })
 
-t.test('a claim leaves messages that another one locks or has claimed, and claims none without room', async t => {
+t.test('a claim skips messages that another one locks or has claimed, and claims none without room', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   const [id] = await accept(messageTo('0770000101'))
   await inTenant(pool, 'demo', async (tx: Tx) => {
@@ -105,7 +105,7 @@ for (const [moment, trigger] of Object.entries(moments))
     await owner.connect()
     t.teardown(() => owner.end())
     // Ends every connection of the notifier when the first message becomes `sending`, or when that is committed; for
-    // a moment, none can be opened.
+    // a moment, no connection can be opened.
     await owner.query(`
       create sequence deaths;
       grant all on sequence deaths to public;

@@ -27,7 +27,7 @@ const failedOnce = (row: Record<string, unknown>) => row.status === 'queued' && 
 const makeDue = ({ rows, queue }: Fixture) =>
   rows(`update messages set due_at = now() where status = 'queued'`).then(() => queue.wake())
 
-t.test('retries 131016 by the schedule, counts its attempts, and gets it accepted once in the end', async t => {
+t.test('retries 131016 on schedule and counts the attempts; the message is accepted once in the end', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ times: 3, trouble: { kind: 'error', code: 131016 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
@@ -41,7 +41,7 @@ t.test('retries 131016 by the schedule, counts its attempts, and gets it accepte
   t.equal(fixture.control.messages().length, 1)
 })
 
-t.test('retries 131016 seven times, and the eighth fails it', async t => {
+t.test('retries 131016 seven times, and the eighth failure is final', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ times: 2, trouble: { kind: 'error', code: 131016 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
@@ -68,7 +68,7 @@ t.test('131026 fails at once, with its code and meaning', async t => {
   t.equal(fixture.control.calls().length, 2, 'register and one send')
 })
 
-t.test('132001 holds the template: nothing more of it is sent until the hold ends', async t => {
+t.test('132001 holds the template: no other message with it is sent until the hold ends', async t => {
   const fixture = await createFixture(t, { wabaId: '102290129340398', window: 1 })
   fixture.control.script({ times: 1, trouble: { kind: 'error', code: 132001 } })
   await fixture.rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
@@ -186,7 +186,7 @@ t.test('a lost response leaves the message unknown, and the notifier does not re
   t.same(await fixture.rows('select distinct status from messages'), [{ status: 'unknown' }])
 })
 
-t.test('a gateway’s page leaves the message unknown, an empty 500 is retried', async t => {
+t.test('a gateway’s page leaves the message unknown, and an empty 500 is retried', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ recipient: '94770000104', trouble: { kind: 'html' } })
   fixture.control.script({ recipient: '94770000105', trouble: { kind: 'empty' } })
@@ -237,6 +237,6 @@ for (const mode of ['unavailable', 'reset', 'hang'] as const)
     t.equal(
       accepted.length,
       mode === 'unavailable' ? 20 : 0,
-      'of what was written without an answer none is sent again',
+      'no message that was written without a response is sent again',
     )
   })

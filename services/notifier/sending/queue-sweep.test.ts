@@ -4,7 +4,7 @@ import { sweep } from './sweep.ts'
 
 const quiet = { isRunning: false }
 
-t.test('a message that is sending beyond its time becomes unknown, and is logged once', async t => {
+t.test('a message that stays in sending beyond its time becomes unknown, with one timeline event', async t => {
   const { accept, rows, pool } = await createFixture(t, quiet)
   await accept(messageTo('0770000101'), messageTo('0770000102'))
   await rows(`update messages set status = 'sending', due_at = now() - interval '1 s'`)

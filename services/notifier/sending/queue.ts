@@ -150,7 +150,7 @@ export class Queue {
     return this.#claimed.length > 0 && room < window / 8 ? 0 : room
   }
 
-  /** Fills the window with claimed messages. Leaves some over when the API has become slower. */
+  /** Fills the window with claimed messages; queues again those that have waited too long, as the API is slower. */
   #write(now: number): void {
     if (this.#claimed.length === 0) return
     const fresh = this.#claimed.findIndex(({ at }) => at > now - claimedMilliseconds)
@@ -167,7 +167,7 @@ export class Queue {
     this.#change.resolve()
   }
 
-  /** Stores all finished outcomes at once; later ones go with the next batch. Retries until they are stored. */
+  /** Stores up to 500 finished outcomes at once; later ones go with the next batch. Retries until they are stored. */
   async #store(): Promise<void> {
     // Includes sends that end in this iteration of the event loop.
     await setImmediate()

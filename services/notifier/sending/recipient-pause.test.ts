@@ -9,7 +9,7 @@ const people = (count: number) => Array.from({ length: count }, (_, person) => `
 const several = (count: number, each: number) =>
   Array.from({ length: each }, () => people(count).map(person => messageTo(`+${person}`))).flat()
 
-/** Returns the sends to each person in order of arrival, with the milliseconds until the next one. */
+/** Returns the code of each send but a person's last, with the milliseconds until the next send to that person. */
 const arrivals = ({ control }: Fixture, recipients: readonly string[]) => {
   const calls = control.calls(10_000).toReversed()
   return recipients.flatMap(recipient => {
@@ -24,7 +24,7 @@ const arrivals = ({ control }: Fixture, recipients: readonly string[]) => {
 const deadlocks = async ({ rows }: Fixture): Promise<number> =>
   Number((await rows('select deadlocks from pg_stat_database where datname = current_database()'))[0].deadlocks)
 
-t.test('the pause between two messages to a person holds at the API, across processes and with a slow one', async t => {
+t.test('two queues, one of them slow, keep the pause between two messages to a person at the API', async t => {
   const recipientPauseSeconds = 0.4
   const fixture = await createFixture(t, { isRunning: false, recipientPauseSeconds })
   const slow = fixture.createQueue({ send: message => sleep(Math.random() * 300).then(() => fixture.send(message)) })
@@ -39,7 +39,7 @@ t.test('the pause between two messages to a person holds at the API, across proc
   t.ok(Math.min(...gaps) >= recipientPauseSeconds * 1_000, `${Math.min(...gaps)} ms apart`)
 })
 
-t.test('a person over the limit gets nothing for as long as the API asks, also after a deadlock', async t => {
+t.test('a person over the limit gets nothing for as long as the API asks, and nothing deadlocks', async t => {
   const fixture = await createFixture(t, { isRunning: false, recipientPauseSeconds: 0.02 })
   const { control } = fixture
   const worker = await spawnWorker(t, fixture, { PAIR_SECONDS: '0.02' })
@@ -68,7 +68,7 @@ t.test('a process that dies with a message to a person delays nobody else', asyn
   fixture.control.behave({ answer_latency_ms: 3_000 })
   await fixture.accept(messageTo('0770000101'))
   const worker = await spawnWorker(t, fixture, { PAIR_SECONDS: '0.1', SEND_SECONDS: '1' })
-  await until('it is sent', async () => fixture.control.calls().length === 2)
+  await until('the message is sent', async () => fixture.control.calls().length === 2)
   await worker.kill()
   fixture.control.behave({ answer_latency_ms: 0 })
   const [same] = await fixture.accept(messageTo('0770000101'))
@@ -78,5 +78,5 @@ t.test('a process that dies with a message to a person delays nobody else', asyn
     (await fixture.rows(`select from messages where message_id = $1 and status = 'accepted'`, [id])).length
   await until('the other one is accepted', accepted(other), 1.5)
   t.notOk(await accepted(same)(), 'the first one may still arrive')
-  await until('the same person is written to', accepted(same), 6)
+  await until('the message to the same person is accepted', accepted(same), 6)
 })

@@ -21,7 +21,7 @@ t.test('a wait that the API requests is a minimum, and never shortens the schedu
   t.equal(wait(4, 0, 60), 600)
 })
 
-t.test('returns no time before the first failed send, and after the last retry', async t => {
+t.test('returns no time before the first failed send or after the last retry', async t => {
   t.equal(wait(0, 0), undefined)
   t.equal(wait(99, 0), undefined)
 })

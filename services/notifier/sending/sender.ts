@@ -20,7 +20,7 @@ interface SenderOptions extends Prover {
   readonly onUnopened?: () => void
 }
 
-/** Sends one claimed message and returns its outcome. Never rejects: a bug of ours leaves the message `unknown`. */
+/** Creates the function that sends a claimed message. It never rejects: a bug of ours leaves the message `unknown`. */
 export const createSender = (options: SenderOptions) => {
   const { carryOut, logger, tracer } = options
   let loggedVersion: string | null = null
@@ -49,7 +49,7 @@ export const createSender = (options: SenderOptions) => {
   }
 }
 
-/** Creates the function that proves numbers by accepted messages; it checks each number once a minute. */
+/** Creates the function that proves numbers by accepted messages; it checks each number at most once a minute. */
 const createProofBySending = (options: SenderOptions) => {
   const seen = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
   return async ({ tenant, phoneNumberId }: ClaimedMessage): Promise<void> => {
@@ -63,7 +63,8 @@ const createProofBySending = (options: SenderOptions) => {
 const restSeconds = 30
 
 /**
- * Leaves a message with an unopened token as it was; the number rests, so that its messages are not claimed at once.
+ * Leaves a message with an unopened token as it was; the number rests, so that its messages are not claimed again at
+ * once.
  */
 const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
   options.onUnopened?.()

@@ -8,7 +8,7 @@ const estimateOf = (...times: number[]): ThroughputEstimate => {
   return estimate
 }
 
-/** Returns the responses expected within that time. */
+/** Returns the responses expected during a claim that takes `milliseconds`. */
 const within = (estimate: ThroughputEstimate, milliseconds: number, now: number): number => {
   estimate.recordClaim(milliseconds)
   return estimate.expectedWhileClaiming(now)
@@ -20,7 +20,7 @@ t.test('expects nothing before the first response', async t => {
   t.equal(estimateOf(1_000).expectedWhileClaiming(1_000), 0, 'nothing was claimed')
 })
 
-t.test('expects as many responses as came in a tenth of a second, rounded up', async t => {
+t.test('expects responses at the rate of a tenth of a second, rounded up', async t => {
   const three = [1_000, 1_010, 1_099]
   t.strictSame(
     [100, 50, 250, 1].map(milliseconds => within(estimateOf(...three), milliseconds, 1_099)),
@@ -35,7 +35,7 @@ t.test('the better of this tenth of a second and the one before counts', async t
   t.equal(expected(1_150, ...three, 1_140), 3)
   t.equal(expected(1_150, ...three, 1_140, 1_141, 1_142, 1_143), 4)
   t.equal(expected(1_199, ...three), 3)
-  t.equal(expected(1_240, ...three, 1_140), 1, 'the one before had one')
+  t.equal(expected(1_240, ...three, 1_140), 1, 'the slot before had one response')
   t.equal(expected(1_200, ...three), 0, 'a slot without a response')
 })
 

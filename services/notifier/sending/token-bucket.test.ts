@@ -48,7 +48,7 @@ t.test('stays within the rate in every one-second interval, wherever it begins',
 t.test('a number with a constant backlog sends nearly its rate', async t => {
   const everyTen = Array.from({ length: 1_000 }, () => ({ gap: 10, wanted: 1_000 }))
   t.ok(departures(80, everyTen).length >= 750, 'in ten seconds')
-  t.ok(departures(1, everyTen).length >= 5, 'at one a second, at least one in two')
+  t.ok(departures(1, everyTen).length >= 5, 'at a rate of one a second, at least one every two seconds')
 })
 
 t.test('a clock that goes back adds no tokens', async t => {
@@ -61,7 +61,7 @@ t.test('a slowed rate doubles every ten seconds until the number’s own is reac
   t.same(rates, [10, 10, 20, 40, 80, 80, 80])
 })
 
-t.test('a bucket holds a twentieth of a second, at least one message', async t => {
+t.test('a bucket holds a twentieth of a second’s messages, but at least one', async t => {
   const later = after(60_000)
   t.strictSame(
     [1, 20, 30, 80, 1_000].map(rate => availableTokens(bucketOf(rate), later)),
@@ -71,7 +71,7 @@ t.test('a bucket holds a twentieth of a second, at least one message', async t =
   t.equal(availableTokens(bucketOf(1), after(500)), 0.25)
 })
 
-t.test('a lowered rate requires its start time', async t => {
+t.test('a lowered rate applies only with its start time', async t => {
   t.equal(rateNow(bucketOf(80, { slowedAt: start }), after(1)), 80)
   t.equal(rateNow(bucketOf(80, { slowedRate: 10 }), after(1)), 80)
 })

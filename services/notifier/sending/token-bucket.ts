@@ -30,10 +30,10 @@ export const availableTokens = (bucket: TokenBucket, now: Date): number => {
   return Math.min(capacity, bucket.tokens + seconds * refillRate)
 }
 
-/** Returns the seconds that a number pauses after error 130429: one to five. */
+/** Returns the seconds that a number rests after error 130429: one to five. */
 export const throttledSeconds = (random: () => number): number => 1 + random() * 4
 
-/** Halves the rate after error 130429, to one a second at least, and pauses the number. */
+/** Halves the rate after error 130429, to one a second at least, and rests the number. */
 export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
   slowedRate: Math.max(1, rateNow(bucket, now) / 2),
   restSeconds: throttledSeconds(random),
