@@ -60,13 +60,28 @@ const nameReasonSql = `
   update attempts set reason_code = $3 where tenant_id = $1 and waybill_number = any($2::text[]) and is_open`
 
 /**
- * Follows a move that was taken back: deletes the attempt of a failure that did not happen, and reopens the one that
- * the order is in again. The order is locked.
+ * Follows a move that was taken back: deletes the attempt of a failure that did not happen, reopens the one that the
+ * order is in again, or gives it the reason before the move. The order is locked.
  */
 export const followTakeBack = async (tx: Tx, tenant: string, waybill: string, from: string, to: string) => {
-  if (isFailed(from) === isFailed(to)) return
+  if (!isFailed(from) && !isFailed(to)) return
+  if (isFailed(from) && isFailed(to)) {
+    const [latest] = await tx.rows(latestReasonSql, [tenant, waybill, failedAttemptKeys])
+    await tx.client.query(nameReasonSql, [tenant, [waybill], latest?.reason_code ?? null])
+    return
+  }
   await tx.client.query(isFailed(from) ? forgetSql : reopenSql, [tenant, waybill])
 }
+
+/** Selects the latest reason of the failure that an order is in. */
+const latestReasonSql = `
+  select reason_code from order_events
+  where tenant_id = $1 and waybill_number = $2 and is_counted and reason_code is not null and event_id > coalesce((
+      select max(event_id) from order_events before
+      where before.tenant_id = $1 and before.waybill_number = $2 and before.is_counted
+        and before.status_key <> all($3::text[])
+    ), 0)
+  order by event_id desc limit 1`
 
 const newestSql = `
   tenant_id = $1 and waybill_number = $2 and attempt_no = (

@@ -207,6 +207,17 @@ t.test('a failure that is taken back does not count as an attempt', async t => {
   t.equal((await instruct('DM00000050', { action: 'return' })).status, 200, 'the failure is open again')
 })
 
+t.test('a move that is taken back takes its reason of the failure with it', async t => {
+  await fail(['DM00000051'])
+  const reason = async () =>
+    (await failures()).find((failure: { waybill_number: string }) => failure.waybill_number === 'DM00000051').reason
+      .code
+  await move(['DM00000051'], 'key_16', { reason_code: 'no_fuel' })
+  t.equal(await reason(), 'no_fuel')
+  await request('POST', '/api/staff/order/DM00000051/take-back', { reason: 'Wrong parcel' }, { token: staffToken })
+  t.equal(await reason(), 'not_home')
+})
+
 t.test('a run sheet lists the parcels that are to be delivered again by a day', async t => {
   await fail(['DM00000060', 'DM00000061', 'DM00000062'])
   await instruct('DM00000060', { action: 'reattempt' })
