@@ -1,10 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type OrderEvent, type OrderSnapshot, takenBackEvent } from '@courier/shared/contract/order-events.ts'
+import {
+  type OrderEvent,
+  type OrderEventType,
+  type OrderSnapshot,
+  takenBackEvent,
+} from '@courier/shared/contract/order-events.ts'
 import { rememberPhones } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { type MessageStatus, prepared, type Tx } from '../database/tables.ts'
 import { fillFrom, type Source } from '../messages/placeholders.ts'
 import type { Content } from '../messaging-api/message-template.ts'
+
+const movedEvent: OrderEventType = 'order.status_changed'
 
 interface Waiting {
   readonly id: string
@@ -65,14 +72,22 @@ export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly T
   if (takenBack.length === 0) return
   const ofWaybill = Map.groupBy(takenBack, ({ order }) => order.waybill_number)
   const waiting = await lockWaiting(tx, tenant, [...ofWaybill.keys()])
-  const isUntrue = ({ id, waybill, ruleEvent, isOlder }: Waiting): boolean => {
-    if (ruleEvent === null || ruleEvent.includes('.')) return false
+  const isUntrue = (message: Waiting): boolean => {
+    const { id, waybill, isOlder } = message
+    const told = findToldStatus(message)
     const isEarlier = ({ before }: TakenBack) => isOlder || before === undefined || id < before
-    return (ofWaybill.get(waybill) ?? []).some(back => ruleEvent !== back.order.status_key && isEarlier(back))
+    const backs = ofWaybill.get(waybill) ?? []
+    return told !== undefined && backs.some(back => told !== back.order.status_key && isEarlier(back))
   }
   const detail = `superseded by ${takenBackEvent}`
   const changes = waiting.filter(isUntrue).map(({ id }) => ({ id, detail }))
   await storeChanges(tx, tenant, changes)
+}
+
+/** Returns the status that a message tells by its rule; undefined for rules on anything but a move. */
+const findToldStatus = ({ ruleEvent, source }: Waiting): string | undefined => {
+  if (ruleEvent === movedEvent) return source?.event.status_key
+  return ruleEvent === null || ruleEvent.includes('.') ? undefined : ruleEvent
 }
 
 /**

@@ -81,6 +81,20 @@ t.test('a move taken back cancels its waiting message, and not that of the move 
   t.same(await stored(), [...ofFirst, ['key_13', 'cancelled'], ['key_13', 'cancelled'], ['key_13', 'queued']])
 })
 
+t.test('a move taken back cancels its waiting message by a rule on any move', async t => {
+  const body = ['{{customer_name}}', '{{status_name}}']
+  const rule = { on: 'order.status_changed', template: 'order_delivered', language: 'en_US', body }
+  const { deliver, rows } = await prepare(t, {}, [{ ...rule, on: 'order.created' }, rule])
+  const at = (id: string, status_key: string, type: OrderEvent['type']) => orderEvent(id, { status_key }, type)
+  await deliver([at('a', 'key_1', 'order.created'), at('b', 'key_12', rule.on), at('c', 'key_13', rule.on)])
+  await deliver([at('d', 'key_12', 'take_back.accepted')])
+  const statuses = await rows('select status from messages order by message_id')
+  t.same(
+    statuses.map(({ status }) => status),
+    ['queued', 'queued', 'cancelled'],
+  )
+})
+
 const many = (count: number): OrderEvent[] =>
   Array.from({ length: count }, (_, n) =>
     orderEvent(`e${n}`, { waybill_number: `DM${n}`, customer_phone: `0771${String(n).padStart(6, '0')}` }),
