@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { PageOf } from '@courier/shared/lists/cursor.ts'
+import { readDateOrTime } from '@courier/shared/lists/dates.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -101,11 +102,18 @@ const replayed = 'Webhook Replay Started Successfully'
 const running = 'The last replay of this webhook is still running.'
 const replayedChanges = 'The changes of the period; the webhook gets those of its types.'
 
-const readPeriod = ({ from, to }: { from: string; to?: string }, now: Date) => {
-  const wrong = Object.entries({ from, to }).filter(([, text]) => text !== undefined && Number.isNaN(Date.parse(text)))
+/** Reads times to their microseconds, which events have. */
+const readTime = (text: string): string | undefined => {
+  const at = readDateOrTime(text)
+  return at && 'time' in at ? at.time : undefined
+}
+
+const readPeriod = (given: { from: string; to?: string }, now: Date) => {
+  const times = { from: readTime(given.from), to: readTime(given.to ?? now.toISOString()) }
+  const wrong = Object.entries(times).filter(([, time]) => time === undefined)
   if (wrong.length > 0)
     throw invalid(Object.fromEntries(wrong.map(([name]) => [name, [`The ${name} field is not a time.`]])))
-  const period = { from: new Date(from).toISOString(), to: (to ? new Date(to) : now).toISOString() }
+  const period = times as Record<keyof typeof times, string>
   if (period.from > period.to) throw invalid({ to: ['The to field must not be before from.'] })
   return period
 }

@@ -203,4 +203,7 @@ t.test('a period is replayed with the same ids, before new events', async t => {
     (await call('POST', `/${id}/replay`, { from: '2026-02-02T00:00:00Z', to: '2026-02-01T00:00:00Z' })).status,
     422,
   )
+  const timestamp = receiver.accepted[0]?.body.timestamp
+  const moment = await call('POST', `/${id}/replay`, { from: timestamp, to: timestamp })
+  t.strictSame(moment.body.data, { changes: 3 }, 'the time of an event, to its microsecond')
 })
