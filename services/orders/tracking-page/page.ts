@@ -91,7 +91,8 @@ ${rows.join('\n')}
 const writeLine = (language: Language, stage: Stage, { row, catalogue: { timeZone } }: TrackedOrder): string => {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone })
   const { timeline, status_key, created_at } = row
-  const known = timeline.length > 0 ? timeline.toReversed() : [{ status_key, happened_at: created_at }]
+  const events = timeline.filter(event => event.is_counted).toReversed()
+  const known = events.length > 0 ? events : [{ status_key, happened_at: created_at }]
   const done = known
     .map(({ status_key, happened_at }) => ({ stage: findStage(status_key), at: new Date(happened_at) }))
     .filter((step, index, all) => step.stage !== all[index - 1]?.stage)

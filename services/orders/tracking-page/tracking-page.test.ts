@@ -13,7 +13,7 @@ import { chooseLanguage } from './languages/choose.ts'
 import { findStage, renderPage } from './page.ts'
 
 const file = tenantFile({ name: 'Demo <Couriers>', contact: '011 200 0000', color: '#ffd400' })
-const { app, bulk, pool, rows } = await build(t, { file, publicRequestsPerMinute: 40 })
+const { app, bulk, pool, rows, send } = await build(t, { file, publicRequestsPerMinute: 40 })
 
 const open = async (path: string, language = '') => {
   const headers = { 'accept-language': language }
@@ -52,6 +52,26 @@ t.test('the page shows where a parcel is; with its signed link also the amount a
   const cancelled = await open(link)
   t.match(cancelled.html, '<h1>Cancelled</h1>')
   t.notMatch(cancelled.html, 'LKR')
+})
+
+t.test('the page shows no step that staff took back', async t => {
+  const [waybill = ''] = (await bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
+  const token = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  const move = async (status_key: string) => {
+    const { status } = await send(
+      'POST',
+      '/api/staff/order/status',
+      { waybill_numbers: [waybill], status_key },
+      { token },
+    )
+    t.equal(status, 200, status_key)
+  }
+  for (const key of ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']) await move(key)
+  const back = await send('POST', `/api/staff/order/${waybill}/take-back`, { reason: 'Another parcel' }, { token })
+  t.equal(back.status, 200)
+  const { html } = await open(`/t/demo/${waybill}`)
+  const steps = [...html.matchAll(/<li(?: [^>]*)?>([^<]+)/g)].map(([, title]) => title)
+  t.strictSame(steps, ['Booked', 'On its way', 'Out for delivery', 'Delivered'])
 })
 
 t.test('uses the language that the browser prefers, or that the reader chose', async t => {

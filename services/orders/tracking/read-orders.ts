@@ -40,6 +40,8 @@ export interface EventRow extends ByActor {
   readonly happened_at: string
   readonly note: string | null
   readonly reason_code: string | null
+  /** Is false for a move that staff took back, and for the return to the status before it. */
+  readonly is_counted: boolean
 }
 
 export interface EditRow extends ByActor {
@@ -91,7 +93,8 @@ const trackedOrdersSql = `
   select ${orderColumnsSql}, ${hasMoneySql('orders')}, (
       select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at',
         ${isoTime('event.happened_at')},
-        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor, 'reason_code', event.reason_code)
+        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor, 'reason_code', event.reason_code,
+        'is_counted', event.is_counted)
           order by event.event_id desc), '[]')
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
     ) as timeline, (
