@@ -81,7 +81,7 @@ export const generateRequests = (
       query: queries(ofPart('query'), rightQueries),
       odd: mix<[string, string][]>([3, fc.constant([])], [1, fc.array(oddHeader(names), { maxLength: 3 })]),
       body: schema === undefined ? anyBody : bodies(schema, [...right, ...(example ? [example] : [])]),
-      key: names.includes('Idempotency-Key')
+      key: names.includes('idempotency-key')
         ? fc.option(fc.uuid(), { freq: 6, nil: undefined })
         : fc.constant(undefined),
     })
