@@ -86,7 +86,7 @@ const balanceSql = `
     select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1
   ), line as materialized (
     select line.*, ${paidSql} as amount, ${netSql} as net,
-      ${payableOnSql} as payable_on, ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered'
+      ${payableOnSql(isReversed)} as payable_on, ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered'
         and not ${isReversed} as is_live, ${isHanded} as is_handed
     from money_lines line cross join terms cross join lateral (select array(
       select kind from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number

@@ -254,6 +254,35 @@ t.test('invoices', async t => {
   })
 })
 
+t.test('an invoice takes a delivery that was taken back with its reversal, or neither', async t => {
+  const money = { payable_when: 'delivered', payable_after_days: 1 } as const
+  const { make, move, request, staffOf, get, rows } = await ordersFixture(t, {
+    file: { ...tenantFile({ money }), statuses },
+  })
+  const token = await staffOf('Chamari')
+  const post = (path: string, body: object) => request('POST', `/api/staff${path}`, body, { token })
+  const deliver = async (waybill: string, daysAgo: number) => {
+    await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    t.equal((await move([waybill], 'key_13', { collected_by: 'Nimal' })).status, 200)
+    await rows('update money_lines set booked_on = booked_on - $2::integer where waybill_number = $1', [
+      waybill,
+      daysAgo,
+    ])
+  }
+  const takeBack = (waybill: string) => post(`/order/${waybill}/take-back`, { reason: 'The wrong parcel' })
+  const day = async (ago: number) =>
+    (await rows(`select ((now() at time zone time_zone)::date - $1::integer)::text as day from tenants`, [ago]))[0].day
+  const invoice = async (until: string) => (await post('/invoice', { all: true, until })).body.data[0]
+  await deliver('DM92080001', 1)
+  await deliver('DM92080002', 0)
+  await takeBack('DM92080002')
+  t.equal((await get('/balance')).body.data.payable_now, 550)
+  t.match(await invoice(await day(0)), { kind: 'made', total: 550 }, 'the reversal waits for no day')
+  await deliver('DM92080003', 2)
+  await takeBack('DM92080003')
+  t.match(await invoice(await day(1)), { kind: 'nothing_payable', total: 0 }, 'it was reversed after that day')
+})
+
 t.test('the company file says when and how merchants are paid', async t => {
   const money = {
     payable_when: 'delivered',

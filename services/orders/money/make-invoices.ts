@@ -62,6 +62,14 @@ const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { un
   return { merchant_id, kind: 'made', invoice_no, invoice_ref_no, total }
 }
 
+const isReversed = hasLaterSql('delivery_reversed')
+
+/** Holds for a line, `line`, that was reversed after the day $4. */
+const isReversedLaterSql = `exists (
+    select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
+      and later.refers_to = line.line_no and later.kind in ('delivery_reversed', 'return_reversed')
+      and later.booked_on > $4::date)`
+
 /** Takes the lines up to the day $4 for the invoice $3, except those that another invoice takes meanwhile. */
 const takeSql = `
   with terms as (${termsSql} and merchants.merchant_id = $2
@@ -69,8 +77,9 @@ const takeSql = `
     select max(until) as until from invoices where tenant_id = $1 and merchant_id = $2 and state <> 'cancelled'
   ), line as (
     update money_lines line set invoice_id = $3 from terms
-    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql} and ${payableOnSql} <= $4::date
-      and ${releasedSql(hasLaterSql('handed_over'), hasLaterSql('delivery_reversed'))}
+    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
+      and ${payableOnSql(isReversed)} <= $4::date and not ${isReversedLaterSql}
+      and ${releasedSql(hasLaterSql('handed_over'), isReversed)}
     returning line.*
   )
   select count(distinct line.waybill_number)::int as parcels,

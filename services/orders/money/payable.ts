@@ -22,8 +22,12 @@ export const releasedSql = (
     or (payable_when = 'handed_over' and (method <> 'cash' or ${isHanded}))
     or ${isReversed})`
 
-/** Computes the first day on which an invoice may take a line, `line`. */
-export const payableOnSql = `(line.booked_on + case when kind = 'delivered' then payable_after_days else 0 end)`
+/**
+ * Computes the first day on which an invoice may take a line, `line`. A reversed delivery is taken with its reversal,
+ * which does not wait.
+ */
+export const payableOnSql = (isReversed: string): string =>
+  `(line.booked_on + payable_after_days * (kind = 'delivered' and not ${isReversed})::integer)`
 
 /** Holds for a line, `line`, that is on no invoice yet; lines of handovers never are. */
 export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed_over'`
