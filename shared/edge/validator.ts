@@ -17,7 +17,8 @@ const compile =
       check ??= TypeCompiler.Compile(schema)
       const unknown = unknownIn(value ?? {})
       if (check.Check(value)) return Object.keys(unknown).length === 0 ? { value } : { error: invalid(unknown) }
-      const { errors, more } = listErrors(check, value ?? {})
+      // A missing body lacks the required fields; where none is required, it is no object.
+      const { errors, more } = listErrors(check, check.Check(value ?? {}) ? value : (value ?? {}))
       return { error: invalid({ ...errors, ...unknown }, { more }) }
     }
   }

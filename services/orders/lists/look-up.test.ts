@@ -52,6 +52,8 @@ t.test('lists impossible numbers as missing and refuses malformed look-ups', asy
   const either = { waybill_numbers: ['Give either waybill_numbers or order_nos.'] }
   t.match(await lookUp({}), { status: 422, body: { errors: either } })
   t.match(await lookUp({ waybill_numbers: ['A'], order_nos: ['A'] }), { status: 422, body: { errors: either } })
+  for (const body of [null, [], 5])
+    t.match(await lookUp(body), { status: 422, body: { errors: { '': [/must be an object/] } } })
   const tooMany = Array.from({ length: 501 }, (_, n) => `DM${n}`)
   for (const waybill_numbers of [[], [''], [1], tooMany, 'DM1'])
     t.equal((await lookUp({ waybill_numbers })).status, 422, JSON.stringify(waybill_numbers).slice(0, 20))
