@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { createNotifierHousekeeping } from '../housekeeping.ts'
+import { resendMessage } from '../messages/change.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
 import { build, serviceToken } from '../test/portal.ts'
@@ -223,6 +224,13 @@ t.test('a tenant may exempt utility messages about a parcel under way, and no ot
   t.equal(await deliver('marketing', 'order.created', false), 'failed')
   t.equal(await deliver('final', 'order.status_changed', true), 'failed')
   t.not(await deliver('under-way', 'order.status_changed', false), 'failed')
-  const isSent = async () => rows(`select 1 from messages where waybill_number = 'under-way' and status = 'accepted'`)
-  await until('it is accepted', async () => (await isSent()).length === 1)
+  const isSent = async (id: string) =>
+    (await rows(`select 1 from messages where waybill_number = $1 and status = 'accepted'`, [id])).length === 1
+  await until('it is accepted', () => isSent('under-way'))
+  await rows(`update channels set plan = 'free'`)
+  t.equal(await deliver('closed', 'order.status_changed', false), 'failed', 'no conversation is open')
+  await rows(`update channels set plan = 'paid'`)
+  const [{ message_id }] = await rows(`select message_id from messages where waybill_number = 'closed'`)
+  await inTenant(pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', message_id))
+  await until('it is accepted when staff resend it', () => isSent('closed'), 5)
 })

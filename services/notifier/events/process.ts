@@ -187,7 +187,7 @@ const judge = (request: MessageRequest, context: SendingContext, pausedReason: s
   // A resend starts from the message as the rule wants it.
   if (message) {
     const failure = Object.values(errors).flat().join(' ')
-    return { kind: 'message', message: { ...message, sendAt: null, isExempt: false, waitsFor: null }, failure }
+    return { kind: 'message', message: { ...message, sendAt: null, waitsFor: null }, failure }
   }
   const noChannel = request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.'
   const detail = errors.channel
