@@ -11,6 +11,7 @@ import { markRestored } from '../services/notifier/restoring/restored.ts'
 import { messageTo, until } from '../services/notifier/test/fixture.ts'
 import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
 import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
+import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { createWaybillNumbers } from '../services/orders/booking/waybill-numbers.ts'
 import { WaybillFormat } from '../services/orders/catalogue/waybill-format.ts'
 import { recover } from '../services/orders/restoring/restored.ts'
@@ -144,6 +145,29 @@ t.test('an edit that the notifier lost updates a message that waits in the backu
   t.match(await notifier.rows('select recipient, status from messages'), [
     { recipient: '94711000199', status: 'queued' },
   ])
+})
+
+t.test('a move that was taken back is not redelivered as a move', async t => {
+  const { notifier, orders, book, deliver, restored } = await prepare(t)
+  const [waybill = ''] = await book(1)
+  const headers = {
+    'x-tenant': 'demo',
+    authorization: `Bearer ${(await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Kamal' })).token}`,
+  }
+  const post = async (path: string, payload: object) =>
+    t.equal((await orders.app.inject({ method: 'POST', url: `/api/staff${path}`, payload, headers })).statusCode, 200)
+  for (const status_key of ['key_5', 'key_6']) await post('/order/status', { waybill_numbers: [waybill], status_key })
+  await post(`/order/${waybill}/take-back`, { reason: 'Wrong parcel' })
+  await deliver()
+  await markRestored(notifier.pool, new Date(), false)
+  t.same((await restored(0)).requeued, [], 'the notifier knows everything')
+  await notifier.rows(`delete from events where type = 'take_back.accepted' or status_key = 'key_6'`)
+  t.match((await restored(0)).requeued, [{ status_key: 'key_6' }, { status_key: 'key_5' }])
+  t.same(await orders.rows('select type from outbox order by outbox_id'), [
+    { type: 'order.status_changed' },
+    { type: 'take_back.accepted' },
+  ])
+  t.same((await restored(0)).requeued, [], 'both wait')
 })
 
 t.test("a decision about a customer's request is neither lost nor redelivered", async t => {

@@ -1,4 +1,9 @@
-import { type CourierEvent, type OrderSnapshot, orderEventTypes } from '@courier/shared/contract/order-events.ts'
+import {
+  type CourierEvent,
+  type OrderSnapshot,
+  orderEventTypes,
+  takenBackEvent,
+} from '@courier/shared/contract/order-events.ts'
 import type { SentMessages } from '@courier/shared/contract/sent-messages.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { type Selectable, sql } from 'kysely'
@@ -70,13 +75,13 @@ export const findFailedMessages = (tx: Tx, tenant: string, waybill: string): Pro
     order by taken_at, event_id, place limit 1000`
 
 /**
- * Finds changes of status that happened from `since` on, in the order in which they were processed: those after the
- * event `after`, `limit` at most. Processing follows the change, except for the difference of two clocks.
+ * Finds changes of status that happened from `since` on, with take-backs, in the order in which they were processed:
+ * those after the event `after`, `limit` at most. Processing follows the change, except for the difference of two clocks.
  */
 export const findKnownEvents = (tx: Tx, tenant: string, since: Date, after: string | undefined, limit: number) =>
   query<KnownEvent>(tx)`
     select event_id, waybill_number, status_key, happened_at from events
-    where tenant_id = ${tenant} and type = any(${[...orderEventTypes]}) and happened_at >= ${since}
+    where tenant_id = ${tenant} and type = any(${[...orderEventTypes, takenBackEvent]}) and happened_at >= ${since}
       and taken_at >= ${since}::timestamptz - interval '1 hour'
       and (${after ?? null}::text is null or (taken_at, event_id) > (
         select taken_at, event_id from events where tenant_id = ${tenant} and event_id = ${after ?? ''}))

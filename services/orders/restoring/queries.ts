@@ -4,6 +4,7 @@ import {
   KnownEvents,
   type OrderEventType,
   orderEventTypes,
+  takenBackEvent,
 } from '@courier/shared/contract/order-events.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
@@ -59,26 +60,32 @@ export const readKnownEvents = async (
 export const knownDays = 29
 
 interface OwnEvent extends KnownEvent {
-  readonly type: OrderEventType
+  readonly type: OrderEventType | typeof takenBackEvent
   readonly note: string | null
 }
 
-/** Finds the events from `since` on, in their order. */
+/**
+ * Finds the events from `since` on, in their order. A take-back follows the move that it takes back, and neither
+ * counts: every second event that does not count is a take-back.
+ */
 export const findEvents = (tx: Tx, tenant: string, since: Date) =>
   query<OwnEvent>(tx)`
     select e.waybill_number, e.status_key, e.happened_at, e.note,
-      case when exists (
+      case when not e.is_counted and (
+        select count(*) % 2 = 1 from order_events earlier where earlier.tenant_id = e.tenant_id
+          and earlier.waybill_number = e.waybill_number and earlier.event_id < e.event_id and not earlier.is_counted
+      ) then ${takenBackEvent} when exists (
         select from order_events earlier where earlier.tenant_id = e.tenant_id
           and earlier.waybill_number = e.waybill_number and earlier.event_id < e.event_id
       ) then 'order.status_changed' else 'order.created' end as type
     from order_events e where e.tenant_id = ${tenant} and e.happened_at >= ${since} order by e.event_id`
 
-/** Finds the changes of status that the outbox holds. */
+/** Finds the changes of status that the outbox holds, with take-backs. */
 export const findWaitingEvents = (tx: Tx, tenant: string) =>
   query<KnownEvent>(tx)`
     select waybill_number, status_key, happened_at
     from log, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key)
-    where tenant_id = ${tenant} and not is_relayed and type = any(${[...orderEventTypes]})`
+    where tenant_id = ${tenant} and not is_relayed and type = any(${[...orderEventTypes, takenBackEvent]})`
 
 /** Puts events into the outbox again, in their order. */
 export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
