@@ -94,7 +94,9 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
     const given = request.body as Static<Body>
     refuseValues(schemaOfBody.properties, given)
     const [id = ''] = Object.values(request.params as Record<string, string>)
-    const key = readIdempotencyKey(request, [merchantId ?? 'staff', operationId, ...(id ? [id] : [])].join(' '))
+    // Postgres takes no U+0000, which the parameter of the path may have.
+    const scope = [merchantId ?? 'staff', operationId, ...(id ? [encodeURIComponent(id)] : [])]
+    const key = readIdempotencyKey(request, scope.join(' '))
     const call = { tenant, merchantId, person, by, id, body: tidy(given) }
     const result = await inTenant<
       Tables,

@@ -240,6 +240,14 @@ t.test('invoices', async t => {
     t.equal((await step('MI-9999', 'submit')).status, 404)
     for (const odd of ['%00', '%F0%9F%9A%9A', '%20'])
       t.strictSame([(await step(odd, 'submit')).status, (await get(`/invoice/${odd}`)).status], [404, 404], odd)
+    const url = '/api/staff/invoice/%00/submit'
+    const keyed = await app.inject({
+      method: 'POST',
+      url,
+      headers: { ...headers, 'idempotency-key': 'odd' },
+      payload: {},
+    })
+    t.equal(keyed.statusCode, 404)
     t.equal((await staffGet('/invoice?state=lost')).status, 422)
   })
 
