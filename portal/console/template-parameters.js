@@ -18,11 +18,15 @@ export const orderFields = [
   'destination_city',
 ]
 
-const placeholders = text =>
-  [...(text ?? '').matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name], at, all) => ({
+/** Lists each variable once, as a message gives them: positional ones by number. */
+const placeholders = text => {
+  const found = [...(text ?? '').matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name], at, all) => ({
     name,
     before: text.slice(at ? all[at - 1].index : 0, all[at].index),
   }))
+  const distinct = found.filter(({ name }, at) => found.findIndex(each => each.name === name) === at)
+  return distinct.sort((a, b) => Number(a.name) - Number(b.name) || 0)
+}
 
 /**
  * Guesses which field of the order fills a parameter; the form shows the guess before anything is sent.

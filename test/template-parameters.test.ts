@@ -1,0 +1,23 @@
+import t from 'tap'
+
+const address = new URL('../portal/console/template-parameters.js', import.meta.url)
+const { componentsOf, parametersOf } = await import(address.href)
+
+/** Returns the parameters that the console sends for a body, filled in with the names of its variables. */
+const send = (text: string) => {
+  const parameters: { id: string; label: string }[] = parametersOf({ components: [{ type: 'BODY', text }] })
+  return componentsOf(parameters, Object.fromEntries(parameters.map(({ id, label }) => [id, `value ${label}`])))
+}
+const body = (...parameters: object[]) => [
+  { type: 'body', parameters: parameters.map(each => ({ type: 'text', ...each })) },
+]
+
+t.test('a variable that a text repeats is one parameter, and positional ones come by number', async t => {
+  t.same(send('{{2}} for {{1}}, or {{2}}'), body({ text: 'value 1' }, { text: 'value 2' }))
+  t.same(send('{{10}}{{9}}{{8}}{{7}}{{6}}{{5}}{{4}}{{3}}{{2}}{{1}}')[0]?.parameters[9], {
+    type: 'text',
+    text: 'value 10',
+  })
+  const named = (name: string) => ({ text: `value ${name}`, parameter_name: name })
+  t.same(send('{{who}}: {{cod}} for {{who}}'), body(named('who'), named('cod')))
+})
