@@ -101,10 +101,12 @@ const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterS
  */
 const parcelMoneySql = (isWanted: string): string => `
   with line as (
-    select line.*, ${placeSql} as place, line.kind = 'disputed' and not ${hasLaterSql('released')} as is_held
+    select line.*, ${placeSql} as place, line.kind = 'disputed' and not ${hasLaterSql('released')} as is_held,
+      kind in ('delivered', 'returned') and not ${hasLaterSql('delivery_reversed', 'return_reversed')} as is_live
       from money_lines line where tenant_id = $1 and waybill_number ${isWanted}
   ), parcel as (
-    select orders.waybill_number, max(method) as method, max(booked_on)::text as booked_on, max(place) as place,
+    select orders.waybill_number, max(method) filter (where is_live) as method,
+      max(booked_on) filter (where is_live)::text as booked_on, max(place) as place,
       ${sumsSql('owed')},
       (array_agg(to_json(seen) order by line.kind = 'compensated', line.line_no desc)
         filter (where seen.invoice_no is not null))[1] as seen, bool_or(is_held) as is_held

@@ -48,6 +48,9 @@ t.test('lines after a delivery', async t => {
     })
     t.strictSame(await kinds('DM93000001'), ['delivered', 'delivery_reversed'])
     t.strictSame((await staffGet('/cash')).body.data.people, [])
+    t.match((await get('/order/finance?waybill_numbers=DM93000001')).body.data, [
+      { collected: 0, method: null, booked_on: null, state: 'none' },
+    ])
     t.match((await takeBack('DM93000001')).body.errors, {
       waybill_number: ['The newest move of DM93000001 was taken back already.'],
     })

@@ -15,7 +15,7 @@ const statuses = [
 
 t.test('statements', async t => {
   const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses } })
-  const { make, move, staffGet, pool, rows, app, staffToken } = fixture
+  const { make, move, get, request, staffOf, staffGet, pool, rows, app, staffToken } = fixture
   const deliver = async (waybill: string) => {
     await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     t.equal((await move([waybill], 'key_13', { collected_by: 'Nimal' })).status, 200)
@@ -31,6 +31,19 @@ t.test('statements', async t => {
   await rows(`update ledger_transfers set booked_on = '2026-02-19' where booked_on > '2026-02-18'`)
   await deliver('DM94000003')
   const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
+
+  t.test('a parcel keeps the day of its delivery when its cash is handed over', async t => {
+    await make(['DM94000009'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    await move(['DM94000009'], 'key_13', { collected_by: 'Sunil' })
+    await rows(`update money_lines set booked_on = booked_on - 1 where waybill_number = 'DM94000009'`)
+    const day = async () => (await get('/order/finance?waybill_numbers=DM94000009')).body.data[0].booked_on
+    const delivered = await day()
+    const body = { collected_by: 'Sunil', declared: 1000, counted: 1000 }
+    t.equal((await request('POST', '/api/staff/cash/handover', body, { token: await staffOf('Chamari') })).status, 200)
+    t.equal(await day(), delivered)
+    await rows(`update money_lines set booked_on = booked_on + 1 where waybill_number = 'DM94000009'
+      and kind = 'delivered'`)
+  })
 
   t.test('a statement reads the same before and after its days are folded', async t => {
     const days = [
