@@ -29,7 +29,7 @@ const post = async (value: Record<string, unknown>, field = 'messages') => {
 
 let people = 0
 
-/** Creates a person, and an empty view of the audit. */
+/** Creates a person, about whom the audit has no entries yet. */
 const meet = async () => {
   const phone = `9477000${String(++people).padStart(4, '0')}`
   const place = `/api/conversations/${phone}`
@@ -76,7 +76,7 @@ t.test('the platform’s marketing preference stops and resumes marketing messag
   t.match((await send('order_created')).body.errors, { to: [/^This person asked for no marketing messages on 20/] })
   t.equal((await send('order_delivered')).status, 202)
   await prefer('resume', now - 1)
-  t.equal((await state()).marketing_opted_out, true, 'the older one changes nothing')
+  t.equal((await state()).marketing_opted_out, true, 'an older preference changes nothing')
   await prefer('resume', now + 1)
   await prefer('resume', now + 1)
   t.match(await state(), { opted_out: false, marketing_opted_out: false })
@@ -93,14 +93,14 @@ t.test('the platform’s marketing preference stops and resumes marketing messag
   ])
 })
 
-t.test('error 131050, of a send or in a status, opts out of marketing messages', async t => {
+t.test('error 131050, in a response or a status, opts out of marketing messages', async t => {
   const { phone, place, state, send, statuses, entries } = await meet()
   const trouble = { kind: 'error', code: 131050 } as const
   control.script({ call: 'messages', times: 1, recipient: phone, trouble })
   await send('order_created')
-  await until('it failed', async () => `${await statuses()}` === 'failed')
+  await until('the message failed', async () => `${await statuses()}` === 'failed')
   await send('order_delivered')
-  await until('the other one is sent', async () => `${await statuses()}` === 'failed,accepted')
+  await until('the other message is sent', async () => `${await statuses()}` === 'failed,accepted')
   t.match(await state(), { opted_out: false, marketing_opted_out: true, opt_outs: [{ by: 'platform: error 131050' }] })
   await call('POST', `${place}/opt-in`, { scope: 'marketing', reason: 'Asked for offers.' })
   t.equal((await state()).marketing_opted_out, false)
@@ -226,11 +226,11 @@ t.test('a tenant may exempt utility messages about a parcel under way, and no ot
   t.not(await deliver('under-way', 'order.status_changed', false), 'failed')
   const isSent = async (id: string) =>
     (await rows(`select 1 from messages where waybill_number = $1 and status = 'accepted'`, [id])).length === 1
-  await until('it is accepted', () => isSent('under-way'))
+  await until('the message is accepted', () => isSent('under-way'))
   await rows(`update channels set plan = 'free'`)
   t.equal(await deliver('closed', 'order.status_changed', false), 'failed', 'no conversation is open')
   await rows(`update channels set plan = 'paid'`)
   const [{ message_id }] = await rows(`select message_id from messages where waybill_number = 'closed'`)
   await inTenant(pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', message_id))
-  await until('it is accepted when staff resend it', () => isSent('closed'), 5)
+  await until('the message is accepted when staff resend it', () => isSent('closed'), 5)
 })

@@ -40,12 +40,12 @@ export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<v
 }
 
 export const OptOutEntry = Type.Object({
-  id: Type.String({ description: 'The id by which the audit names it.', examples: ['17'] }),
+  id: Type.String({ description: 'The id by which the audit names the change.', examples: ['17'] }),
   change: oneOf(['out', 'in']),
   scope: Scope,
   at: Time(),
   by: Type.String({
-    description: 'customer, platform or staff, and the way or the name.',
+    description: 'The source of the change: customer, platform or staff, with its way or name.',
     examples: ['platform: user_preferences'],
   }),
   reason: orNull(Type.String()),

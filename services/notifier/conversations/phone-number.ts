@@ -8,7 +8,7 @@ import {
 } from 'libphonenumber-js'
 import type { Person } from './conversation.ts'
 
-/** Returns E.164 digits without the plus; undefined when the text is no phone number of that country or any other. */
+/** Returns E.164 digits without the plus; undefined if the text is not a phone number of that country or any other. */
 export const normalisePhone = (text: string, country: string): string | undefined => {
   const direct = parsePhoneNumberFromString(text, country as CountryCode)
   if (direct?.isPossible()) return direct.number.slice(1)
@@ -53,7 +53,7 @@ export const listSpelt = (people: readonly Person[]): Person[] =>
 
 const countriesByCode = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 
-/** Returns the country of E.164 digits without the plus; undefined when they begin with no country calling code. */
+/** Returns the country of E.164 digits without the plus; undefined if they begin with no country calling code. */
 export const findPhoneCountry = (digits: string): string | undefined => {
   for (const length of [1, 2, 3]) {
     const countries = countriesByCode.get(digits.slice(0, length) as CountryCallingCode)

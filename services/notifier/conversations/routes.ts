@@ -16,11 +16,11 @@ import { Conversation, conversationView, noPhone, OptOutBody, Phone } from './vi
 export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const GetConversation = {
     operationId: 'getConversation',
-    summary: 'Read if a conversation is open, and if the person opted out',
+    summary: 'Read whether a conversation is open and whether the person opted out',
     params: Phone,
     querystring: Type.Object({
       channel: Type.Optional(
-        Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' }),
+        Type.String({ maxLength: 64, description: 'Phone number id; without it, the default channel.' }),
       ),
     }),
     response: { 200: Conversation },
@@ -32,7 +32,8 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   )
 
   const Wish = {
-    description: 'Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.',
+    description:
+      'The audit names the member of staff. Without a `channel` the wish holds for every number of the tenant.',
     params: Phone,
     body: OptOutBody,
     response: { 200: Conversation },
@@ -65,7 +66,7 @@ const readConversation = async (tx: Tx, person: Person) => {
   return conversationView(known, await findOptOuts(tx, person), now)
 }
 
-/** Finds a person by a phone number in any usual spelling. Throws 422 for an unknown phone or channel. */
+/** Finds a person by a phone number in any usual spelling. Throws 422 for an invalid phone or an unknown channel. */
 export const findPerson = async (
   tx: Tx,
   tenant: string,

@@ -23,12 +23,12 @@ const timeOrNull = (description: string, ...examples: string[]) => orNull(Time()
 export const Conversation = Type.Object(
   {
     data: Type.Object({
-      open: Type.Boolean({ description: 'True if a message may be sent on plan free now.' }),
-      last_inbound_at: timeOrNull('When the person last wrote.', '2026-02-19T19:06:23.000Z'),
-      expires_at: timeOrNull('24 hours after that.', '2026-02-20T19:06:23.000Z'),
+      open: Type.Boolean({ description: 'True if a message may be sent now on the free plan.' }),
+      last_inbound_at: timeOrNull('The time when the person last wrote.', '2026-02-19T19:06:23.000Z'),
+      expires_at: timeOrNull('The time 24 hours after that, when the conversation closes.', '2026-02-20T19:06:23.000Z'),
       opted_out: Type.Boolean({ description: 'True if the person opted out of every message.', examples: [false] }),
       marketing_opted_out: Type.Boolean({ description: 'True if the person opted out of marketing messages.' }),
-      opt_outs: Type.Array(OptOutEntry, { description: 'The newest 20, newest first.' }),
+      opt_outs: Type.Array(OptOutEntry, { description: 'The newest 20 opt-outs and opt-ins, newest first.' }),
     }),
   },
   { title: 'Conversation' },

@@ -61,7 +61,7 @@ t.test('without a budget nothing is checked', async t => {
   t.equal(await budget(), null)
 })
 
-t.test('sums a month, and warns of it once, however many processes check it', async t => {
+t.test('sums a month and warns once, however many processes check it', async t => {
   t.strictSame(await setBudget('10', 80), [{ kind: 'budget', id: 'demo', change: 'added' }])
   t.strictSame(await setBudget('10.00', 80), [], 'the same budget changes nothing')
   await spend(15)
@@ -76,7 +76,7 @@ t.test('sums a month, and warns of it once, however many processes check it', as
   t.match(await budget(), { spent: '8', warned_at: String, marketing_paused: false })
   await spend(1)
   await checkBudgets(pool, logger)
-  t.match(await budget(), { spent: '8' }, 'within a minute it is not summed again')
+  t.match(await budget(), { spent: '8' }, 'within a minute the month is not summed again')
   const metrics = await app.inject('/metrics')
   t.match(metrics.body, /budgets_nearly_used_up 1\n/)
   t.match(metrics.body, /budgets_used_up 0\n/)
@@ -88,18 +88,18 @@ t.test('at the limit only marketing messages wait, until the budget is raised', 
   t.match(await budget(), { spent: '10', marketing_paused: true })
   const marketing = await send('order_delivered')
   const said = async () => (await messageOf(marketing)).timeline.map(({ detail }: { detail: string }) => detail)
-  await until('it waits', async () => (await said()).length === 2)
+  await until('the marketing message waits', async () => (await said()).length === 2)
   const utility = await send('order_cancelled')
   await until('the other one is sent', () => isAccepted(utility), 5)
   const parcel = await send('order_delivered', '0770000101', { waybill_number: 'DM1' })
-  await until('so is marketing about a parcel', () => isAccepted(parcel), 5)
+  await until('marketing about a parcel is sent too', () => isAccepted(parcel), 5)
   await rows('update messages set due_at = now() where message_id = $1', [marketing])
   queue.wake()
   await until(
-    'it waits on',
+    'the marketing message waits again',
     async () => (await rows('select from messages where due_at > now() + interval $$9 minutes$$')).length > 0,
   )
-  t.strictSame(await said(), [null, "waits: the month's budget is used up"], 'said once')
+  t.strictSame(await said(), [null, "waits: the month's budget is used up"], 'the timeline says so once')
   const [listed] = (await call('GET', '/api/templates?name=order_delivered')).body.data
   t.match(listed, { budget_paused_at: String, held: null })
   t.strictSame(
@@ -110,10 +110,10 @@ t.test('at the limit only marketing messages wait, until the budget is raised', 
   t.equal(await check(), 'budget.marketing_resumed')
   await rows('update messages set due_at = now() where message_id = $1', [marketing])
   queue.wake()
-  await until('it is sent', () => isAccepted(marketing))
+  await until('the marketing message is sent', () => isAccepted(marketing))
 })
 
-t.test('messages that wait for the budget take nothing from other messages', async t => {
+t.test('messages that wait for the budget do not hold up other messages', async t => {
   await rows(`update templates set budget_paused_at = now() where category = 'MARKETING'`)
   await rows('update channels set rate = 20, budget = 20, budget_at = now()')
   await rows(
@@ -124,7 +124,7 @@ t.test('messages that wait for the budget take nothing from other messages', asy
        and waybill_number is null`,
   )
   const utility = await send('order_cancelled')
-  await until('it is sent', () => isAccepted(utility), 30)
+  await until('the other message is sent', () => isAccepted(utility), 30)
   const [{ waiting }] = await rows(
     `select count(*)::int as waiting from messages m join message_events e using (tenant_id, message_id)
      where m.status = 'queued' and due_at > now() + interval '9 minutes'
@@ -152,7 +152,7 @@ t.test('a new month, or no budget, releases marketing messages', async t => {
   t.equal(await budget(), null)
 })
 
-t.test('a rule that opts in stops when its template changes category, until it is applied again', async t => {
+t.test('a rule may stop when its template changes category, until the rule is applied again', async t => {
   const rule = (on: string, more: object = {}) => ({
     on,
     template: 'order_cancelled',
@@ -197,7 +197,7 @@ t.test('a rule that opts in stops when its template changes category, until it i
   t.match(await report(true), [{ pausedRules: 0 }])
   t.match(await deliver(), [{ failed: false, merchant: 'Lanka Shoes' }, { failed: false }])
   t.match(await report(false), [{ pausedRules: 1 }])
-  t.strictSame(await report(false), [], 'repeated it changes nothing')
+  t.strictSame(await report(false), [], 'a repeated report changes nothing')
   t.match(await deliver(), [
     { failed: true, error_meaning: /^The rule is paused .* became MARKETING\.$/ },
     { failed: false },
@@ -205,10 +205,10 @@ t.test('a rule that opts in stops when its template changes category, until it i
   await giveRules(pool, rules)
   t.match(await deliver(), [{ failed: false }, { failed: false }])
   t.strictSame(await report(false), [])
-  t.match(await deliver(), [{ failed: false }, { failed: false }], 'a repeated webhook does not pause it again')
+  t.match(await deliver(), [{ failed: false }, { failed: false }], 'a repeated webhook does not pause the rule again')
 })
 
-t.test('makes an announced change once when its time comes, without another webhook', async t => {
+t.test('applies an announced change of category once when its time comes, without another webhook', async t => {
   await rows(
     `update templates set category = 'UTILITY', category_from = 'UTILITY', category_to = 'MARKETING',
        category_at = now() + interval '1 hour', category_reported_at = now() - interval '1 day'
@@ -216,7 +216,7 @@ t.test('makes an announced change once when its time comes, without another webh
   )
   const apply = () => inTenant(pool, 'demo', (tx: Tx) => applyAnnounced(tx, 'demo'))
   const category = async () => (await call('GET', '/api/templates?name=order_cancelled')).body.data[0].category
-  t.strictSame(await apply(), [], 'it lies ahead')
+  t.strictSame(await apply(), [], 'the change lies ahead')
   await rows(`update templates set category_at = now() - interval '1 second' where category_at > now()`)
   log.length = 0
   await checkBudgets(pool, logger)
@@ -226,5 +226,5 @@ t.test('makes an announced change once when its time comes, without another webh
   t.match(rule, { paused_reason: /became MARKETING/ })
   await rows(`update templates set category = 'UTILITY' where name = 'order_cancelled'`)
   t.strictSame(await apply(), [])
-  t.equal(await category(), 'UTILITY', 'what a later catalogue says stays')
+  t.equal(await category(), 'UTILITY', 'the category of a later catalogue stays')
 })

@@ -70,7 +70,7 @@ const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined>
   return rows[0]
 }
 
-/** Makes due changes of categories, and checks the budgets that no process has checked within the last minute. */
+/** Applies the category changes that are due, and checks the budgets that no process has checked in the last minute. */
 export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void> => {
   for (const tenant of await findTenantIds(pool)) {
     const changes = await inTenant(pool, tenant, (tx: Tx) => applyAnnounced(tx, tenant)).catch(err =>

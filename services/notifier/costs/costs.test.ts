@@ -58,7 +58,7 @@ t.test('prices a delivered message once, however often and in whatever order web
   const { id, wamid } = await prepare()
   const post = (...statuses: object[]) => call(envelope({ statuses }))
   await post(status({ id: wamid, timestamp: minutesAgo(6), pricing: pricing() }))
-  t.strictSame(await prices(), [], 'what is sent costs nothing until it is delivered')
+  t.strictSame(await prices(), [], 'a sent message costs nothing until it is delivered')
   await post(status({ id: wamid, status: 'read', timestamp: minutesAgo(4) }))
   t.strictSame(await prices(), [])
   await post(delivered(wamid), delivered(wamid), delivered(wamid, { timestamp: minutesAgo(3) }))
@@ -87,7 +87,7 @@ t.test('webhooks without pricing, or with unknown pricing, move messages as befo
   }
 })
 
-t.test('free messages are free, and other categories follow the platform’s bill', async t => {
+t.test('messages that the platform does not bill are free, and categories follow its bill', async t => {
   const cases: [object, string | null, boolean, string][] = [
     [{ billable: false, type: 'free_customer_service' }, '0', true, 'utility'],
     [{ billable: false, type: 'free_entry_point', category: 'referral_conversion' }, '0', true, 'referral_conversion'],
@@ -112,7 +112,7 @@ t.test('a message that was sent again costs twice if both sends were delivered',
   t.match(await costOf(id), { amount: '0.033', is_free: false })
 })
 
-t.test('a changed category is announced, made, shown and priced as billed', async t => {
+t.test('a change of category is first announced and then made, and the template shows both', async t => {
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, category, parameter_format, components)
     values ('demo', 'waba-demo', 'order_created', 'en_US', 'APPROVED', 'UTILITY', 'POSITIONAL', '[]')`)
   const named = {
@@ -231,10 +231,10 @@ t.test('the report sums by day, template, merchant and category, and names missi
   ])
   t.strictSame((await read('category')).data.length, 2)
   for (const group of ['day', 'category']) t.strictSame((await read(group)).total, total)
-  t.equal((await get('/api/costs', 'rival')).json().total.messages, 0, 'another tenant sees nothing of it')
+  t.equal((await get('/api/costs', 'rival')).json().total.messages, 0, 'another tenant sees none of these costs')
 })
 
-t.test('the report accepts at most 366 days, all of which exist', async t => {
+t.test('the report accepts at most 366 days, and only dates that exist', async t => {
   const codes = async (query: string) => (await get(`/api/costs?${query}`)).statusCode
   t.equal(await codes('from=2027-01-01&to=2028-01-01'), 200)
   const wrong = [
@@ -261,7 +261,7 @@ const tariffs = fc.uniqueArray(
 )
 
 t.test(
-  'the latest tariff of the country applies, else that of any country; in SQL as in the pure function',
+  'the latest tariff for the country applies, else the latest for every country, in SQL as in chooseTariff',
   async t => {
     await fc.assert(
       fc.asyncProperty(
@@ -361,7 +361,7 @@ t.test('keeps prices for 25 months', async t => {
   ])
 })
 
-t.test('a report without a limit stays small', async t => {
+t.test('a report lists at most 1,000 groups and 100 combinations without a tariff', async t => {
   await prepare()
   await rows(`insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free,
     template, merchant)

@@ -54,7 +54,7 @@ t.test('a utility message in an open window is free, others are not', async t =>
   })
 })
 
-t.test('a country’s own tariff precedes that of any country, however old', async t => {
+t.test('a tariff for the country takes precedence over one for every country, however old it is', async t => {
   const chosen = (country: string | undefined, day: string) => chooseTariff(tariffs, 'utility', country, day)?.price
   t.equal(chosen('LK', '2026-02-20'), '0.0180')
   t.equal(chosen('IN', '2026-02-20'), '0.05')
@@ -84,7 +84,7 @@ t.test('normalises the spelling of categories, and a day depends on its time zon
   t.throws(() => findDay(at, 'Asia/Nowhere'), RangeError)
 })
 
-t.test('a tariff may price six categories, from marketing to service', async t => {
+t.test('a tariff may price any one of six categories, from marketing to service', async t => {
   const all = ['marketing', 'utility', 'authentication', 'authentication_international', 'marketing_lite', 'service']
   t.strictSame(pricedCategories, all)
 })

@@ -11,7 +11,7 @@ export const pricedCategories = [
   'service',
 ] as const
 
-/** Stands for any country without a tariff of its own. */
+/** Stands for every country without a tariff of its own. */
 export const anyCountry = '*'
 
 export interface Tariff {
@@ -37,11 +37,11 @@ export interface PricedMessage {
   readonly category: string | null | undefined
   readonly country: string | undefined
   readonly at: Date
-  /** True if the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */
+  /** Is true if the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */
   readonly isWindowOpen: boolean
 }
 
-/** Shows the price of a delivered message; the amount is null if it is unknown, and `reason` says why. */
+/** Shows the price of a delivered message, with its reason; the amount is null if it is unknown. */
 export const PriceView = Type.Object(
   {
     amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),
@@ -50,12 +50,12 @@ export const PriceView = Type.Object(
     is_free: Type.Boolean({ examples: [false] }),
     reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
   },
-  { description: 'The price of a delivery at `leaves_at`, or now; `reason` says why the amount is null.' },
+  { description: 'The price of a delivery at `leaves_at`, or now; `reason` explains the amount.' },
 )
 
 /**
  * Prices a delivered message by the tenant's tariffs (docs/staff/costs.md); the amount is null without a tariff, never
- * 0. Pure.
+ * 0.
  */
 export const findPrice = (
   { currency, timeZone, tariffs }: TenantTariffs,
@@ -71,7 +71,7 @@ export const findPrice = (
 
 export const normaliseCategory = (category: string): string => category.toLowerCase().replaceAll('-', '_')
 
-/** Chooses the country's own tariff before that of any country, then the latest; `tariffJoin` does the same. */
+/** Prefers the country's own tariff to one for every country, then the latest; `tariffJoin` does the same in SQL. */
 export const chooseTariff = (
   tariffs: readonly Tariff[],
   category: string,

@@ -30,7 +30,7 @@ export const tariffJoin = (rows: string, day: RawBuilder<unknown>): RawBuilder<u
 
 export const Cost = orNull(
   Type.Object({
-    amount: orNull(Type.String({ description: 'An exact decimal; null: no tariff says.' }), { examples: ['0.0165'] }),
+    amount: orNull(Type.String({ description: 'An exact decimal; null without a tariff.' }), { examples: ['0.0165'] }),
     currency: orNull(Type.String(), { examples: ['USD'] }),
     category: Type.String({ description: 'The category as billed by the platform.', examples: ['utility'] }),
     is_free: Type.Boolean({ examples: [false] }),

@@ -23,7 +23,7 @@ const sums = {
   messages: Type.Integer({ description: 'Delivered messages with pricing.', examples: [3] }),
   paid: Type.Integer(),
   free: Type.Integer(),
-  unknown: Type.Integer({ description: 'Messages whose price no tariff says: they are not in the amount.' }),
+  unknown: Type.Integer({ description: 'Messages that no tariff prices: the amount leaves them out.' }),
   amount: Type.String({ description: 'An exact decimal.', examples: ['0.0165'] }),
 }
 
@@ -31,21 +31,21 @@ export const CostReport = Type.Object({
   data: Type.Array(
     Type.Object({
       group: orNull(Type.String(), {
-        description: 'Null: sent by staff; without a template.',
+        description: 'Null for messages without a merchant or a template.',
         examples: ['2026-02-19'],
       }),
       ...sums,
     }),
-    { description: `Days in their order; else most messages first, ${maxGroups} at most.` },
+    { description: `Days in order; other groups by their messages, most first; at most ${maxGroups}.` },
   ),
   total: Type.Object(sums, { description: 'The sums of all groups.' }),
   without_tariff: Type.Array(Type.Object({ category, country: orNull(Type.String()), messages: Type.Integer() }), {
-    description: `Categories and countries of the unknown ones, most messages first, ${maxUnpriced} at most.`,
+    description: `Categories and countries that no tariff prices, most messages first; at most ${maxUnpriced}.`,
   }),
 })
 export type CostReport = Static<typeof CostReport>
 
-/** Sums the costs of the messages of a period. Counts them first, within days of one tariff, and then prices them. */
+/** Sums the costs of a period's messages. Counts them first, between changes of tariffs, and then prices them. */
 export const reportCosts = async (tx: Tx, tenant: string, period: Period, group: CostGroup): Promise<CostReport> => {
   const priced = sql`
     with days as (${group === 'day' ? selectDays(period) : selectTariffPeriods(tenant, period)}),

@@ -15,8 +15,8 @@ const Day = (description: string) =>
   Type.String({ maxLength: 10, pattern: '^2\\d{3}-\\d\\d-\\d\\d$', description, must: 'be a date such as 2026-01-31' })
 
 const CostsQuery = Type.Object({
-  from: Type.Optional(Day("The first day, by the tenant's clocks; the first of the month without it.")),
-  to: Type.Optional(Day('The last day; today without it.')),
+  from: Type.Optional(Day("The first day, by the tenant's clocks; by default the first of the month of `to`.")),
+  to: Type.Optional(Day('The last day; by default today.')),
   group: Type.Optional(oneOf(costGroups, { description: 'The groups. Default: day.' })),
 })
 
@@ -28,7 +28,7 @@ const Costs = Type.Object(
     currency: orNull(Type.String(), { examples: ['USD'] }),
     ...CostReport.properties,
     budget: orNull(Budget, {
-      description: "The current month's, as summed within the last minute; null: the tenant has none.",
+      description: "The current month's budget, as summed within the last minute; null if the tenant has none.",
     }),
   },
   { title: 'Costs' },

@@ -92,8 +92,8 @@ const findToldStatus = ({ ruleEvent, source }: Waiting): string | undefined => {
 
 /**
  * Makes messages about edited orders again, in place: rule, hours, send time and place in the queue stay, and the
- * pre-send check looks at the new recipient. Cancels a message that cannot be made again. One in flight may have been
- * sent to the old recipient: it keeps its content, and the notifier never resends it on its own.
+ * pre-send check looks at the new recipient. Cancels a message that cannot be made again. A message in flight may have
+ * reached the old recipient: it keeps its content, and the notifier never resends it on its own.
  */
 export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly OrderEvent[]): Promise<void> => {
   if (edits.length === 0) return
@@ -106,7 +106,7 @@ export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly Ord
   await storeChanges(tx, tenant, changes)
 }
 
-/** Returns the change; undefined if the edit affects nothing that the message says. */
+/** Returns the change; undefined if the edit does not affect the message. */
 const toChange = (
   { id, status, source, ...message }: Waiting,
   order: OrderSnapshot,
@@ -114,7 +114,7 @@ const toChange = (
 ): Change | undefined => {
   if (!source) return { id, detail: 'the order was edited' }
   const recipient = source.isToCustomer ? readRecipient(order.customer_phone) : message.recipient
-  if (recipient === undefined) return { id, detail: "the order was edited: the customer's phone is no phone number" }
+  if (recipient === undefined) return { id, detail: "the order was edited: the customer's phone is not a phone number" }
   const { template, missing } = fillFrom(source, order)
   if (recipient === message.recipient && isDeepStrictEqual(template, message.template)) return undefined
   if (status === 'sending' || status === 'unknown') return { id, detail: 'the order was edited after it was sent' }

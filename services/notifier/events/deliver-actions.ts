@@ -66,7 +66,7 @@ const toRequest = ({ id, waybill, action, address, detail, happenedAt, recipient
 
 type Result = ActionResult & { readonly event: OrderEvent | undefined; readonly phoneNumberId: string }
 
-/** Returns the results of orders, or our own refusal in their place. */
+/** Returns the results from orders, or our own refusal in their place. */
 const readResults = (actions: readonly WaitingAction[], results: CustomerActionResults['data']): Result[] =>
   results.flatMap(({ id, order, ...given }) => {
     const action = actions.find(each => each.id === id)
@@ -87,7 +87,7 @@ const keep = async (options: ActionDeliveryOptions, tenant: string, results: rea
   options.logger.info({ tenant, actions: stored.length }, 'actions.delivered')
 }
 
-/** Stores results with the messages that the tenant's rules make of them. Returns the new ones. */
+/** Stores results with the messages that the tenant's rules make of them. Returns the new results. */
 const storeNew = async (tx: Tx, tenant: string, results: readonly Result[]): Promise<Result[]> => {
   const ids = await storeResults(tx, tenant, results)
   const fresh = results.filter(({ id }) => ids.has(id))

@@ -29,7 +29,7 @@ const deliver = async (waybill_number: string, type: string, order: Partial<Orde
 }
 const edit = (waybill: string, order: Partial<OrderSnapshot> = {}) => deliver(waybill, 'order.edited', order)
 
-/** Keeps messages queued until the pause ends. */
+/** Pauses the channels, so that messages stay queued, or resumes them. */
 const pause = (isPaused: boolean) => rows(`update channels set state = $1`, [isPaused ? 'paused' : 'active'])
 const prepare = async (rules: unknown[] = [cod]): Promise<string> => {
   await rows(`update messages set status = 'cancelled' where status in ('queued', 'held')`)
@@ -70,17 +70,17 @@ t.test('a queued message gets the new phone, name and amount, and keeps its id, 
     ['queued', made],
   ])
   await edit(waybill)
-  t.equal((await timelineOf(waybill)).length, 2, 'an edit of nothing that it says leaves it alone')
+  t.equal((await timelineOf(waybill)).length, 2, 'an edit that does not affect the message leaves it alone')
   await pause(false)
   queue.wake()
-  await until('it is sent', async () => (await messagesOf(waybill))[0].status === 'accepted')
+  await until('the message is sent', async () => (await messagesOf(waybill))[0].status === 'accepted')
   t.match(
     arrived().filter(([to]) => to === digits(phone) || to === digits(phoneOf(waybill))),
     [[digits(phone), /Kamala.*90/s]],
   )
 })
 
-t.test('messages for later keep their time, and a rule’s text is made again too', async t => {
+t.test('messages for later keep their time when an edit makes them again', async t => {
   const waybill = await prepare([{ ...cod, send_between: ['00:00', '00:01'] }])
   await rows(`update tenants set time_zone = 'UTC'`)
   await call('POST', '/api/messages', {
@@ -119,7 +119,7 @@ t.test('a text held for the old person’s conversation moves to the new person�
   control.inbound({ from: phone, text: 'Hello' })
   await pause(false)
   queue.wake()
-  await until('it is sent', async () => (await messagesOf(waybill))[0].status === 'accepted')
+  await until('the message is sent', async () => (await messagesOf(waybill))[0].status === 'accepted')
   t.match(arrived()[0], [phone, 'COD 91'])
 })
 
@@ -134,13 +134,13 @@ t.test('an edit sends nothing to a person who opted out; an invalid phone cancel
   await edit(waybill, { customer_phone: phone })
   await pause(false)
   queue.wake()
-  await until('it is cancelled', async () => (await messagesOf(waybill))[0].status === 'cancelled')
+  await until('the message is cancelled', async () => (await messagesOf(waybill))[0].status === 'cancelled')
   t.equal((await timelineOf(waybill)).at(-1)?.[1], 'the person asked for no more messages')
 
   const second = await prepare()
   await deliver(second, 'order.created')
   await edit(second, { customer_phone: 'call the office' })
-  const detail = "the order was edited: the customer's phone is no phone number"
+  const detail = "the order was edited: the customer's phone is not a phone number"
   t.match(await messagesOf(second), [{ status: 'cancelled', superseded_by: detail }])
   t.same((await timelineOf(second)).at(-1), ['cancelled', detail])
 })
@@ -152,14 +152,14 @@ t.test('a message in flight keeps its content, and the notifier never resends it
     waybill,
   ])
   await edit(waybill)
-  t.match(await messagesOf(waybill), [{ superseded_by: null }], 'nothing that it says has changed')
+  t.match(await messagesOf(waybill), [{ superseded_by: null }], 'nothing in the message has changed')
   await edit(waybill, { cod: 90 })
   t.match(await messagesOf(waybill), [{ status: 'sending', texts: [/./, '4500 -'] }])
-  // The API refused it temporarily.
+  // The API has refused the message temporarily.
   await rows(`update messages set status = 'queued', due_at = now(), attempts = 1 where waybill_number = $1`, [waybill])
   await pause(false)
   queue.wake()
-  await until('it is cancelled', async () => (await messagesOf(waybill))[0].status === 'cancelled')
+  await until('the message is cancelled', async () => (await messagesOf(waybill))[0].status === 'cancelled')
   t.same((await timelineOf(waybill)).at(-1), ['cancelled', 'the order was edited after it was sent'])
 })
 
@@ -188,7 +188,7 @@ t.test('an edit updates the parts of staff’s messages that come from the order
   )
 })
 
-t.test('a resend reads the order anew, and refuses if its phone has changed', async t => {
+t.test('a resend reads the order anew, and is refused if the order’s phone has changed', async t => {
   const waybill = await prepare()
   await deliver(waybill, 'order.created', { cod: 4500 })
   await rows(`update messages set status = 'failed' where waybill_number = $1`, [waybill])
@@ -208,7 +208,7 @@ t.test('a resend reads the order anew, and refuses if its phone has changed', as
   t.match(await messagesOf(waybill), [{ status: 'failed', recipient: digits(phoneOf(waybill)) }])
 })
 
-t.test('a resend refuses a number that staff gave once it is no longer the order’s', async t => {
+t.test('a resend to a number that staff gave is refused once the order has another', async t => {
   const waybill = await prepare([])
   await edit(waybill)
   const [former, other] = [phoneOf(waybill), '0770999997']
@@ -228,7 +228,7 @@ t.test('a resend refuses a number that staff gave once it is no longer the order
   t.same(statuses, [422, 200])
 })
 
-t.test('cancels messages that an earlier version queued, since their source is unknown', async t => {
+t.test('an edit cancels messages that an earlier version queued, since their source is unknown', async t => {
   const waybill = await prepare()
   await deliver(waybill, 'order.created')
   await rows(`update messages set source = null where waybill_number = $1`, [waybill])

@@ -37,7 +37,7 @@ const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[], 
   return { ...built, start, deliver, counted, queued }
 }
 
-t.test('a rule that names the parcel’s page fails if orders sends none', async t => {
+t.test('a message with the link to the parcel’s page fails if orders sends no link', async t => {
   const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
   const body = ['{{customer_name}}', '{{tracking_url}}', '{{cod}}']
   const { client, known } = await standIn(t, withoutPage('DM00000002'))
@@ -52,9 +52,9 @@ t.test('a rule that names the parcel’s page fails if orders sends none', async
   ])
   const [{ message_id }] = await rows(`select message_id from messages where status = 'failed'`)
   const { status, body: resent } = await call('POST', `/api/messages/${message_id}/resend`)
-  t.match([status, resent], [422, { errors: { status: [/needs PUBLIC_URL/] } }], 'it would go without its address')
+  t.match([status, resent], [422, { errors: { status: [/needs PUBLIC_URL/] } }], 'the message still lacks its link')
   known.set('DM00000002', orderFacts({ waybill_number: 'DM00000002' }))
-  t.equal((await call('POST', `/api/messages/${message_id}/resend`)).status, 200, 'now it has one')
+  t.equal((await call('POST', `/api/messages/${message_id}/resend`)).status, 200, 'now the order has a link')
 })
 
 t.test('a move taken back cancels its waiting message, and not that of the move that follows', async t => {
@@ -163,7 +163,7 @@ t.test('500 events with five rules each are processed in one request', async t =
   ])
 })
 
-t.test('events whose processing Postgres interrupts are not stored, and are then processed once', async t => {
+t.test('events whose processing Postgres interrupts are not stored; a repetition processes them once', async t => {
   const { deliver, rows, pool } = await prepare(t)
   const owner = await pool.connect()
   t.teardown(() => owner.release(true))
@@ -172,7 +172,7 @@ t.test('events whose processing Postgres interrupts are not stored, and are then
   const delivering = deliver(many(20))
   const find = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into messages%'
     and datname = current_database()`
-  await until('it writes messages', async () => (await rows(find))[0])
+  await until('the notifier inserts messages', async () => (await rows(find))[0])
   await rows(`select pg_terminate_backend(pid) from (${find}) waiting`)
   t.equal((await delivering).status, 503)
   await owner.query('rollback')
@@ -194,7 +194,7 @@ t.test('stores an unsendable message as failed with its reason, and accepts the 
   t.equal(await counted('failed'), 1)
 })
 
-t.test('on plan free a closed conversation fails the message, or holds it if the rule says so', async t => {
+t.test('on the free plan a closed conversation fails the message, or holds it if the rule says so', async t => {
   const rule = { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', 'x'] }
   const rules = [rule, { ...rule, on: 'key_1', hold_until_open: true }]
   const { deliver, queued } = await prepare(t, { plan: 'free' }, rules)
@@ -202,7 +202,7 @@ t.test('on plan free a closed conversation fails the message, or holds it if the
   t.match(await queued(), [{ status: 'failed', error_meaning: /No conversation/ }, { status: 'held' }])
 })
 
-t.test('a mismatch with the catalogue fails the messages, an unknown template does not', async t => {
+t.test('a mismatch with the catalogue fails the message, but an unknown template does not', async t => {
   const { deliver, queued, call } = await prepare(t, { wabaId: '102290129340398' }, [
     { on: 'order.created', template: 'nowhere', language: 'en_US' },
     { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}'] },
@@ -225,7 +225,7 @@ t.test('stores the reason with the event if there is no recipient or no sender',
   await deliver([orderEvent('c')])
   t.equal((await queued()).length, 1)
   t.same(await rows('select event_id, faults from events where faults is not null order by event_id'), [
-    { event_id: 'a', faults: [{ template: 'order_created', detail: "The customer's phone is no phone number." }] },
+    { event_id: 'a', faults: [{ template: 'order_created', detail: "The customer's phone is not a phone number." }] },
     { event_id: 'c', faults: [{ template: 'order_created', detail: 'There is no default channel.' }] },
   ])
 })
@@ -241,7 +241,7 @@ t.test('applies the company’s time zone from orders, for hours too', async t =
   t.equal(await zone(), 'Pacific/Kiritimati', 'a zone that is unknown here, or none, changes nothing')
 })
 
-t.test('refuses events of an unknown tenant with a code of their own', async t => {
+t.test('refuses events of an unknown tenant with the code unknown_tenant', async t => {
   const { deliver, rows } = await prepare(t)
   for (const tenant of ['rival', '*', "demo'; --"])
     t.match(await deliver([orderEvent('a')], tenant), { status: 404, body: { code: 'unknown_tenant' } })
@@ -291,7 +291,7 @@ t.test('refuses requests without the service token, and malformed bodies', async
   t.same(await rows('select 1 from events'), [])
 })
 
-t.test('makes text sendable that no parameter may contain', async t => {
+t.test('turns values into texts that a parameter may contain', async t => {
   const { deliver, queued } = await prepare(t)
   const customer_name = ` Nimali\n\tPerera\u0000      \ud800${'x'.repeat(2000)}`
   await deliver([orderEvent('a', { customer_name, business_name: '' })])
@@ -304,7 +304,7 @@ t.test('makes text sendable that no parameter may contain', async t => {
 })
 
 t.test(
-  'messages about one parcel leave in the order of its events, also when the first must be sent again',
+  'messages about one parcel leave in the order of its events, even when the first must be sent again',
   async t => {
     const { deliver, start, control, rows } = await prepare(t)
     control.script({ call: 'messages', times: 1, recipient: '94770000101', trouble: { kind: 'error', code: 131000 } })
@@ -324,7 +324,7 @@ t.test(
   },
 )
 
-t.test('sends messages in order, with a pause between two to one person too', async t => {
+t.test('messages leave in order even with a pause between two to one person', async t => {
   const { deliver, start, control } = await prepare(t, { recipientPauseSeconds: 1 })
   await start()
   const moves = ['key_1', 'key_12', 'key_13'].map((status_key, n) =>
@@ -336,7 +336,7 @@ t.test('sends messages in order, with a pause between two to one person too', as
   t.same(names().toReversed(), ['order_created', 'order_out_for_delivery', 'order_delivered'])
 })
 
-t.test('a message that waits for long does not block its order’s other messages', async t => {
+t.test('a message that waits long does not block the other messages about its order', async t => {
   const { deliver, start, control, rows } = await prepare(t)
   await deliver([orderEvent('a')])
   await rows(`update messages set attempts = 3, due_at = now() + interval '1 hour'`)
@@ -387,7 +387,7 @@ t.test('a paid invoice makes a message to its merchant, about no parcel', async 
   t.match(await queued(), [{ recipient: '94112345678', waybill_number: null }, { recipient: '94112345678' }])
   await start()
   await until(
-    'it is sent',
+    'both messages are sent',
     async () => (await rows('select from messages where status = $1', ['accepted'])).length === 2,
   )
   await rows(`update messages set status = 'failed' where message_id = $1`, [id])
@@ -395,7 +395,7 @@ t.test('a paid invoice makes a message to its merchant, about no parcel', async 
   t.match((await call('GET', `/api/messages?to=0112345678`)).body.data, [{ waybill_number: 'DM00000001' }, { id }])
 })
 
-t.test('a person who opted out gets no message about an invoice, and its hours are kept', async t => {
+t.test('a person who opted out gets no message about an invoice, and the rule’s hours apply', async t => {
   const rule = {
     on: 'invoice.deposited',
     template: 'order_delivered',
@@ -416,6 +416,6 @@ t.test('a person who opted out gets no message about an invoice, and its hours a
   ])
   t.match(await rows(`select send_at from messages where status = 'queued'`), [{ send_at: Date }])
   t.match(await rows('select faults from events where faults is not null'), [
-    { faults: [{ detail: "The merchant's phone is no phone number." }] },
+    { faults: [{ detail: "The merchant's phone is not a phone number." }] },
   ])
 })

@@ -29,7 +29,7 @@ import {
 } from './queries.ts'
 import { fires, makeMessage, type TenantHours } from './rules.ts'
 
-/** `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */
+/** `failed`: a message that a rule requires cannot be sent; `expired`: the event's messages would come too late. */
 export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired', 'repeated'] as const
 export type EventOutcome = (typeof eventOutcomes)[number]
 
@@ -37,13 +37,13 @@ type Processed = Readonly<Record<EventOutcome, number>>
 
 /**
  * Processes each event once and queues the messages of the tenant's rules in order; all are committed when it returns.
- * Stores an unsendable message with its reason, for staff. Messages of events from before a restore are unknown.
+ * Stores an unsendable message with its reason, for staff. Messages of events from before a restore become unknown.
  * Returns undefined for an unknown tenant, and then stores nothing.
  */
 export const processEvents = (pool: pg.Pool, { tenant, events }: CourierEvents): Promise<Processed | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))
 
-/** Does the same within a transaction. `numbers` gives the number to reply from by event id, where it is known. */
+/** Processes events within a transaction. `numbers` gives the number to reply from by event id, where it is known. */
 export const processIn = async (
   tx: Tx,
   tenant: string,
@@ -179,7 +179,7 @@ const listTakenBack = (
 
 type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
-/** Stores an unsendable message as failed if its recipient and number are known; otherwise the error is the event's. */
+/** Returns an unsendable message with its failure if its recipient and number are known, else an error of the event. */
 const judge = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Judged => {
   const result = checkMessage(request, context)
   if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }
@@ -192,6 +192,6 @@ const judge = (request: MessageRequest, context: SendingContext, pausedReason: s
   const noChannel = request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.'
   const detail = errors.channel
     ? noChannel
-    : `The ${request.waybill_number ? 'customer' : 'merchant'}'s phone is no phone number.`
+    : `The ${request.waybill_number ? 'customer' : 'merchant'}'s phone is not a phone number.`
   return { kind: 'error', error: { template: isPlain(request.template) ? null : request.template.name, detail } }
 }

@@ -19,7 +19,7 @@ export interface EventError {
 export const readSubject = (event: CourierEvent): Partial<OrderSnapshot> & { merchant_name: string } =>
   'order' in event ? event.order : event.invoice
 
-/** Stores the time zone that orders sends with each event, if Node and Postgres know it. */
+/** Stores the time zone that orders sends with each event, if Node and Postgres know it. Returns the tenant's. */
 export const learnTimeZone = async (tx: Tx, tenant: string, known: string | null, events: readonly CourierEvent[]) => {
   const last = events.at(-1)
   const stated = last && readSubject(last).time_zone
@@ -75,8 +75,8 @@ export const findFailedMessages = (tx: Tx, tenant: string, waybill: string): Pro
     order by taken_at, event_id, place limit 1000`
 
 /**
- * Finds changes of status that happened from `since` on, with take-backs, in the order in which they were processed:
- * those after the event `after`, `limit` at most. Processing follows the change, except for the difference of two clocks.
+ * Finds the status changes since `since`, with take-backs, in the order of their processing: those after the event
+ * `after`, at most `limit`. A change is processed after it happens, except for the difference of two clocks.
  */
 export const findKnownEvents = (tx: Tx, tenant: string, since: Date, after: string | undefined, limit: number) =>
   query<KnownEvent>(tx)`

@@ -39,7 +39,7 @@ const Taken = Type.Object(
       expired: Type.Integer({ description: 'New events that are older than 24 hours: they create no messages.' }),
     }),
   },
-  { title: 'EventsAccepted', description: 'Committed: no event need be sent again.' },
+  { title: 'EventsAccepted', description: 'The events are committed: none need be sent again.' },
 )
 
 export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app, options) => {
@@ -73,7 +73,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
 
   const ListKnownEvents = {
     operationId: 'listKnownEvents',
-    summary: 'The events that the notifier has processed',
+    summary: 'List the events that the notifier has processed',
     description: 'Serves orders after a backup was restored. Ids are kept for 30 days.',
     security: [{ service: [] }],
     params: Type.Object({ tenant: Type.String() }),
@@ -89,8 +89,8 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
   const ListSentMessages = {
     tags: ['timeline'],
     operationId: 'listSentMessages',
-    summary: 'The statuses of the messages about a parcel, for its merchant',
-    description: `The newest ${maxSentMessages}, newest first. With SERVICE_TOKEN.`,
+    summary: 'List the statuses of the messages about a parcel, for its merchant',
+    description: `The newest ${maxSentMessages}, newest first; needs SERVICE_TOKEN.`,
     security: [{ service: [] }],
     params: Type.Object({ tenant: Type.String(), waybill: Type.String() }),
     response: { 200: SentMessages },

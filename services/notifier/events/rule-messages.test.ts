@@ -20,7 +20,7 @@ t.test('a rule fires on its event, or when an order reaches its status', async t
   t.same(firing('key_1'), [false, false])
 })
 
-t.test("a decision about a customer's request fires only rules on exactly that", async t => {
+t.test("a decision about a customer's request fires only rules for exactly that decision", async t => {
   const decided = eventOf('key_12', 'call_me.accepted')
   const fired = ['call_me.accepted', 'call_me.declined', 'order.status_changed', 'key_12', 'call_me']
   t.same(
@@ -91,11 +91,11 @@ t.test('the number is the rule’s own, else the button’s, else the default on
   t.equal(messageFor().channel, null)
 })
 
-t.test('a page that orders does not provide is missing, in templates and texts', async t => {
+t.test('a tracking_url that orders does not provide is missing, in templates and texts', async t => {
   const noPage = { tracking_url: undefined } as unknown as Partial<OrderSnapshot>
   for (const more of [{ body: ['{{customer_name}}', '{{tracking_url}}'] }, { text: 'See {{tracking_url}}' }]) {
     const unfilled = messageFor(more, noPage)
-    t.match(JSON.stringify(unfilled.template), /\{\{tracking_url\}\}/, 'it is left as it is')
+    t.match(JSON.stringify(unfilled.template), /\{\{tracking_url\}\}/, 'the field stays unfilled')
     t.match(unfilled.missing, /no \{\{tracking_url\}\}/)
     t.equal(messageFor(more).missing, undefined)
   }

@@ -100,7 +100,7 @@ const checks: Record<string, [length: number, check: (text: string) => unknown]>
   'a text is checked': [40_000, text => Value.Check({ ...ParameterText, maxLength: 1e6 }, text)],
 }
 for (const [name, [length, check]] of Object.entries(checks))
-  t.test(`when ${name}, odd texts take about as long as usual ones of their length`, async t => {
+  t.test(`when ${name}, odd texts take less than 100 times as long as usual ones of their length`, async t => {
     const usual = duration(() => check(`Hello {{cod}} ${'parcel '.repeat(length / 7)}`))
     for (const odd of ['\u00a0', ' \u0001', '{{', '}}', '{', ' a', '    a'])
       for (const text of [`{{${odd.repeat(length / odd.length)}`, `${odd.repeat(length / odd.length)}\n`]) {

@@ -98,10 +98,10 @@ t.test('a keyword and a press that acts need no reader', async t => {
   t.notMatch(JSON.stringify(await thread()), /courier\./, 'no token of a button')
   control.inbound({ from: '94770000999', text: 'එපා' })
   await heard()
-  t.match((await list('?unread=true')).data, [{ unread: 1, last_message: { text: 'එපා' } }], 'perhaps not the parcel')
+  t.match((await list('?unread=true')).data, [{ unread: 1, last_message: { text: 'එපා' } }], 'staff read it')
 })
 
-t.test('a reply is sent as every message is, once for its key', async t => {
+t.test('a reply is sent like every message, once for its key', async t => {
   const { control, heard, reply, thread, call, statusOf, rows } = await open(t)
   control.inbound({ from: customer, text: 'Where is it?' })
   control.inbound({ from: '94770000999', text: 'And mine?' })
@@ -111,8 +111,8 @@ t.test('a reply is sent as every message is, once for its key', async t => {
   t.match(first, { status: 202, body: { message: 'The reply is queued.', data: { status: 'queued' } } })
   const { id } = first.body.data
   t.match(await reply('On its way.\nTomorrow.', key), { status: 202, body: { data: { id } } })
-  t.equal((await reply('On its way.\nTomorrow.', key, '94770000999')).status, 422, 'the key names one person')
-  await until('it is delivered', async () => ['delivered', 'read'].includes((await statusOf(id)).status))
+  t.equal((await reply('On its way.\nTomorrow.', key, '94770000999')).status, 422, 'the key is for one person')
+  await until('the reply is delivered', async () => ['delivered', 'read'].includes((await statusOf(id)).status))
   t.equal(control.messages().filter(({ template }) => template === null).length, 1)
   t.match((await thread()).data, [
     { id, direction: 'out', type: 'text', text: 'On its way.\nTomorrow.', unread: false },
@@ -127,7 +127,7 @@ t.test('a reply is sent as every message is, once for its key', async t => {
   })
 })
 
-t.test('pages of messages from the same second miss and repeat nothing', async t => {
+t.test('pages of conversations with messages from the same second miss and repeat nothing', async t => {
   const { receive, list } = await open(t)
   const timestamp = minutesAgo(5)
   const phones = Array.from({ length: 12 }, (_, index) => `947700005${10 + index}`)
@@ -202,7 +202,7 @@ t.test('an opt-out, a closed conversation and a paused channel stop a queued rep
   await set(`update conversations set last_inbound_at = now() - interval '25 hours'`)
   await set(`update channels set state = 'active'`)
   queue.wake()
-  await until('it failed', async () => (await statusOf(closing.id)).status === 'failed')
+  await until('the reply failed', async () => (await statusOf(closing.id)).status === 'failed')
 
   control.inbound({ from: customer, text: 'Hello again' })
   await heard()
@@ -212,7 +212,7 @@ t.test('an opt-out, a closed conversation and a paused channel stop a queued rep
   await heard()
   await set(`update channels set state = 'active'`)
   queue.wake()
-  await until('it is cancelled', async () => (await statusOf(leaving.id)).status === 'cancelled')
+  await until('the reply is cancelled', async () => (await statusOf(leaving.id)).status === 'cancelled')
   t.same(texts(), ['Hello!'])
 })
 

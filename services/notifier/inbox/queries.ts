@@ -118,7 +118,7 @@ export const listConversations = async (
   return rows
 }
 
-/** Marks a person's messages as read up to `upTo`. Returns how many stay unread; undefined without that message. */
+/** Marks a person's messages as read up to `upTo`. Returns how many stay unread; undefined if `upTo` does not exist. */
 export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<number | undefined> => {
   const rows = await query<{ unread: number }>(tx)`
     with last as (

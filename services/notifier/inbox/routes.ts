@@ -25,7 +25,7 @@ type InboxOptions = { readonly pool: pg.Pool; readonly orders: OrdersClient; rea
 export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
   const ListConversations = {
     operationId: 'listConversations',
-    summary: 'The conversations in which customers wrote, newest first',
+    summary: 'List the conversations in which customers wrote, newest first',
     querystring: view.ConversationsQuery.schema,
     response: { 200: view.ConversationPage },
   }
@@ -94,7 +94,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       const find = (tx: Tx) => findWriter(tx, tenant, request.params.phone, channel)
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
       const about = waybill_number || null
-      // Without the plus, digits may read as a national number.
+      // Without the plus, digits may be read as a national number.
       const message = { to: `+${recipient}`, channel: phoneNumberId, template: { text }, waybill_number: about }
       const given = readIdempotencyKey(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])

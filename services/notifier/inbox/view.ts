@@ -11,10 +11,10 @@ import { type ConversationRow, type InboundRow, positionPattern } from './querie
 const textOrNull = orNull(Type.String())
 const at = Time({ format: 'date-time' })
 
-const Channel = FilterText('Phone number id. Without it the number to which the person wrote last.')
+const Channel = FilterText('Phone number id; without it, the number to which the person wrote last.')
 
 export const ConversationsQuery = listQuery(cursorFields, {
-  unread: oneOf(['true', 'false'], 'With true, only those with unread messages.'),
+  unread: oneOf(['true', 'false'], 'With true, only conversations with unread messages.'),
   channel: text('Phone number id.'),
 })
 export const conversationCursor = listCursor(new RegExp(`^${positionPattern}$`))
@@ -41,7 +41,7 @@ export const ReplyBody = Type.Object(
     }),
     channel: Type.Optional(Channel),
     waybill_number: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 50, description: 'The parcel whose timeline shows it.' }),
+      Type.String({ minLength: 1, maxLength: 50, description: 'The parcel whose timeline shows the reply.' }),
     ),
   },
   { title: 'Reply', additionalProperties: false, examples: [{ text: 'It arrives tomorrow.' }] },
@@ -53,17 +53,17 @@ const ThreadMessage = Type.Object(
     direction: oneOfWords(['in', 'out'], { description: 'in: from the customer.' }),
     at,
     type: Type.String({
-      description: 'text, button, location, image, …; of ours text or template.',
+      description: 'text, button, location, image, …; our own messages have text or template.',
       examples: ['text'],
     }),
     text: orNull(Type.String(), {
       examples: ['Where is my parcel?'],
-      description: 'The label of a button, the place of a location, the caption or name of a file.',
+      description: 'The text, the label of a button, the place of a location, the caption or name of a file.',
     }),
-    media_id: orNull(Type.String(), { description: 'The id by which the platform has the file.' }),
+    media_id: orNull(Type.String(), { description: 'The platform’s id of the file.' }),
     unread: Type.Boolean(),
     template: textOrNull,
-    status: orNull(Status, { description: 'Only our messages have it.', examples: [null] }),
+    status: orNull(Status, { description: 'Null for a message of the customer.', examples: [null] }),
     error: textOrNull,
     waybill_number: textOrNull,
   },

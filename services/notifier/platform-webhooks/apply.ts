@@ -37,9 +37,9 @@ const maxFactsPerTransaction = 1_000
 type WebhookResult = PromiseSettledResult<Applied | undefined>
 
 /**
- * Applies webhooks, each about the numbers that signed it; webhooks that arrive together share a transaction. Resolves
- * after the commit with the changes of the transaction; with undefined when another webhook of the same transaction
- * reports them. Repeating changes nothing.
+ * Creates the function that applies a webhook to the numbers whose secrets signed it; webhooks that arrive together
+ * share a transaction. It resolves after the commit: with the effects of the transaction, or with undefined if another
+ * webhook of the transaction reports them. A repeated webhook changes nothing.
  */
 export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
   const batched = batchRequests<SignedWebhook, WebhookResult>({

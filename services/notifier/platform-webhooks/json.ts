@@ -28,7 +28,7 @@ export const word = (value: unknown): string | undefined => {
   return known && /^[a-z][a-z_-]*$/i.test(known) ? normaliseCategory(known) : undefined
 }
 
-/** Reads Unix seconds, as text or number; `now` for invalid and for future times. */
+/** Reads Unix seconds, as text or number; returns `now` for invalid and for future times. */
 export const time = (value: unknown, now: Date): Date => {
   const seconds = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   const isPast = typeof seconds === 'number' && seconds > 0 && seconds * 1000 <= now.getTime()

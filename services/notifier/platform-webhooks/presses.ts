@@ -68,7 +68,7 @@ const questions: Readonly<Record<string, readonly [before: string, after: string
   ],
 }
 
-/** Asks people to confirm the addresses that they wrote; a keyword is no address. Returns how many are new. */
+/** Asks people to confirm the addresses that they wrote; a keyword is not an address. Returns how many are new. */
 const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<number> => {
   const ids = newMessageIds(said.length, now)
   const written = said.flatMap(({ keyword, text, location, messageId: inboundId, ...about }, index): Written[] => {

@@ -43,7 +43,7 @@ const exampleValue = { metadata: { phone_number_id: '106540352242922' }, statuse
 const exampleEntry = { id: '102290129340398', changes: [{ field: 'messages', value: exampleValue }] }
 const exampleWebhook = { object: 'whatsapp_business_account', entry: [exampleEntry] }
 
-const Processed = Type.Object({}, { description: 'Committed.' })
+const Processed = Type.Object({}, { description: 'The events are committed.' })
 
 /** Serves the webhooks of the messaging API (docs/contributors/messaging-api.md#webhooks). */
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {

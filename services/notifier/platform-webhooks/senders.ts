@@ -32,7 +32,7 @@ export const createSenders = (strangersPerMinute: number) => {
   return {
     /** Runs as an onRequest hook, before the body is read. */
     admit: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      // Refuses a request here without waiting for its body.
+      // Lets a refusal here end without waiting for the body.
       if (isLarge(request)) reply.header('connection', 'close')
       const signature = request.headers['x-hub-signature-256']
       if (request.method === 'POST' && !readSignature(String(signature))) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { messageStatuses } from '../database/tables.ts'
 import { isForward, type Report, type ReportedStatus, reportedStatuses, settle, updateKey } from './settle.ts'
 
-t.test('a report moves a message forward only', async t => {
+t.test('a report moves a message only forward', async t => {
   t.strictSame(reportedStatuses, ['sent', 'delivered', 'read', 'failed'])
   const moves: Record<(typeof messageStatuses)[number], ReportedStatus[]> = {
     queued: ['sent', 'delivered', 'read', 'failed'],

@@ -1,6 +1,6 @@
 import type { MessageStatus } from '../database/tables.ts'
 
-/** Lists reportable statuses as the fullest timeline does (docs/contributors/messaging-api.md#status-events). */
+/** Lists reportable statuses in the order of a full timeline (docs/contributors/messaging-api.md#status-events). */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
 export type ReportedStatus = (typeof reportedStatuses)[number]
 
@@ -8,8 +8,8 @@ const steps: Partial<Record<MessageStatus, number>> = { sent: 1, delivered: 2, r
 
 /**
  * Returns true if a report moves a message on: forward only. A failure is final unless the message turns out to have
- * been delivered; a delivered one can no longer fail. A message that was cancelled or expired and is still reported was
- * sent all the same.
+ * been delivered; a delivered one can no longer fail. A report about a cancelled or expired message shows that it was
+ * sent after all.
  */
 export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
   const reached = steps[from] ?? 0
@@ -38,8 +38,8 @@ export interface Report {
 const findRank = ({ status }: Report): number => reportedStatuses.indexOf(status)
 
 /**
- * Returns the reports that move a message on from `from`, one after the other. `known` holds the reports that its
- * timeline already has (`updateKey`): a repetition changes nothing, even when the message was sent again since.
+ * Returns the reports that move a message on from `from`, one after another. `known` holds the reports that its
+ * timeline already has (`updateKey`): a repetition changes nothing, even if the message has been sent again since.
  */
 export const settle = (from: MessageStatus, reports: readonly Report[], known: ReadonlySet<string> = new Set()) => {
   const steps: Report[] = []

@@ -9,7 +9,7 @@ export interface SignedWebhook {
 
 export type Own<F> = F & { readonly tenant: string }
 
-/** Sorts the facts of webhooks about the numbers and accounts that signed each; counts the facts about any other. */
+/** Sorts the webhooks' facts about the numbers and accounts whose secrets signed them; counts all other facts. */
 export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
   const own: Own<Fact>[] = []
   let foreign = 0

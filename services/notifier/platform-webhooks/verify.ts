@@ -30,7 +30,7 @@ export type FindSigners = (ids: readonly string[], isSigned: IsSignedWith, isPau
 const rememberedMilliseconds = 2_000
 const knownMilliseconds = 3_600_000
 
-/** Caches who claims an id: while the same secrets sign, requests need no query. */
+/** Creates a finder that caches who claims an id: while the same secrets sign, requests need no query. */
 export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets): FindSigners => {
   const remembered = new LRUCache<string, readonly Claimant[]>({ max: 10_000, ttl: rememberedMilliseconds })
   const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
@@ -56,7 +56,7 @@ export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets
 
 const listIds = ({ phoneNumberId, wabaId }: Channel): string[] => [phoneNumberId, ...(wabaId === null ? [] : [wabaId])]
 
-/** Returns the signers. A number that two tenants claim and sign for, and neither has proved, belongs to nobody. */
+/** Returns the signers. A number that two tenants claim and sign for, and neither has proven, belongs to nobody. */
 const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPaused: boolean): FoundSigners => {
   const refused = (reason: string): FoundSigners => ({ kind: 'refused', reason })
   if (claimants.length === 0) return refused(isPaused ? 'address_paused' : 'unknown_number')
@@ -69,7 +69,7 @@ const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPau
 }
 
 /**
- * Returns a function that tells if an app secret signed the bytes: `header` is `sha256=` and their HMAC-SHA256 in
+ * Returns a function that tells whether an app secret signed the bytes: `header` is `sha256=` and their HMAC-SHA256 in
  * lower-case hex (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
  */
 export const signedWith = (rawBytes: Uint8Array, header: string | undefined): IsSignedWith => {

@@ -75,14 +75,14 @@ t.test('does not parse 60 forged webhooks of 3 MB, which cost a small multiple o
   }
 })
 
-t.test('refuses a large request of an unknown address before its body is read; accepts a few', async t => {
+t.test('refuses a large request from an unknown address before its body is read; accepts a few', async t => {
   const { app, times, post } = await stageCounted(t)
   const large = `${normal.slice(0, -1)},"filling":"${'x'.repeat(100_000)}"}`
-  t.strictSame(await times(30, large, 'old', '192.0.2.1'), { 200: 30 }, 'rightly signed ones in any number')
+  t.strictSame(await times(30, large, 'old', '192.0.2.1'), { 200: 30 }, 'any number of correctly signed webhooks')
   t.strictSame(await times(40, large, 'forged', '192.0.2.2'), { 401: 20, 429: 20 })
   t.equal(await post(large, 'old', '192.0.2.3'), 429, 'the share of all unknown addresses is used up')
   t.equal(await post(normal, 'old', '192.0.2.3'), 200)
-  t.equal(await post(large, 'old', '192.0.2.3'), 200, 'known by a small one')
+  t.equal(await post(large, 'old', '192.0.2.3'), 200, 'a small webhook made the address known')
 
   await app.listen({ port: 0, host: '127.0.0.1' })
   const statusOf = async (head: string) => {
@@ -109,13 +109,13 @@ t.test('limits unknown addresses; a known one that forges costs no query', async
   const started = performance.now()
   for (let poll = 0; poll < 100; poll++) {
     t.equal(await post(poll % 2 ? others : normal, 'forged', '192.0.2.1'), 429)
-    if (poll % 10 === 0) t.equal(await post(normal, 'old', '192.0.2.1'), 200, 'rightly signed ones are taken')
+    if (poll % 10 === 0) t.equal(await post(normal, 'old', '192.0.2.1'), 200, 'correctly signed webhooks are accepted')
   }
   // The signer is cached for two seconds.
   t.ok(counted.lookups <= 2 + (performance.now() - started) / 1000, `${counted.lookups} lookups`)
   const verify = (token: string, remoteAddress: string) =>
     app.inject({ url: `${url}?hub.mode=subscribe&hub.challenge=1&hub.verify_token=${token}`, remoteAddress })
-  t.equal((await verify('verify-100', '192.0.2.1')).statusCode, 429, 'also verify tokens')
+  t.equal((await verify('verify-100', '192.0.2.1')).statusCode, 429, 'verify tokens are limited too')
   const statuses = []
   for (let poll = 0; poll < 70; poll++) statuses.push((await verify('wrong', '192.0.2.4')).statusCode)
   t.strictSame([statuses.indexOf(429), statuses.lastIndexOf(403)], [60, 59])

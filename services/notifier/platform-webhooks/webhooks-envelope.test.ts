@@ -93,7 +93,7 @@ t.test('a template event becomes a fact, its id digit for digit and its language
   t.end()
 })
 
-t.test('leaves out events that do not change if a template may be sent', t => {
+t.test('leaves out events that do not change whether a template may be sent', t => {
   const event = (name: string) => ({ event: name, message_template_name: 'x', message_template_language: 'en' })
   const facts = ['FLAGGED', 'UNARCHIVED', 'REINSTATED', 'paused', 'a b', ''].flatMap(name =>
     read({ entry: [change(event(name), 'message_template_status_update')] }),

@@ -16,7 +16,7 @@ t.test('a report moves a message on, and its timeline shows the report’s own t
   t.same(event, { status: 'sent', happened_at: new Date(Number(minutesAgo(5)) * 1000), detail: null })
 })
 
-t.test("a report is about the message in its callback data, before the one with the API's id", async t => {
+t.test("a report is about the message that its callback data names, else the one with the API's id", async t => {
   const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([
     { id: 'carried', status: 'unknown' },
@@ -114,10 +114,10 @@ t.test('a reported failure holds its template once', async t => {
   t.equal(await isHeld(), 132015)
   await rows('update templates set held_at = null, held_code = null')
   await call(failed)
-  t.equal(await isHeld(), null, 'a repetition')
+  t.equal(await isHeld(), null, 'a repetition holds nothing')
 })
 
-t.test('a report of a send whose response was lost does not touch the next send either', async t => {
+t.test('a report of a send whose response was lost does not touch the next send', async t => {
   const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.2' }])
   const report = (id: string, word: string) =>
@@ -130,7 +130,7 @@ t.test('a report of a send whose response was lost does not touch the next send 
   t.equal((await messageOf('m')).status, 'delivered', 'the person has it')
 })
 
-t.test('a late report of an earlier send does not end the one after it', async t => {
+t.test('a late failure of an earlier send does not fail the next one', async t => {
   const { call, addMessages, messageOf, pool } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const tell = (name: string, id: string) =>

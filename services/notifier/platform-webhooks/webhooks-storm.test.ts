@@ -72,7 +72,7 @@ t.test('10,000 updates of as many messages, each three times, make one timeline 
   await noDeadlocks(t, fixture)
 })
 
-t.test('with 10,000 updates of few messages in any order, no status goes back or repeats', async t => {
+t.test('with 10,000 updates of 2,500 messages in any order, no status goes back or repeats', async t => {
   const fixture = await createFixture(t)
   const ids = Array.from({ length: 2500 }, (_, index) => `m${index}`)
   await fixture.addMessages(ids.map(id => ({ id, status: 'accepted' })))

@@ -218,7 +218,7 @@ t.test('a webhook that cannot be stored is not acknowledged, so that the API rep
   const response = await call(envelope({ statuses: [status({})], messages: [inbound()] }))
   t.equal(response.statusCode, 500)
   t.notMatch(response.body, /away|message_events/)
-  t.same(await rows('select * from conversations'), [], 'all of a call or nothing')
+  t.same(await rows('select * from conversations'), [], 'a webhook is stored whole or not at all')
   await rows('alter table away rename to message_events')
   t.equal((await call(envelope({ statuses: [status({})] }))).statusCode, 200)
   t.equal((await messageOf('m')).status, 'sent')

@@ -26,7 +26,7 @@ interface PreflightContext extends SendingContext {
   readonly tariffs: TenantTariffs
 }
 
-/** Predicts the outcome of the message if it were sent now. Pure. */
+/** Predicts the outcome of the message if it were sent now. */
 export const runPreflight = (examined: Examined, context: PreflightContext): Preflight => {
   const { body, request, checked, errors } = examined
   const template = request && !isPlain(request.template) ? request.template : body.template

@@ -294,7 +294,7 @@ t.test('names why a message waits, and why it will fail', async t => {
   queue.start()
   const failed = `select 1 from messages where status = 'failed'
     and error_meaning = 'No conversation was open when it was due.'`
-  await until('it failed', async () => (await rows(failed)).length === 1)
+  await until('the message failed', async () => (await rows(failed)).length === 1)
   await queue.stop()
 })
 
@@ -359,7 +359,7 @@ t.test('stores nothing, and needs orders as a send does', async t => {
   t.strictSame([status, headers['retry-after']], [503, '2'])
 })
 
-t.test('refuses as a whole a thousand messages with more errors than are counted, as a send does', async t => {
+t.test('refuses a thousand messages as a whole if they have more errors than are counted, as a send does', async t => {
   const { call } = await prepare(t)
   const wrong = saying('order_delivered', [], {
     to: 'x',

@@ -7,10 +7,10 @@ const Text = orNull(Type.String())
 
 export const Preflight = Type.Object(
   {
-    status: oneOf(['queued', 'held', 'refused'], { description: 'The status that a send would give it.' }),
+    status: oneOf(['queued', 'held', 'refused'], { description: 'The status that a send would give the message.' }),
     errors: Type.Record(Type.String(), Type.Array(Type.String()), {
       description:
-        'The errors of a send, by path; for a message that is not refused, why it would fail or wait all the same.',
+        'The errors of a send, by path; if it is not refused, the reasons why the message would still fail or wait.',
       examples: [{}],
     }),
     to: orNull(Type.String(), { description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
@@ -23,26 +23,32 @@ export const Preflight = Type.Object(
       }),
     ),
     text: orNull(Rendered, {
-      description: 'The text as the customer reads it; null: the catalogue does not have the template.',
+      description: 'The text as the customer reads it; null if the catalogue lacks the template.',
     }),
     window: Type.Object({
-      open: Type.Boolean({ description: 'True if a message may be sent on plan free now.', examples: [false] }),
-      until: orNull(Time(), { description: 'The time when it closes, or closed.' }),
+      open: Type.Boolean({ description: 'True if a message may be sent now on the free plan.', examples: [false] }),
+      until: orNull(Time(), { description: 'The time when the window closes or closed.' }),
     }),
     opt_out: Type.Object({
       scope: orNull(oneOf(['all', 'marketing']), { examples: [null] }),
       since: orNull(Time()),
-      exempt: Type.Boolean({ description: 'True if it goes even to a person who opted out.', examples: [false] }),
+      exempt: Type.Boolean({
+        description: 'True if the message goes even to a person who opted out.',
+        examples: [false],
+      }),
     }),
     hours: orNull(Type.Object({ between: Type.Array(Type.String()), time_zone: Type.String() }), {
-      description: 'The hours within which it is sent; null: at any time.',
+      description: 'The hours within which the message is sent; null means at any time.',
       examples: [null],
     }),
     leaves_at: orNull(Time(), {
-      description: "The time when it is sent, apart from its number's rate; null: it is not, as things stand.",
+      description:
+        "The time when the message leaves, ignoring its number's rate; null if, as things stand, it does not.",
       examples: ['2026-02-19T19:06:23.000Z'],
     }),
-    waits_for: orNull(Type.String(), { description: 'The reason why it is sent later than requested, or not yet.' }),
+    waits_for: orNull(Type.String(), {
+      description: 'The reason why the message leaves later than requested, or not yet.',
+    }),
     price: PriceView,
   },
   { title: 'Preflight' },

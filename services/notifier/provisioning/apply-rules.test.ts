@@ -77,7 +77,7 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
     t.same([status, stderr], [0, ''])
     return stdout.split('\n').filter(line => line.startsWith('  warning: '))
   }
-  t.same(await apply(rule('key_13')), [], 'a catalogue that was never synced says nothing')
+  t.same(await apply(rule('key_13')), [], 'a catalogue that was never synced causes no warning')
   const open = {
     body: undefined,
     named_body: { name: 'cod}}' },
@@ -155,7 +155,7 @@ t.test('names errors in the shape of a rule', async t => {
   for (const [more, path] of wrong) t.same(Object.keys(validationErrors(rule('key_1', more))), [path])
 })
 
-t.test('refuses a rule that is there twice, and a sixth one on one event', async t => {
+t.test('refuses a rule that is there twice, and a sixth rule on one event', async t => {
   t.match(validationErrors(rule('key_1'), rule('key_1', { body: ['x'] })), {
     'rules.1': [/key_1: order_delivered en_US is there twice/],
   })
@@ -177,7 +177,7 @@ t.test('apply replaces the rules with those of the file and returns the changes'
   t.same(await apply([created, moved]), [])
 
   t.same(await apply([created, { ...moved, body: ['x'] }]), [change(ids.moved, 'changed')])
-  t.same(await apply(undefined), [], 'a file without rules leaves them')
+  t.same(await apply(undefined), [], 'a file without rules keeps the stored ones')
   t.same(await stored(), ['order.created order_delivered 2', 'key_13 order_delivered 1'])
   t.same(await apply([moved, created]), [change(ids.moved, 'changed'), change(ids.created, 'changed')])
   t.same(await stored(), ['key_13 order_delivered 2', 'order.created order_delivered 2'])
@@ -196,7 +196,7 @@ t.test('a refused rule leaves everything as it was', async t => {
   t.same(await stored(), ['key_13 order_delivered 2'])
 })
 
-t.test('media, buttons and named parameters of a rule are stored, and its errors are named', async t => {
+t.test('media, buttons and named parameters of a rule are stored, and their errors are named', async t => {
   const { apply, pool } = await prepare(t)
   const full = rule('key_12', {
     ...{
@@ -211,7 +211,7 @@ t.test('media, buttons and named parameters of a rule are stored, and its errors
     ],
   })
   await apply([full])
-  t.same(await apply([full]), [], 'the same again changes nothing')
+  t.same(await apply([full]), [], 'the same rule again changes nothing')
   const [stored] = await inTenant(pool, 'demo', (tx: Tx) => findRules(tx, 'demo'))
   t.match(stored?.components, [
     { type: 'header', parameters: [{ type: 'image', image: { link: 'https://x/{{waybill_number}}.png' } }] },

@@ -77,7 +77,7 @@ const EventName = Type.String({
 })
 
 /**
- * A rule turns an event into a message; the texts may name fields of the order or the invoice, as {{customer_name}}.
+ * A rule turns an event into a message; its texts may name fields of the order or invoice, such as {{customer_name}}.
  */
 const Rule = closed({
   on: EventName,

@@ -17,12 +17,12 @@ export interface ListedTemplate {
   readonly components: readonly unknown[]
 }
 
-/** Adds to a listed template the API's refusals of it since. */
+/** Adds to a listed template its hold, its pause for the budget and its announced change of category. */
 export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | 'category'> {
   readonly category: string | null
   readonly heldAt: Date | null
   readonly heldCode: number | null
-  /** Is set while the tenant's budget keeps it from being sent. */
+  /** Is set while the tenant's budget keeps the template from being sent, except about parcels. */
   readonly budgetPausedAt: Date | null
   /** Names the category after an announced change; null means that there is none, or that it was made. */
   readonly announcedCategory: string | null
@@ -38,7 +38,7 @@ export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): s
 /** Describes a button as a send sees it: its position in the list is its index. */
 export interface TemplateButton {
   readonly kind: ButtonKind | 'other'
-  /** A send must carry its value. */
+  /** Is true if a send must carry its value. */
   readonly isRequired: boolean
 }
 
@@ -48,7 +48,7 @@ export type HeaderKind = (typeof headerKinds)[number]
 export const capitals = (value: unknown): string | undefined =>
   typeof value === 'string' ? value.toUpperCase() : undefined
 
-/** Reads a template of the API's list; undefined when the entry is no template. */
+/** Reads an entry of the API's list; undefined if it is not a valid template. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
   if (!isRecord(value)) return undefined
   const { name, language } = value

@@ -22,7 +22,7 @@ interface CategoryChange extends CategoryReport {
   readonly pausedRules: number
 }
 
-/** Stores new reports, and pauses the rules that opt in. A repeated or older report changes nothing. */
+/** Stores new reports, and pauses the rules that ask for it. A repeated or older report changes nothing. */
 export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[]): Promise<CategoryChange[]> => {
   const toKey = ({ tenant, wabaId, name, language }: CategoryReport) => JSON.stringify([tenant, wabaId, name, language])
   const sorted = reports.toSorted(
@@ -37,8 +37,8 @@ export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[
 }
 
 /**
- * Makes the announced changes that are due, since the webhook that confirms one may be lost. Stores each as if it was
- * reported at its time, so that it is made once and a later catalogue or webhook prevails.
+ * Applies the announced changes that are due, since the webhook that confirms one may be lost. Stores each as if it had
+ * been reported at its time, so that it is applied once and a later catalogue or webhook prevails.
  */
 export const applyAnnounced = async (tx: Tx, tenant: string): Promise<CategoryChange[]> => {
   const rows = await query<CategoryReport>(tx)`

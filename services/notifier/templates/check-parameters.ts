@@ -14,7 +14,7 @@ const extensionsByKind: Partial<Record<HeaderKind, readonly string[]>> = {
   document: ['.pdf'],
 }
 
-/** Returns the errors of a message by the catalogue; `known` holds the templates of its name in any language. */
+/** Checks a message against the catalogue; `known` holds the templates of its name in any language. */
 export const checkTemplate = (
   known: readonly CatalogueTemplate[],
   message: MessageTemplate,

@@ -23,7 +23,7 @@ export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, name
 export const templateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
   `${name} ${language.code}`
 
-/** Returns the keys of those templates of the number's account that are marketing messages. */
+/** Returns the keys of the marketing templates with these names in the number's account. */
 export const findMarketingTemplates = async (
   tx: Tx,
   { tenant, phoneNumberId }: { readonly tenant: string; readonly phoneNumberId: string },
@@ -37,7 +37,7 @@ export const findMarketingTemplates = async (
   return new Set(rows.map(({ key }) => key))
 }
 
-/** Holds messages with the template until a sync finds it approved. */
+/** Holds messages with the template until a sync or a webhook shows it as approved. */
 export const holdTemplate = (
   tx: Tx,
   { tenant, phoneNumberId }: { readonly tenant: string; readonly phoneNumberId: string },

@@ -16,7 +16,7 @@ import type { SyncResult } from './sync.ts'
 
 interface TemplatesOptions {
   pool: pg.Pool
-  /** Syncs the account of the tenant's channel with that id, or of its default channel without an id. */
+  /** Syncs the account of the tenant's channel with that id or, without an id, of its default channel. */
   syncChannel: (tenant: string, phoneNumberId: string | undefined, by: Actor) => Promise<SyncResult>
 }
 
@@ -51,11 +51,11 @@ const Template = Type.Object(
       description: 'Set while the messaging API refuses the template: nothing is sent with it.',
     }),
     category_change: orNull(Type.Object({ from: orNull(Type.String()), to: Type.String(), at: Time() }), {
-      description: 'The latest one that the platform made or announced: `at` may lie ahead.',
+      description: 'The latest change that the platform made or announced; `at` may lie ahead.',
       examples: [null],
     }),
     budget_paused_at: orNull(Time(), {
-      description: "Set while nothing is sent with it because the tenant's budget is used up.",
+      description: "Set while the tenant's budget is used up: the template is sent only about parcels.",
     }),
     synced_at: Time(),
   },
@@ -77,7 +77,7 @@ const Counts = Type.Object(
       added: Type.Integer(),
       changed: Type.Integer(),
       removed: Type.Integer(),
-      skipped: Type.Integer({ description: 'Entries that are no templates as we know them.' }),
+      skipped: Type.Integer({ description: 'Entries that are not valid templates, or repeat one.' }),
     }),
   },
   { title: 'TemplatesSynced' },

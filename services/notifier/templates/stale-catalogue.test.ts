@@ -59,7 +59,7 @@ t.test('sends a rule’s message with a template that the catalogue lacks or sho
   t.match([await statusOf('lacking'), await statusOf('paused')], [{ status: 'queued' }, { status: 'queued' }])
   queue.start()
   for (const waybill of ['lacking', 'paused'])
-    await until('the platform accepts it', async () => (await statusOf(waybill)).status === 'accepted')
+    await until('the platform accepts the message', async () => (await statusOf(waybill)).status === 'accepted')
 })
 
 t.test('a refusal by the platform holds the template, and the next message waits', async t => {
@@ -70,14 +70,14 @@ t.test('a refusal by the platform holds the template, and the next message waits
   queue.start()
   await deliver('first')
   queue.wake()
-  await until('it is refused', async () => (await statusOf('first')).error_code === 132015)
+  await until('the first message is refused', async () => (await statusOf('first')).error_code === 132015)
   await deliver('second')
   t.match(await statusOf('second'), { status: 'queued' })
 })
 
-t.test('a send by staff finds a new template; an account is read once in ten seconds', async t => {
+t.test('a send by staff finds a new template; an account is read at most once in ten seconds', async t => {
   const { call, forget, rows, reads, isKnown } = await prepare(t)
-  t.equal((await call('POST', '/api/messages', staffMessage)).status, 422, 'it was just read')
+  t.equal((await call('POST', '/api/messages', staffMessage)).status, 422, 'the catalogue was just read')
   const elapse = () => rows(`update channels set catalogue_tried_at = now() - interval '11 seconds'`)
   await elapse()
   const before = reads()
@@ -108,7 +108,7 @@ t.test(
     const { forget, rows, reads, isKnown, syncDue, control } = await prepare(t)
     const before = reads()
     await syncDue()
-    t.equal(reads(), before, 'it was just read')
+    t.equal(reads(), before, 'the catalogue was just read')
     await rows(`update channels set catalogue_tried_at = now() - interval '16 minutes'`)
     await Promise.all([syncDue(), syncDue()])
     t.equal(reads(), before + 1)
@@ -124,7 +124,7 @@ t.test(
     const [{ minutes }] = await rows(
       'select extract(epoch from catalogue_due_at - now()) / 60 as minutes from channels',
     )
-    t.ok(minutes > 55 && minutes <= 60, 'it is tried again after an hour')
+    t.ok(minutes > 55 && minutes <= 60, 'the sync is tried again after an hour')
   },
 )
 
@@ -145,5 +145,5 @@ t.test('a webhook that reports an approved template starts a sync of the catalog
   await report('REJECTED')
   t.notOk(await isKnown())
   await report('APPROVED')
-  await until('the catalogue has it', isKnown)
+  await until('the catalogue has the template', isKnown)
 })

@@ -9,9 +9,9 @@ import type { Failed, Received } from '../messaging-api/responses.ts'
 import { type ListedTemplate, readTemplate } from './catalogue.ts'
 
 export type SyncResult =
-  /** `skipped` counts entries of the list that are no templates as we know them. */
+  /** `skipped` counts entries of the list that are not valid templates, or repeat one. */
   | ({ kind: 'synced'; skipped: number } & Awaited<ReturnType<typeof replaceCatalogue>>)
-  /** The channel is unknown or not complete, or the API refused to list its templates. */
+  /** The channel is unknown or incomplete, or the API refused to list its templates. */
   | { kind: 'refused'; reason: string }
   /** The response is missing or invalid. */
   | { kind: 'failed'; reason: string }

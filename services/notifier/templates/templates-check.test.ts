@@ -236,7 +236,7 @@ t.test('sends only an approved template that is not held', t => {
   t.end()
 })
 
-t.test('an unknown template, or one of another language, is an error', t => {
+t.test('an unknown template, or one in another language, is an error', t => {
   const right = message(['WB-1'], ['a', 'b', 'c'])
   t.same(checkTemplate([template()], right), {})
   t.same(checkTemplate([template({ name: 'other' })], right), {
@@ -248,14 +248,14 @@ t.test('an unknown template, or one of another language, is an error', t => {
   t.end()
 })
 
-t.test('leaves out an entry of the list that is no template', t => {
+t.test('leaves out an entry of the list that is not a template', t => {
   const bad = [null, 7, [], {}, listed({ name: 'A B' }), listed({ language: 7 }), listed({ status: undefined })]
   t.same(bad.map(readTemplate).filter(Boolean), [])
   t.match(readTemplate(listed({ id: 1387372356726668, components: 'none' })), {
     templateId: '1387372356726668',
     components: [],
   })
-  t.equal(readTemplate(listed({ id: 2 ** 56 }))?.templateId, undefined, 'a rounded id is no id')
+  t.equal(readTemplate(listed({ id: 2 ** 56 }))?.templateId, undefined, 'a rounded id is left out')
   t.end()
 })
 

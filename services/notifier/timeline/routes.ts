@@ -92,7 +92,7 @@ const Timeline = Type.Object(
 export const timelineRoutes: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, options) => {
   const GetTimeline = {
     operationId: 'getTimeline',
-    summary: 'The statuses of a parcel and the messages sent to its customer',
+    summary: 'Read the statuses of a parcel and the messages sent to its customer',
     params: Type.Object({
       waybill: Type.String({
         maxLength: 50,

@@ -53,7 +53,7 @@ t.test('messages that could not be made or sent appear with the reason', async t
     type: 'order.created',
     status_key: 'key_1',
     template: 'order_created',
-    detail: "The customer's phone is no phone number.",
+    detail: "The customer's phone is not a phone number.",
   })
 })
 
