@@ -97,8 +97,9 @@ const statementSql = `
   select null as booked_on, null as counter_account, 0::float8 as debit, 0::float8 as credit, null as seal,
     (${foldedBalanceSql('$2', '$3::date')} + coalesce(sum(debit - credit) filter (where booked_on is null), 0))::float8
       as amount
-  from summed having count(*) > 0 or exists (select from ledger_days where tenant_id = $1 and account = $2
-    and booked_on < $3::date)
+  from summed having exists (select from ledger_days where tenant_id = $1 and account = $2)
+    or exists (select from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
+      and $2 in (debit, credit))
   union all
   (
     select summed.booked_on::text, counter_account, debit::float8, credit::float8, seal, (debit - credit)::float8

@@ -53,10 +53,13 @@ t.test('statements', async t => {
     const wanted = { account: 'rider:Nimal', opening: 1000, closing: 3000, days }
     const query = `from=2026-02-19&to=${today}`
     t.match((await statement(query)).body.data, wanted)
+    const empty = { opening: 0, closing: 0, days: [] }
+    t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty, 'its first entry came later')
     t.strictSame(await Promise.all([fold(), fold()]), [1, 1], 'the oldest day first, each once')
     t.equal(await fold(), 0, 'today is not closed')
     const { data } = (await statement(query)).body
     t.match(data, { ...wanted, days: [{ ...days[0], seal: /^[0-9a-f]{64}$/ }, days[1]] })
+    t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty)
     t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
     const merchants = await rows(`select distinct on (account) account, balance::float8 from ledger_days
       where account like 'merchant:%' order by account, booked_on desc, counter_account desc`)
