@@ -18,8 +18,9 @@ const compile =
       const unknown = unknownIn(value ?? {})
       if (check.Check(value)) return Object.keys(unknown).length === 0 ? { value } : { error: invalid(unknown) }
       // A missing body lacks the required fields; where none is required, it is no object.
-      const { errors, more } = listErrors(check, check.Check(value ?? {}) ? value : (value ?? {}))
-      return { error: invalid({ ...errors, ...unknown }, { more }) }
+      const errors = listErrors(check, check.Check(value ?? {}) ? value : (value ?? {}))
+      errors.addAll(unknown)
+      return { error: invalid(errors) }
     }
   }
 

@@ -1,6 +1,7 @@
 import { httpErrors } from '@fastify/sensible'
 import { type Static, Type } from '@sinclair/typebox'
 import { component } from '../schemas.ts'
+import { ErrorList } from './field-errors.ts'
 
 /**
  * Lists every code of an error response, with its status (docs/merchants/errors.md). A code never changes its meaning.
@@ -102,45 +103,31 @@ export const toBody = ({ message, code, details: { errors, suggestions, more_err
   ...(more_errors !== undefined && { more_errors }),
 })
 
-/** A response lists at most this many sentences. */
-export const maxSentences = 1000
-
-/** Maps field paths to sentences, in the shape of `errors` (docs/merchants/contract.md#error-body). */
-export type FieldErrors = Record<string, string[]>
+/** Maps field paths to sentences (docs/merchants/contract.md#error-body). */
+export type FieldErrors = NonNullable<ErrorBody['errors']>
 
 interface InvalidDetails {
   message?: string
   suggestions?: ErrorBody['suggestions']
-  /** Counts the sentences beyond those in `errors`. */
-  more?: number
 }
 
 /** Creates a validation failure (docs/merchants/contract.md#errors). The response shows the first 1,000 sentences. */
 export const invalid = (
-  errors: FieldErrors,
-  { message = 'The given data was invalid.', suggestions, more = 0 }: InvalidDetails = {},
+  errors: FieldErrors | ErrorList,
+  { message = 'The given data was invalid.', suggestions }: InvalidDetails = {},
 ): HttpError => {
-  const shown = takeFirst(errors)
-  const omitted = more + countErrors(errors) - countErrors(shown)
+  const { errors: shown, more } = errors instanceof ErrorList ? errors : toList(errors)
   return httpError('validation_failed', message, {
     errors: shown,
     ...(suggestions && { suggestions }),
-    ...(omitted > 0 && { more_errors: omitted }),
+    ...(more > 0 && { more_errors: more }),
   })
 }
 
-const countErrors = (errors: FieldErrors): number =>
-  Object.values(errors).reduce((count, sentences) => count + sentences.length, 0)
-
-const takeFirst = (errors: FieldErrors): FieldErrors => {
-  if (countErrors(errors) <= maxSentences) return errors
-  let room = maxSentences
-  const first = Object.entries(errors).flatMap(([path, sentences]) => {
-    const kept = sentences.slice(0, room)
-    room -= kept.length
-    return kept.length > 0 ? [[path, kept] as const] : []
-  })
-  return Object.fromEntries(first)
+const toList = (errors: FieldErrors): ErrorList => {
+  const list = new ErrorList()
+  list.addAll(errors)
+  return list
 }
 
 /** Creates a 413 for a body above its limit. */

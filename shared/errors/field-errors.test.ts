@@ -1,8 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import t, { type Test as Tap } from 'tap'
-import { maxSentences } from './errors.ts'
-import { isBlank, label, listErrors, required, selectedInvalid } from './field-errors.ts'
+import { isBlank, label, listErrors, maxSentences, required, selectedInvalid } from './field-errors.ts'
 
 const errorsOf = (schema: TSchema, value: unknown) => {
   const check = TypeCompiler.Compile(schema)

@@ -3,7 +3,6 @@ import type { TypeCheck } from '@sinclair/typebox/compiler'
 import { ValueErrorType } from '@sinclair/typebox/errors'
 import { nearestName } from '../nearest.ts'
 import { schemaErrors } from '../schema-errors.ts'
-import { type FieldErrors, maxSentences } from './errors.ts'
 
 /** `order_data.3.customer_name` reads "customer name" in a sentence, `order_data.3` stays as it is. */
 export const label = (path: string): string =>
@@ -29,6 +28,9 @@ export const isBlank = (value: unknown): boolean =>
   value === null ||
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'string' && value.length <= longestText && value.trim() === '')
+
+/** A response lists at most this many sentences. */
+export const maxSentences = 1000
 
 /** Counting errors ends here: a response to a broken body must not cost more than reading it. */
 export const maxCounted = 5_000
@@ -59,7 +61,7 @@ export class ErrorList {
   }
 
   /** Adds the sentences of `errors` at paths that have none yet. */
-  addAll(errors: FieldErrors, prefix = ''): void {
+  addAll(errors: Readonly<Record<string, readonly string[]>>, prefix = ''): void {
     for (const [path, sentences] of Object.entries(errors))
       if (!this.paths.has(prefix + path)) for (const sentence of sentences) this.add(prefix + path, sentence)
   }
@@ -68,7 +70,7 @@ export class ErrorList {
     return this.count >= maxCounted
   }
 
-  get errors(): FieldErrors {
+  get errors(): Record<string, string[]> {
     return Object.fromEntries(this.#kept)
   }
 

@@ -119,4 +119,4 @@ export const readAccepted = (acceptance: Acceptance | { kind: 'orders_away' }, r
 }
 
 export const refusal = (refused: { kind: 'refused'; errors: ErrorList } | { kind: 'orders_away' }): HttpError =>
-  refused.kind === 'refused' ? invalid(refused.errors.errors, { more: refused.errors.more }) : ordersUnavailable()
+  refused.kind === 'refused' ? invalid(refused.errors) : ordersUnavailable()

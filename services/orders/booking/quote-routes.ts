@@ -87,7 +87,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
     const catalogue = await catalogues.fresh(tenant)
     const { destinations, rates, refusal } = findPrices(parcels, catalogue, merchantId, errors)
     gaps.record(request.merchant, refusal.missingRates)
-    if (errors.count > 0) throw invalid(errors.errors, { suggestions: refusal.suggestions, more: errors.more })
+    if (errors.count > 0) throw invalid(errors, { suggestions: refusal.suggestions })
     const quote = (order: { weight: unknown } | undefined, index: number) =>
       writeQuote(destinations[index] as City, rates[index] as Rate, Number(order?.weight), catalogue.currency)
     return { data: orders.map(quote) }

@@ -93,7 +93,7 @@ const responder =
         return { message: quotedMessage, data: quoteEach(result), ...shown(result.warnings) }
       case 'refused':
         gaps.record(merchant, result.missingRates)
-        throw invalid(result.errors.errors, { suggestions: result.suggestions, more: result.errors.more })
+        throw invalid(result.errors, { suggestions: result.suggestions })
       case 'running':
       case 'other_body':
         throw keyRefused(result.kind, 'batch')

@@ -59,7 +59,7 @@ const addEdit = (
     const editor = readEditor(request as FastifyRequest)
     const { tenant, actor: by } = request.merchant ?? request.staff
     const read = readEdit('staffName' in editor ? 'staff' : 'merchant', request.body)
-    if (read.kind === 'refused') throw invalid(read.errors.errors)
+    if (read.kind === 'refused') throw invalid(read.errors)
     const ifMatch = request.headers['if-match']
     const edited = await editOrder(pool, catalogues, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
     if (edited?.kind === 'edited' && edited.fields.length > 0) {
