@@ -26,8 +26,8 @@ export const AccountDetails = Type.Object(
     holder: name('Lanka Shoes (Pvt) Ltd'),
     number: Type.String({
       maxLength: 34,
-      pattern: '^[A-Z0-9 -]{4,34}$',
-      must: 'be 4 to 34 digits, capital letters, blanks or hyphens',
+      pattern: '^(?=([ -]*[A-Z0-9]){4})[A-Z0-9 -]{4,34}$',
+      must: 'be 4 to 34 digits, capital letters, blanks or hyphens, at least 4 of them digits or letters',
       examples: ['0071234567'],
     }),
   },
