@@ -7,10 +7,7 @@ const maxSuccesses = 600
 const networksPerEmail = 10
 
 /** `account` is what the login claims: its kind, a tenant and an e-mail address, whether or not it exists. */
-interface LoginSource {
-  readonly network: string
-  readonly account: string
-}
+type LoginSource = Readonly<Record<'network' | 'account', string>>
 
 /** Limits logins per minute, in the memory of this process. */
 export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: number, now?: () => number) => {

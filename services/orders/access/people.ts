@@ -50,11 +50,7 @@ const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void>
   if (holders.length > 0) throw invalid({ email: [taken] })
 }
 
-export interface PersonChange {
-  readonly role?: PersonRole | undefined
-  readonly is_active?: boolean | undefined
-  readonly password_hash?: string | undefined
-}
+type PersonChange = { role?: PersonRole; is_active?: boolean; password_hash?: string }
 
 /** Changes a person; a new password and a deactivation end the sessions. undefined: the merchant has no such person. */
 export const changePerson = async (tx: Tx, merchant: Merchant, id: string, change: PersonChange) => {

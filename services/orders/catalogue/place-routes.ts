@@ -63,10 +63,7 @@ const ResolvedPlaces = component('ResolvedPlaces', {
 })
 type ResolvedPlaces = Static<typeof ResolvedPlaces>
 
-interface PlaceOptions {
-  catalogues: Catalogues
-  nextSlice: () => Promise<void>
-}
+type PlaceOptions = { catalogues: Catalogues; nextSlice: () => Promise<void> }
 
 const maxWaiting = 10
 

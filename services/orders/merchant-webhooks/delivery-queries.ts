@@ -105,13 +105,6 @@ export interface Event {
   readonly happenedAt: string
 }
 
-/** Tells how far events of the feed have been added, for a replay or for new events. */
-export interface Progress {
-  readonly reached: number
-  /** Is the last position of the replay while it continues; null: the replay ends; undefined: there is no replay. */
-  readonly replayTo?: number | null
-}
-
 const newDeliveriesSql = `
   insert into webhook_deliveries (tenant_id, endpoint_id, position, message_id, type, waybill_number, body, happened_at)
   select $1, $2, position, "messageId", type, waybill, body, "happenedAt" from json_to_recordset($3::json)
@@ -120,11 +113,14 @@ const newDeliveriesSql = `
     set message_id = excluded.message_id, body = excluded.body, state = 'pending', attempts = 0, next_attempt_at = null
     where webhook_deliveries.state <> 'pending'`
 
-/** Adds events, even ones that were sent before, and stores the progress; false: the lease is lost, roll back. */
+/**
+ * Adds events of the feed up to the position `reached`, even ones that were sent before; false: the lease is lost, roll
+ * back. `replayTo` is the last position of a replay; null: the replay ends; undefined: there is no replay.
+ */
 export const addDeliveries = async (
   tx: Tx,
   endpoint: HeldEndpoint,
-  { reached, replayTo }: Progress,
+  { reached, replayTo }: { reached: number; replayTo?: number | null },
   events: readonly Event[],
 ): Promise<boolean> => {
   const ids = [endpoint.tenant, endpoint.endpointId]

@@ -136,18 +136,11 @@ export const replay = async (
   return Number(last) - Number(after)
 }
 
-interface DeliveryFilter {
-  readonly state?: string | undefined
-  /** Selects events before this position. */
-  readonly before?: string | undefined
-  readonly limit: number
-}
-
-/** Lists the newest events first. */
+/** Lists the events before a position, the newest first. */
 export const listDeliveries = async (
   tx: Tx,
   own: OwnEndpoint,
-  { state, before, limit }: DeliveryFilter,
+  { state, before, limit }: { state: string | undefined; before: string | undefined; limit: number },
 ): Promise<(Static<typeof WebhookDelivery> & { position: string })[] | undefined> => {
   if (!(await findEndpoint(tx, own))) return undefined
   return tx.rows(

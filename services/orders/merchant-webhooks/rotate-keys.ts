@@ -6,19 +6,13 @@ import type { Tx } from '../database/tables.ts'
 import { openAccount, sealAccount } from '../money/bank-accounts.ts'
 import { openSecret, type SecretRow, sealSecret, secretsIn } from './secrets.ts'
 
-/** Names an endpoint whose secrets could not be opened, and why; it stays as it was. */
-interface Unopened {
-  readonly tenant: string
-  readonly endpoint_id: string
-  readonly reason: string
-}
-
 /**
  * Seals the secrets of every endpoint and every bank account with the newest key, each tenant in a transaction of its
  * own. It can run again after an interruption.
  */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
-  const unopened: Unopened[] = []
+  /** Names endpoints whose secrets could not be opened, and why: they stay as they were. */
+  const unopened: Record<'tenant' | 'endpoint_id' | 'reason', string>[] = []
   let rotated = 0
   for (const tenant of await findTenantIds(pool))
     await inTenant(pool, tenant, async (tx: Tx) => {

@@ -11,18 +11,14 @@ const check = TypeCompiler.Compile(TenantFile)
 const checkMerchantsFile = TypeCompiler.Compile(MerchantsFile)
 
 /** A file that names a tenant only by its id may have only merchants. */
-const isOfMerchants = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  !('states' in value) &&
-  !('rate_cards' in value) &&
-  'merchants' in value
+const isOfMerchants = (value: Partial<TenantFile> | null): boolean =>
+  value?.merchants !== undefined && value.states === undefined && value.rate_cards === undefined
 
 type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { kind: 'refused'; errors: FieldErrors }
 
 /** Checks the shape of a tenant file, and that it defines everything that it refers to, once. The function is pure. */
 export const checkFile = (value: unknown): CheckedFile => {
-  const schema = isOfMerchants(value) ? checkMerchantsFile : check
+  const schema = isOfMerchants(value as Partial<TenantFile> | null) ? checkMerchantsFile : check
   if (!schema.Check(value)) return { kind: 'refused', errors: listErrors(schema, value).errors }
   const file = value as TenantFile | MerchantsFile
   const errors: FieldErrors = {}

@@ -53,16 +53,11 @@ const yesterdayMilliseconds = 3_600_000
  * between cost nothing.
  */
 export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: string) => Promise<Today>) => {
-  let earlier: LRUCache<string, Day> | undefined
+  const earlier = new LRUCache<string, Day>({ maxSize: 100_000, sizeCalculation: () => 1 })
   const current = new LRUCache<string, Today>({
     max: 10_000,
     ttl: keptMilliseconds,
-    fetchMethod: tenant => {
-      // The cache is created on first use: it takes its memory at once.
-      earlier ??= new LRUCache({ max: 100_000 })
-      const known = earlier
-      return inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, known))
-    },
+    fetchMethod: tenant => inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, earlier)),
   })
   return tenant => current.forceFetch(tenant)
 }
