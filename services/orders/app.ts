@@ -105,8 +105,7 @@ const registerOrders = async (app: FastifyInstance, own: Dependencies) => {
 
 const registerWebhooks = async (app: FastifyInstance, own: Dependencies) => {
   documentAs(app, 'webhooks', 'token')
-  const onChanged = (tenant: string) => own.sending.sender?.changed(tenant)
-  await app.register(webhookRoutes, { ...own, ...own.sending, onChanged })
+  await app.register(webhookRoutes, { ...own, ...own.sending })
 }
 
 const registerPublic = async (app: FastifyInstance, own: Dependencies) => {

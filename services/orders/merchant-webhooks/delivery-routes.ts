@@ -63,14 +63,12 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     },
   }
   app.post('/webhook/:id/replay', { ...refusesKeys, schema: replayWebhookSchema }, async (request, reply) => {
-    const { tenant } = route.readOwn(request)
     const period = readPeriod(request.body, await options.clock())
     const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, own) => {
       const changes = await replay(tx, own, period)
       if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
       return changes
     })
-    options.onChanged(tenant)
     reply.code(202)
     return { message: replayed, data: { changes } }
   })

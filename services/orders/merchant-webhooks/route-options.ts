@@ -6,19 +6,10 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { Resolve } from './addresses.ts'
-import type { PostOptions } from './post.ts'
 import type { OwnEndpoint } from './queries.ts'
+import type { Sending } from './sender.ts'
 
-export interface WebhookOptions extends PostOptions {
-  readonly pool: pg.Pool
-  /** undefined: WEBHOOK_KEYS is not set. */
-  readonly keyring: Keyring | undefined
-  /** undefined: any address is allowed. */
-  readonly resolve: Resolve | undefined
-  /** Is called when a webhook of the tenant is added or its events may be due. */
-  readonly onChanged: (tenant: string) => void
-}
+export type WebhookOptions = Sending & { readonly pool: pg.Pool }
 
 export const ByWebhook = Type.Object({ id: Type.String({ description: 'The id of the webhook.' }) })
 
@@ -37,19 +28,21 @@ export const expectFound = <Value>(value: Value | undefined): Value => {
   return value
 }
 
-/** Acts on the webhook in the path, in a transaction with its entry in the audit. */
-export const actOn = <Result>(
-  { pool }: WebhookOptions,
+/** Acts on the webhook in the path, in a transaction with its entry in the audit; its events may be due then. */
+export const actOn = async <Result>(
+  { pool, sender }: WebhookOptions,
   request: ByWebhookRequest,
   verb: Extract<Action, `webhook.${string}`>,
   action: (tx: Tx, own: OwnEndpoint) => Promise<Result | undefined>,
 ): Promise<Result> => {
   const own = readOwn(request)
-  return inTenant(pool, own.tenant, async (tx: Tx) => {
+  const result = await inTenant(pool, own.tenant, async (tx: Tx) => {
     const done = expectFound(await action(tx, own))
     await audit(tx, own.tenant, request.merchant.actor, verb, own.id)
     return done
   })
+  sender?.changed(own.tenant)
+  return result
 }
 
 export const keysNeeded = () =>

@@ -35,7 +35,7 @@ const readUrl = async (text: string, resolve: Resolve | undefined): Promise<stri
 
 /** Manages a merchant's endpoints for webhooks (docs/merchants/webhooks.md). */
 export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
-  const { pool, resolve, onChanged } = options
+  const { pool, resolve, sender } = options
   acceptJson(app)
   refuseUnknownFields(app)
   app.addHook('onRequest', async () => void route.expectKeys(options))
@@ -70,7 +70,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
       await audit(tx, tenant, actor, 'webhook.created', id)
       return added
     })
-    onChanged(tenant)
+    sender?.changed(tenant)
     reply.code(201)
     return { message: created, data: { ...result, secret } }
   })
@@ -85,10 +85,8 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
   }
   app.patch('/webhook/:id', { schema: changeWebhookSchema }, async request => {
     const { body } = request
-    const { tenant } = route.readOwn(request)
     const wanted = body.url === undefined ? body : { ...body, url: await readUrl(body.url, resolve) }
     const data = await route.actOn(options, request, 'webhook.changed', (tx, own) => changeEndpoint(tx, own, wanted))
-    onChanged(tenant)
     return { message: changed, data }
   })
 

@@ -107,7 +107,12 @@ export interface SendingOptions {
   readonly resolve?: Resolve
 }
 
-/** Creates the sender, its metrics, and the parts that make its connections. */
+export type Sending = ReturnType<typeof createSending>
+
+/**
+ * Creates the sender, its metrics, and the parts that make its connections. `keyring` and `sender` are undefined if
+ * WEBHOOK_KEYS is not set, `resolve` if any address is allowed.
+ */
 export const createSending = (pool: pg.Pool, logger: Logger, options: SendingOptions, registry: Registry) => {
   const { keyring, allowsPrivate } = options
   const resolve = allowsPrivate ? undefined : (options.resolve ?? createResolve())
