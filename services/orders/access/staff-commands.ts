@@ -2,7 +2,7 @@ import { UsageError } from '@courier/shared/cli/command-line.ts'
 import * as commands from '@courier/shared/cli/token-commands.ts'
 import { type StaffRole, staffRoles } from '@courier/shared/contract/staff-roles.ts'
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
-import { type Action, type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { type Action, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -58,7 +58,7 @@ const readName = (text: string): string => {
  * Creates a member of staff, or reactivates a deactivated one. Throws UsageError for an unknown tenant, an existing
  * account and a name that another member of staff has: orders' timelines and the audit show the name.
  */
-export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string, by = operator()) => {
+export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string) => {
   const { tenant } = request
   const [email, name, held] = [readEmail(request.email), readName(request.name), readRoleColumns(request.role)]
   refusePassword(password)
@@ -73,7 +73,7 @@ export const addStaff = async (pool: pg.Pool, request: NewStaff, password: strin
         password_hash = excluded.password_hash, is_active = true where not staff.is_active
       returning staff.*`
     if (!added) throw new UsageError(`there is a member of staff ${email} already`)
-    await audit(tx, tenant, by, 'staff.added', [name, ...held.roles])
+    await audit(tx, tenant, operator(), 'staff.added', [name, ...held.roles])
     return toView(tenant, added)
   })
 }
@@ -85,18 +85,18 @@ const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: stri
 }
 
 /** Changes roles, in both services within 5 seconds. Throws UsageError for an unknown tenant or member of staff. */
-export const changeRole = (pool: pg.Pool, request: StaffRequest & { role: string }, by = operator()) =>
-  change(pool, request, 'staff.role_changed', readRoleColumns(request.role), by)
+export const changeRole = (pool: pg.Pool, request: StaffRequest & { role: string }) =>
+  change(pool, request, 'staff.role_changed', readRoleColumns(request.role))
 
 /** Changes the password and ends the person's sessions. Throws UsageError for an unknown tenant or member of staff. */
-export const changeStaffPassword = async (pool: pg.Pool, request: StaffRequest, password: string, by = operator()) => {
+export const changeStaffPassword = async (pool: pg.Pool, request: StaffRequest, password: string) => {
   refusePassword(password)
-  return change(pool, request, 'staff.password_changed', { password_hash: await hashPassword(password) }, by)
+  return change(pool, request, 'staff.password_changed', { password_hash: await hashPassword(password) })
 }
 
 /** Refuses the person's logins and ends the sessions. Throws UsageError for an unknown tenant or member of staff. */
-export const deactivateStaff = (pool: pg.Pool, request: StaffRequest, by = operator()) =>
-  change(pool, request, 'staff.deactivated', { is_active: false }, by)
+export const deactivateStaff = (pool: pg.Pool, request: StaffRequest) =>
+  change(pool, request, 'staff.deactivated', { is_active: false })
 
 type Fields = ReturnType<typeof readRoleColumns> | { password_hash: string } | { is_active: false }
 
@@ -105,7 +105,6 @@ const change = async (
   { tenant, email }: StaffRequest,
   action: Extract<Action, `staff.${string}`>,
   fields: Fields,
-  by: Actor,
 ) => {
   await commands.requireTenant(pool, tenant)
   return inTenant(pool, tenant, async (tx: Tx) => {
@@ -116,6 +115,7 @@ const change = async (
       .returningAll()
       .executeTakeFirst()
     if (!row) throw new UsageError(`the tenant ${tenant} has no member of staff ${email}`)
+    const by = operator()
     await audit(tx, tenant, by, action, [row.name, ...('roles' in fields ? fields.roles : [])])
     if (!('roles' in fields)) await revokeLogins(tx, tenant, 'staff_id', [row.staff_id], by)
     return toView(tenant, row)

@@ -28,7 +28,6 @@ export interface CityReference {
 }
 
 type WrongField = 'city_id' | 'city_name' | 'state_name'
-type FoundCity = { kind: 'found'; city: City } | { kind: 'unknown'; fields: WrongField[] }
 
 export interface Suggestion {
   id: number
@@ -64,18 +63,14 @@ export class CityIndex {
     return this.#byName.get(key) ?? this.#byAlias.get(key) ?? []
   }
 
-  /** An id wins over names, a name over an alias. `unknown` lists the fields that are wrong. */
-  find({ cityId, cityName = '', stateName = '' }: CityReference): FoundCity {
-    if (cityId !== undefined) {
-      const city = this.#byId.get(cityId)
-      return city ? { kind: 'found', city } : { kind: 'unknown', fields: ['city_id'] }
-    }
+  /** An id wins over names, a name over an alias. If there is no city, `wrong` lists the fields that are wrong. */
+  find({ cityId, cityName = '', stateName = '' }: CityReference): { city?: City | undefined; wrong: WrongField[] } {
+    if (cityId !== undefined) return { city: this.#byId.get(cityId), wrong: ['city_id'] }
     const state = this.#states.get(nameKey(stateName))
-    if (!state)
-      return { kind: 'unknown', fields: this.named(cityName).length > 0 ? ['state_name'] : ['state_name', 'city_name'] }
+    if (!state) return { wrong: this.named(cityName).length > 0 ? ['state_name'] : ['state_name', 'city_name'] }
     const key = nameKey(cityName)
     const isThere = (candidate: City) => candidate.state.id === state.id
     const city = this.#byName.get(key)?.find(isThere) ?? this.#byAlias.get(key)?.find(isThere)
-    return city ? { kind: 'found', city } : { kind: 'unknown', fields: ['city_name'] }
+    return { city, wrong: ['city_name'] }
   }
 }

@@ -116,8 +116,8 @@ const readPlaces = ({ places }: ResolvePlaces): WrittenPlace[] => {
 
 const findOrigin = ({ origin_city_id: id }: ResolvePlaces, { cities }: Catalogue): City | undefined => {
   if (isBlank(id)) return undefined
-  const found = cities.find({ cityId: String(id).trim() })
-  if (found.kind === 'found') return found.city
+  const { city } = cities.find({ cityId: String(id).trim() })
+  if (city) return city
   throw invalid({ origin_city_id: [selectedInvalid('origin_city_id')] })
 }
 

@@ -53,10 +53,10 @@ export const findPrices = (
   const suggestions: NonNullable<ErrorBody['suggestions']> = {}
   const findCity = (reference: CityReference | undefined, index?: number): City | undefined => {
     if (!reference) return undefined
-    const found = cities.find(reference)
-    if (found.kind === 'found') return found.city
+    const { city, wrong } = cities.find(reference)
+    if (city) return city
     const path = index === undefined ? `${paths.origin}origin` : `${paths.destination(index)}destination`
-    for (const field of found.fields) {
+    for (const field of wrong) {
       errors.add(`${path}_${field}`, selectedInvalid(`${path}_${field}`))
       search ??= createSearch(cities)
       const nearest = search(reference, field === 'state_name')

@@ -86,8 +86,8 @@ const takeMostWanted = <Counted extends Pick<Wanted, 'asked_for' | 'orders'>>(co
   counted.toSorted((a, b) => b.asked_for + b.orders - a.asked_for - a.orders).slice(0, count)
 
 const findCity = ({ cities }: Catalogue, id: number): Static<typeof City> | undefined => {
-  const found = cities.find({ cityId: String(id) })
-  return found.kind === 'found' ? { id, name: found.city.name, state: found.city.state.name } : undefined
+  const { city } = cities.find({ cityId: String(id) })
+  return city && { id, name: city.name, state: city.state.name }
 }
 
 /** Sums what the merchants want between the same two cities. */

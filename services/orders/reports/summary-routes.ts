@@ -45,14 +45,10 @@ const busy = 'Too many summaries are waiting. Repeat the request.'
 
 type Wanted = ReturnType<typeof Query.read> & { readonly merchantId: string }
 
-const summarise = async (
-  { pool, catalogues }: OrderStore,
-  tenant: string,
-  { merchantId, business_id, group, ...wanted }: Wanted,
-) => {
+const summarise = async ({ pool, catalogues }: OrderStore, tenant: string, wanted: Wanted) => {
   const { query, counted, version, ...settings } = await inTenant(pool, tenant, async (tx: Tx) => {
     const [{ today, ...settings }] = (await tx.rows(settingsSql, [tenant])) as [Settings]
-    const query = { merchantId, businessId: business_id, group, ...readPeriod(wanted, today) }
+    const query = { ...wanted, ...readPeriod(wanted, today) }
     return { query, counted: await countOrders(tx, tenant, query), ...settings }
   })
   const total = sumTotals(counted)

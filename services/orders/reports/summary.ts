@@ -62,10 +62,10 @@ type Grouping = (typeof groupings)[number]
  */
 interface SummaryQuery {
   readonly merchantId: string
-  readonly businessId: string | undefined
+  readonly business_id?: string | undefined
   readonly from: string
   readonly to: string
-  readonly group: Grouping | undefined
+  readonly group?: Grouping | undefined
 }
 
 /**
@@ -103,9 +103,9 @@ const keys: Record<Grouping, readonly [value: string, key: string]> = {
 export const countOrders = (
   tx: Tx,
   tenant: string,
-  { merchantId, businessId, from, to, group = 'status' }: SummaryQuery,
+  { merchantId, business_id, from, to, group = 'status' }: SummaryQuery,
 ): Promise<Counted[]> => {
-  const values = [tenant, merchantId, from, to, businessId ?? null]
+  const values = [tenant, merchantId, from, to, business_id ?? null]
   return tx.rows({ name: `sum_by_${group}`, text: countSql(...keys[group]), values })
 }
 
