@@ -73,6 +73,20 @@ t.test('orders of another merchant, older orders and cancelled orders are not du
   t.notOk('warnings' in (await bulk(batch([old]), elsewhere)).body)
 })
 
+t.test('finds an order number of the merchant that many others use, too', async t => {
+  const at = await tenantWith('numbers')
+  const [first] = (await bulk(batch([own({ order_no: '1001' })]), at)).body.data
+  const others = (await bulk(batch(Array.from({ length: 50 }, () => own({ order_no: '1001' }))), at)).body.data
+  await rows(
+    `update orders set merchant_id = (select merchant_id from merchants where tenant_id = 'numbers'
+      and email = 'books@example.com') where tenant_id = 'numbers' and waybill_number = any($1)`,
+    [others],
+  )
+  t.strictSame((await bulk(batch([own({ order_no: '1001' })]), at)).body.warnings, {
+    'order_data.0.order_no': [`The order no 1001 is that of ${first} of the last 24 hours, too.`],
+  })
+})
+
 t.test('similar orders of one batch give one warning', async t => {
   const same = own({ order_no: 'LS-7' })
   const { body } = await bulk(batch([own(), same, own(), same, same, same]))
