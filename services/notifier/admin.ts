@@ -41,7 +41,7 @@ const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.e
 
 const withPool = openPool('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
 
-/** Does the same as `withPool` for a command that needs the keys. */
+/** Runs a command that needs the pool and the keys; throws UsageError if the newest key is wrong. */
 const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
   const { CREDENTIALS_KEYS } = loadConfigOrExit(
     Type.Object({ ...databaseSettings, ...credentialSettings }),
@@ -129,11 +129,14 @@ program
   .requiredOption('--tenant <id>', 'the tenant')
   .requiredOption('--template <name>', 'the template')
   .requiredOption('--language <code>', 'its language, such as en_US')
-  .option('--to <phone>', "the recipient; with --waybill it may be left out: the customer's")
-  .option('--waybill <number>', 'what it is about; texts may name fields of the order, as {{customer_name}}')
+  .option('--to <phone>', 'the recipient; with --waybill it may be left out and is the customer')
+  .option(
+    '--waybill <number>',
+    'the parcel that it is about; texts may name fields of its order, such as {{customer_name}}',
+  )
   .option('--channel <id>', 'the phone number id to send from; without it the default channel')
   .option('--header <text>', 'the parameter of the header')
-  .option('--body <text>', 'a parameter of the body; once for each, in their order', append)
+  .option('--body <text>', 'a parameter of the body; repeat the option for each, in order', append)
   .option('--json', 'print JSON', false)
   .action(async ({ json, ...request }: SendRequest & { json?: boolean }) => {
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
@@ -150,11 +153,13 @@ program
   })
 
 const markedRestored =
-  'queued, held and sending are unknown now: only staff sends them again. scheduled stay queued. Go on with docs/operators/backup.md.'
+  'The messages under queued, held and sending are unknown now: only staff resend them. Those under scheduled stay queued. Continue with docs/operators/backup.md.'
 
 program
   .command('restored')
-  .description('after an older backup was restored: what may have been sent becomes unknown; before the service starts')
+  .description(
+    'mark messages that may have been sent as unknown; run it after restoring an older backup, before the service starts',
+  )
   .option('--until <iso>', 'when the lost database was last in use; without it now')
   .option('--dry-run', 'print the same, write nothing')
   .option('--json', 'print JSON', false)

@@ -1,13 +1,13 @@
 export const api = {
   title: 'Courier notifier',
-  description: 'Staff sends template messages to customers; the messaging API reports their delivery.',
+  description: 'Staff send template messages to customers; the messaging API reports their delivery.',
   tags: [
     { name: 'messages', description: 'Messages and their timelines.' },
     { name: 'timeline', description: 'The statuses of a parcel and the messages sent to its customer.' },
     { name: 'costs', description: 'The cost of messages, and the budget.' },
     { name: 'channels', description: 'The numbers that messages are sent from.' },
     { name: 'templates', description: 'The catalogue of the account.' },
-    { name: 'conversations', description: 'Messages of customers, and the 24 hours after them.' },
+    { name: 'conversations', description: 'Messages from customers, and the 24 hours after each.' },
     { name: 'events', description: 'Events from orders.' },
     { name: 'webhooks', description: 'Webhooks of the messaging API.' },
   ],
@@ -17,7 +17,7 @@ export const api = {
       title: 'For staff',
       description: 'Messages to customers, the numbers that send them, and the catalogue of templates.',
       tags: ['messages', 'timeline', 'costs', 'channels', 'templates', 'conversations'],
-      quickStart: `# The token of a login at orders, or of: npm run notifier -- token create --tenant demo --staff NAME
+      quickStart: `# The token from a login at orders, or from: npm run notifier -- token create --tenant demo --staff NAME
 curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
     },
     {

@@ -10,7 +10,7 @@ t.test('a message is queued, sent and read back with its timeline', async t => {
   t.match(response.body, { message: 'The message is queued.', data: { id: /^msg_/, status: 'queued' } })
   const { id } = response.body.data
   const read = async () => (await call('GET', `/api/messages/${id}`)).body.data
-  await until('it is accepted', async () => (await read()).status === 'accepted')
+  await until('the message is accepted', async () => (await read()).status === 'accepted')
   t.match(await read(), {
     id,
     channel: phoneNumberId,

@@ -37,7 +37,7 @@ export interface NotifierOptions extends Edge, Engine {
   maxBodyBytes?: number | undefined
 }
 
-/** Creates the HTTP application, in reading order, and the workers beside it. */
+/** Creates the HTTP application and the workers that run beside it. */
 export const createNotifier = async (options: NotifierOptions) => {
   const { pool, logger, keyring, tracer } = options
   const registry = new Registry()

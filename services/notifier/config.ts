@@ -59,7 +59,7 @@ const properties = {
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
   LOG_LEVEL: LogLevel,
-  DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections to Postgres of the process', 1000),
+  DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections of the process to Postgres', 1000),
   MAX_MESSAGES_PER_BATCH: PositiveInteger(1000, 'maximum messages of one bulk request', 10_000),
   MESSAGING_API_URL: Type.String({
     default: 'https://graph.facebook.com',
@@ -73,7 +73,7 @@ const properties = {
     default: 'v17.0',
     maxLength: 16,
     pattern: '^v\\d+\\.\\d+$',
-    description: 'the version in its path',
+    description: 'the version in the paths of the messaging API',
     must: 'be a version such as v17.0',
   }),
   MESSAGING_PRODUCT: Type.String({ default: 'whatsapp', description: 'the product named in every request' }),

@@ -27,20 +27,20 @@ const nothingLostNothingDoubled = async (t: Tap, fixture: Fixture, ids: string[]
   t.same(
     ids.filter(id => (counts.get(id) ?? 0) > 1),
     [],
-    'none was accepted twice',
+    'no message was accepted twice',
   )
   const lost = rows.filter(row => row.status === 'accepted' && counts.get(row.message_id) !== 1)
-  t.same(lost, [], 'each accepted one is at the API')
+  t.same(lost, [], 'the API has each accepted message')
   t.same(
     rows.filter(row => !['accepted', 'unknown'].includes(row.status)),
     [],
-    'none is stuck',
+    'no message is stuck',
   )
 }
 type Tap = Pick<typeof t, 'equal' | 'same' | 'ok'>
 
 t.test(
-  'after a kill while sends wait for responses another process continues, and nothing is lost or doubled',
+  'after a kill while sends wait for responses, another process continues, and nothing is lost or doubled',
   async t => {
     const fixture = await createFixture(t, { isRunning: false })
     const ids = await fixture.accept(...several(600))
@@ -55,13 +55,13 @@ t.test(
     fixture.control.behave({ answer_latency_ms: 0 })
     const queued = await count(fixture, 'queued')
     await spawnWorker(t, fixture, environment)
-    await until('another continues', async () => (await count(fixture, 'queued')) < queued, 20)
+    await until('another process continues', async () => (await count(fixture, 'queued')) < queued, 20)
     await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 40)
     await nothingLostNothingDoubled(t, fixture, ids)
   },
 )
 
-t.test('after a kill while the API hangs another process sends each message that was not begun', async t => {
+t.test('after a kill while the API hangs, another process sends each message whose sending had not begun', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   // The responses hang: the window is full, and nothing is claimed ahead.
   fixture.control.behave({ answer_latency_ms: 60_000 })
@@ -74,7 +74,7 @@ t.test('after a kill while the API hangs another process sends each message that
   await spawnWorker(t, fixture, { SEND_SECONDS: '4' })
   await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 20)
   await nothingLostNothingDoubled(t, fixture, ids)
-  t.equal(await count(fixture, 'unknown'), 16, 'those that were written are in doubt')
+  t.equal(await count(fixture, 'unknown'), 16, 'the written messages are in doubt')
   t.equal(await count(fixture, 'accepted'), 184)
 })
 
@@ -113,5 +113,5 @@ t.test('a worker that is stopped leaves no message unknown', async t => {
   await worker.stop()
   t.equal(await count(fixture, 'sending,unknown'), 0)
   const waiting = await fixture.rows(`select 1 from messages where status = 'queued' and due_at > now()`)
-  t.equal(waiting.length, 0, 'what was claimed and not written is queued again')
+  t.equal(waiting.length, 0, 'claimed messages that were not written are queued again')
 })

@@ -6,7 +6,7 @@ import type { Tx } from './database/tables.ts'
 import { maxCounted, selectCount } from './messages/summary.ts'
 
 export const createCounters = (registry: Registry) => {
-  /** Returns the function that increments a counter with one label. */
+  /** Creates a counter with one label; returns the function that increments it. */
   const create = (name: string, label: string, help: string) => {
     const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
     return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
@@ -14,9 +14,9 @@ export const createCounters = (registry: Registry) => {
   return {
     countSend: create('sends_total', 'status', sendsHelp),
     countActions: create('customer_actions_total', 'outcome', actionsHelp),
-    countEvents: create('events_total', 'outcome', 'Events of orders by outcome.'),
+    countEvents: create('events_total', 'outcome', 'Events from orders, by outcome.'),
     countFacts: create('webhook_facts_total', 'kind', 'Facts that webhooks reported, by kind.'),
-    countFailure: create('worker_failures_total', 'worker', 'Runs of the workers beside the queue that failed.'),
+    countFailure: create('worker_failures_total', 'worker', 'Failed runs of the workers beside the queue.'),
   }
 }
 const sendsHelp = 'Messages that this process sent, by status; queued: to be tried again.'
@@ -42,7 +42,7 @@ const gauges = {
   messages_unknown: [`Messages whose sending is in doubt, ${capped}`, inStatus('unknown')],
   messages_late_seconds: ['How long the oldest due message has waited.', oldest('due_at', firstDue)],
   budgets_nearly_used_up: [
-    "Tenants that spent their budget's share to be warned at, or all of it, this month.",
+    "Tenants whose spending this month has reached their budget's share for a warning, or all of it.",
     '(select count(warned_at)::integer from budgets)',
   ],
   budgets_used_up: [
@@ -54,11 +54,11 @@ const gauges = {
     "(select count(*)::integer from channels where state = 'paused')",
   ],
   customer_actions_waiting: [
-    `Actions of customers without a response of orders, ${capped}`,
+    `Actions of customers to which orders has not responded, ${capped}`,
     selectCount(waitingActions),
   ],
   customer_actions_age_seconds: [
-    'Age of the oldest of them; 0 when there is none.',
+    'Age of the oldest such action; 0 if there is none.',
     oldest('created_at', `(select created_at from ${waitingActions} limit ${maxCounted}) waiting`),
   ],
 } as const

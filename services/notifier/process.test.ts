@@ -35,7 +35,7 @@ const listening = (child: ChildProcess): Promise<string> =>
       const address = /listening at (http:\/\/[\d.:]+)/.exec(seen)?.[1]
       if (address) resolve(address)
     })
-    child.once('exit', () => reject(new Error(`it ended before it listened: ${seen}`)))
+    child.once('exit', () => reject(new Error(`the notifier ended before it listened: ${seen}`)))
   })
 
 t.test('names wrong settings before it listens, and shows no secret', async t => {
@@ -100,7 +100,7 @@ t.test('becomes ready, serves its metrics, and ends on SIGTERM', async t => {
 
 for (const trouble of ['cut', 'black_hole'] as const)
   t.test(
-    `without Postgres (${trouble}) the process lives, is not ready, responds 503 and recovers by itself`,
+    `without Postgres (${trouble}) the process stays alive but not ready, responds with 503, and recovers on its own`,
     async t => {
       const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
       const address = new URL(url)
@@ -129,7 +129,7 @@ for (const trouble of ['cut', 'black_hole'] as const)
       if (trouble === 'cut') await proxy.restore()
       else proxy.trouble = undefined
       await waitUntil(
-        'it is ready',
+        'the process is ready',
         () => get('/health/ready'),
         ({ ok }) => ok,
         5,

@@ -26,7 +26,7 @@ t.test('a stop while the API hangs stores outcomes in doubt and exits cleanly', 
   const count = async (status: string) => (await rows('select from messages where status = $1', [status])).length
   // A message is `sending` before a byte is written: a stop in between queues it again.
   await until(
-    'four were written',
+    'four messages were written',
     async () => control.calls().filter(call => call.trouble === 'outage hang').length === 4,
   )
   // The response to the check hangs too; afterwards its handler writes to the database.
@@ -39,7 +39,7 @@ t.test('a stop while the API hangs stores outcomes in doubt and exits cleanly', 
   const seconds = (performance.now() - begun) / 1000
   t.ok(seconds < 8, `${seconds} s`)
   t.comment(`${seconds.toFixed(1)} s`)
-  t.ok((await checking)?.ok, 'what waited with it gets its response')
+  t.ok((await checking)?.ok, 'a request in progress gets its response')
   t.equal(await count('unknown'), 4)
   t.equal(await count('queued'), 6)
   t.notMatch(notifier.lines.join('\n'), /after calling end|_failed/)

@@ -72,12 +72,12 @@ for (const [name, [url, given, errors, method = 'POST']] of Object.entries(wrong
     t.same(await rows('select 1 from messages'), [])
   })
 
-t.test('accepts the configured product and no product', async t => {
+t.test('accepts the configured product, and messages without a product', async t => {
   for (const messaging_product of ['whatsapp', '', null, undefined])
     t.equal((await call('POST', '/api/messages', { ...body, messaging_product })).status, 202)
 })
 
-t.test('a token alone makes a channel that sends; response and check report missing webhooks', async t => {
+t.test('a token alone makes a channel that sends; the response and the check report missing webhooks', async t => {
   const { app, call, control, queue, rows } = await build(t)
   control.putNumber('300', { registered: true, waba_id: '102290129340398' })
   const access_token = 'demo-access-token'
@@ -96,7 +96,7 @@ t.test('a token alone makes a channel that sends; response and check report miss
   queue.start()
   const status = async () =>
     (await rows('select status from messages where message_id = $1', [sent.data.id]))[0]?.status
-  await until('it is sent', async () => (await status()) === 'accepted')
+  await until('the message is sent', async () => (await status()) === 'accepted')
   const verification = 'hub.mode=subscribe&hub.challenge=1&hub.verify_token='
   t.equal((await app.inject(`/webhooks/messaging?${verification}`)).statusCode, 403)
   const whole = await call('PUT', '/api/channels/300', { app_secret: 'an-app-secret', verify_token: 'a-verify-token' })

@@ -26,7 +26,7 @@ export interface Engine {
   readonly orders: OrdersClient
   /** Limits the messages in flight. */
   readonly window: number
-  /** Separates two messages to one recipient by so many seconds; 0 means no limit. */
+  /** Is the least pause between two messages to one recipient; 0 means no pause. */
   readonly recipientPauseSeconds: number
   readonly tracer?: Tracer | undefined
 }
@@ -38,7 +38,7 @@ interface WorkerOptions extends Engine {
   readonly syncDue: () => Promise<void>
 }
 
-/** The time is longer than the API client's own deadline for a request. */
+/** Exceeds the API client's own deadline for a request. */
 const sendSeconds = 16
 
 /** Creates everything that runs beside the HTTP application. Any number of processes may run all of it. */

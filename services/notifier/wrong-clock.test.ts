@@ -8,10 +8,10 @@ import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.t
 import { spawnWorker } from './test/spawn-worker.ts'
 import { createFixture as createWebhooks, envelope, inbound } from './test/webhooks-fixture.ts'
 
-/** Returns the time of UTC clocks so many hours from now. */
+/** Returns the time of day `hours` hours from now, in UTC. */
 const clockIn = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
 
-/** Starts a worker whose clock is wrong by so many hours. */
+/** Starts a worker whose clock is wrong by `hours` hours. */
 const spawn = (t: Test, fixture: Parameters<typeof spawnWorker>[1], hours: number) =>
   spawnWorker(t, fixture, { NODE_OPTIONS: `--import ${root}/dev/wrong-clock.ts`, CLOCK_IS_WRONG_BY: String(hours) })
 
@@ -46,7 +46,7 @@ for (const hours of [-30, 30])
     await until('the second one was refused', async () => (await of(retried))?.attempts)
     await until('the first one was sent', async () => (await of(sent))?.status === 'accepted')
     await until('the last one is held', async () => (await of(late))?.status === 'held')
-    await until('one waits for its hours', async () => Number((await of(early))?.wait) > 3_600)
+    await until('the early message waits for its hours', async () => Number((await of(early))?.wait) > 3_600)
     t.match(await of(early), { status: 'queued', attempts: 0 })
     const { status, attempts, wait } = (await of(retried)) ?? {}
     t.match({ status, attempts }, { status: 'queued', attempts: 1 })
@@ -54,7 +54,7 @@ for (const hours of [-30, 30])
   })
 
 for (const hours of [-30, 30])
-  t.test(`with a clock that is wrong by ${hours} hours a conversation opens at the time of its message`, async t => {
+  t.test(`with a clock that is wrong by ${hours} hours, a conversation opens at the time of its message`, async t => {
     const { call, rows } = await createWebhooks(t)
     const soon = String(Math.floor(Date.now() / 1000) + 7_200)
     const bodies = [
@@ -70,7 +70,7 @@ for (const hours of [-30, 30])
     t.strictSame(ages, [{ isNow: true }, { isNow: true }, { isNow: true }])
   })
 
-t.test('with a wrong clock the ids of messages sort by creation, and lists by time find them', async t => {
+t.test('with a wrong clock, the ids of messages still sort by creation', async t => {
   const { accept, rows } = await createFixture(t, { isRunning: false })
   const [before] = await accept(messageTo('0770000101'))
   shiftClock(t, -30)

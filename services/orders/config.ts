@@ -63,7 +63,7 @@ const properties = {
   MESSAGING_API_URL: Type.Optional(
     Type.String({ description: "the notifier's: demonstration secrets are refused unless it is the simulator" }),
   ),
-  DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections to Postgres of the process', 1000),
+  DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections of the process to Postgres', 1000),
   MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'maximum orders of one bulk request', 100_000),
   CATALOGUE_MEMORY_BYTES: Type.Integer({
     minimum: 2 ** 20,

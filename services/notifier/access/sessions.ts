@@ -48,7 +48,7 @@ type Found = StaffToken | undefined | 'unconfirmed'
 
 const toKey = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 
-/** Caches the staff tokens of orders, with a grace period (docs/staff/staff.md#when-orders-is-away). */
+/** Creates a cache of the staff tokens of orders, with a grace period (docs/staff/staff.md#when-orders-is-away). */
 const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })
@@ -134,8 +134,9 @@ const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptio
 }
 
 /**
- * Finds the holders of tokens made here or by orders, cached for a few seconds. Returns undefined for an unknown,
- * expired or revoked token. Throws 503 for a token that only orders can know while orders does not respond.
+ * Creates the function that finds the holders of tokens made here or by orders, cached for a few seconds. It returns
+ * undefined for an unknown, expired or revoked token, and throws 503 for a token that only orders can know while orders
+ * does not respond.
  */
 export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTokenHolder<StaffToken> => {
   const findOwn = rememberCallers(pool, findStaff)

@@ -11,7 +11,7 @@ export interface TokenRequest extends commands.TokenRequest {
   staff?: string
 }
 
-/** Creates a token. Throws UsageError for an unknown tenant, a blank name and an invalid time. */
+/** Creates a token. Throws UsageError for an unknown tenant, a blank name or an invalid time. */
 export const createTokenFor = async (pool: pg.Pool, request: TokenRequest, by = operator()) => {
   const { tenant, staff } = request
   if (!staff?.trim()) throw new UsageError('name the holder: --staff NAME')

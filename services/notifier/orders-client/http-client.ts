@@ -24,7 +24,7 @@ const checkResults = TypeCompiler.Compile(CustomerActionResults)
 /** Lists the statuses that blame the request itself, not its token, its time or its rate. */
 const refusals = [400, 413, 415, 422]
 
-/** Talks to orders over HTTP. An invalid response counts as unavailable and is logged. */
+/** Creates the client of orders over HTTP. An invalid response counts as unavailable, and its status is logged. */
 export const createOrdersClient = ({
   url,
   serviceToken,

@@ -29,7 +29,7 @@ export const OrderEdit = Type.Object({
 })
 export type OrderEdit = Static<typeof OrderEdit>
 
-/** Describes an order as orders returns it, its timeline and its edits newest first. */
+/** Describes an order as orders returns it, with its timeline and edits newest first. */
 export const KnownOrder = Type.Composite([
   OrderSnapshot,
   Type.Object({

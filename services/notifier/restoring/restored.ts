@@ -17,7 +17,7 @@ export const markRestored = async (pool: pg.Pool, until: Date, isDryRun: boolean
   return restored
 }
 
-/** Returns the numbers of messages by their status in the backup; `scheduled` ones were not sent and stay queued. */
+/** Marks a tenant's messages, and counts them by status in the backup; `scheduled` ones are unsent and stay queued. */
 const markTenant = async (tx: Tx, tenant: string, until: Date) => {
   await sql`
     update tenants set in_doubt_before = greatest(in_doubt_before, ${until}) where tenant_id = ${tenant}`.execute(tx)

@@ -17,12 +17,12 @@ export interface Arrived {
 
 export interface Behaviour {
   readonly onConnect?: (socket: Socket) => void
-  /** Runs when the first bytes of a request arrive, perhaps not all. */
+  /** Runs whenever bytes arrive, even if the request is not complete. */
   readonly onBytes?: (socket: Socket) => void
   readonly onRequest?: (request: Arrived, index: number) => void
 }
 
-/** Starts a server of bare sockets, which can break every rule. Ends with the test. */
+/** Starts a server of bare sockets, which can break every rule. The end of the test stops it. */
 export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Behaviour) => {
   const arrived: Arrived[] = []
   const pieces: string[] = []
@@ -93,7 +93,7 @@ export const message: OutboundMessage = {
   },
 }
 
-/** Creates a client with short deadlines. Ends with the test. */
+/** Creates a client with short deadlines. The end of the test closes it. */
 export const connect = (t: Test, baseUrl: string, more: Partial<MessagingApiOptions> = {}): MessagingApi => {
   const api = createMessagingApi({
     baseUrl,

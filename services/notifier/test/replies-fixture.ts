@@ -38,7 +38,7 @@ export const prepare = async (t: Test) => {
   return { ...(await prepareWith(t, orders.client)), orders }
 }
 
-/** Does the same with the given client of orders. */
+/** Starts the whole notifier as `prepare` does, with the given client of orders. */
 export const prepareWith = async (t: Test, orders: OrdersClient) => {
   const log: string[] = []
   const built = await build(t, undefined, orders, { log })
@@ -62,7 +62,7 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
     const offers = () => control.messages().filter(({ template }) => template !== null)
     const before = offers().length
     await deliver(orderEvent(`${waybill_number} 1`, { waybill_number }))
-    await until('the message is there', async () => offers().length > before)
+    await until('the message has arrived', async () => offers().length > before)
     return offers()[0]?.id ?? ''
   }
   const texts = (): string[] =>

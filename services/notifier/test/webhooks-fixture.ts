@@ -130,7 +130,7 @@ export const sign = (payload: string | Buffer, secret: string): string =>
 
 export const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)
 
-/** Marks the start of the tests, from which timestamps count. */
+/** Marks the start of the tests, from which `minutesAgo` counts back. */
 const started = Date.now()
 
 /** Returns a time before this test file began, in the API's format: the same on every use. */

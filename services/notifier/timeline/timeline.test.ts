@@ -94,7 +94,7 @@ t.test('shows nothing of another tenant, even when both have the waybill', async
   t.equal(state.asked.length, asked)
 })
 
-t.test('whole seconds of a webhook put no status before the one that it followed', async t => {
+t.test('the whole seconds of a webhook put no status before the status that it followed', async t => {
   const message = { message_id: 'm', template: 'order_created', detail: null }
   const moment = (status: 'queued' | 'accepted' | 'sent', at: string) => ({ ...message, status, at: new Date(at) })
   const tracking = { status_key: 'key_1', status_name: 'DRAFT', staff_name: null, note: null }
@@ -114,7 +114,7 @@ t.test('whole seconds of a webhook put no status before the one that it followed
   t.strictSame(
     merged.slice(0, 3).map(({ at }) => at.toISOString()),
     ['2026-03-01T10:00:00.900Z', '2026-03-01T10:00:00.900Z', '2026-03-01T10:00:00.600Z'],
-    'the times say the same',
+    'the times agree',
   )
   t.same(
     merged.map(entry =>
