@@ -284,6 +284,9 @@ t.test('an invoice takes a delivery that was taken back with its reversal, or ne
   await deliver('DM92080001', 1)
   await deliver('DM92080002', 0)
   await takeBack('DM92080002')
+  t.match((await post('/invoice', { all: true, until: await day(-1) })).body.errors.until, [
+    /^The day must be .* or before/,
+  ])
   t.equal((await get('/balance')).body.data.payable_now, 550)
   t.match(await invoice(await day(0)), { kind: 'made', total: 550 }, 'the reversal waits for no day')
   await deliver('DM92080003', 2)

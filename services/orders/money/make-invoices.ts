@@ -21,7 +21,7 @@ export type Made = Static<typeof Made>
 export const NewInvoices = bodyOf('NewInvoices', {
   merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   all: Type.Optional(Type.Literal(true, { must: 'be true', examples: [true] })),
-  until: { ...Day, description: 'Takes lines of this day and before.' },
+  until: { ...Day, description: 'Takes lines of this day and before; today at the latest.' },
 })
 type Wanted = Call<Static<typeof NewInvoices>>
 
@@ -30,8 +30,10 @@ type Wanted = Call<Static<typeof NewInvoices>>
  * lines.
  */
 export const makeInvoices = async (tx: Tx, wanted: Wanted): Promise<Acted<Made[]>> => {
-  const { merchant_id: wantedId, all } = wanted.body
+  const { merchant_id: wantedId, all, until } = wanted.body
   if ((wantedId === undefined) === (all === undefined)) return refuse('merchant_id', 'Give either merchant_id or all.')
+  const { today } = await readClock(tx, wanted.tenant)
+  if (until > today) return refuse('until', `The day must be ${today} or before: later lines are not payable yet.`)
   const { rows: merchants } = await tx.client.query(merchantsSql, [wanted.tenant, wantedId])
   if (!all && merchants.length === 0) return { kind: 'unknown', what: 'merchant' }
   const data: Made[] = []
