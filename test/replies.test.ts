@@ -132,7 +132,7 @@ t.test('after a failed delivery the demo first asks the customer, whose button p
     { action: 'reattempt', date: /^\d{4}-\d\d-\d\d$/, given_as: 'customer' },
   ])
   await notifier.texted(1)
-  t.same(notifier.texts(), [`Thank you, Nimali Perera. We bring ${waybill} tomorrow.`])
+  t.same(notifier.texts(), [`Thank you, Nimali Perera. We will bring ${waybill} tomorrow.`])
   control.press({ message_id: asked()?.id ?? '', index: 3 })
   t.match((await notifier.settled(2))[1], { action: 'return', outcome: 'done' })
   t.match((await staff(`/order/${waybill}`)).data.instructions[0], { action: 'return', given_as: 'customer' })

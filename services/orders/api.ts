@@ -5,8 +5,8 @@ import { messageOperation } from './merchant-webhooks/schema.ts'
 const orderEvents = {
   tags: ['internal'],
   operationId: 'orderEvents',
-  summary: 'Orders were created or their statuses changed',
-  description: 'Sent to the notifier until it responds with 200. Events may repeat: each keeps its id.',
+  summary: 'Report what happened to orders, and paid invoices',
+  description: 'Orders sends events to the notifier until it responds with 200. Events may repeat: each keeps its id.',
   security: [{ service: [] }],
   requestBody: { required: true, content: { 'application/json': { schema: CourierEvents } } },
   responses: {
@@ -35,7 +35,7 @@ export const api = {
       title: 'For merchants',
       description:
         'Your program logs in, reads the cities once, and pushes its orders in batches of up to 1,000. ' +
-        'The tenant is the courier company that you ship with: it gives you its name, your e-mail address and a password.',
+        'The tenant is the courier company that you ship with: it gives you its id, your e-mail address and a password.',
       tags: ['orders', 'merchant', 'webhooks', 'public'],
       quickStart: `# A token, valid for 30 days
 curl -sS '$URL/api/public/merchant/login' \\
@@ -61,7 +61,7 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
     {
       name: 'internal',
       title: 'Internal',
-      description: 'Requests between the services, and those that an operator watches.',
+      description: 'Requests between the services, and the health and metrics that an operator watches.',
       tags: ['internal', 'operations'],
     },
   ],

@@ -13,7 +13,7 @@ export interface Audience {
   description: string
   /** Lists the groups of operations, in the order of the page. */
   tags: readonly string[]
-  /** Shows a request to begin with, as a shell takes it; `$URL` stands for the service's address. */
+  /** Shows a first request, as a shell takes it; `$URL` stands for the service's address. */
   quickStart?: string
 }
 
@@ -31,7 +31,7 @@ const read = (filename: string) => ({
   content: readFileSync(join(import.meta.dirname, 'docs-page', filename), 'utf8'),
 })
 
-/** Serves the page of an audience: Swagger UI over its part of the document, from files of this machine alone. */
+/** Serves an audience's page: Swagger UI with its part of the document, only from files on this machine. */
 export const serveAudience = async (app: FastifyInstance, pages: Pages, audience: Audience): Promise<void> => {
   const { document, url } = pages
   const path = `/docs/${audience.name}`
@@ -92,7 +92,7 @@ export const listAudiences = ({ title, description, audiences }: Pages, base: st
 <p>${escapeHtml(description)}</p>
 <ul>${audiences.map(each => linkTo(each, base)).join('\n')}</ul>
 <p>For programs: <a href="${base}openapi.json">openapi.json</a> describes all requests,
-<a href="${base}health/ready">health/ready</a> tells whether the service works.</p>
+<a href="${base}health/ready">health/ready</a> says whether the service works.</p>
 </main>
 </body>
 </html>

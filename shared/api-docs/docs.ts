@@ -19,8 +19,8 @@ export interface ApiDescription {
 const rules =
   'A request with an Idempotency-Key parameter takes effect once for each key, and Idempotency-Replayed: true marks a repeated ' +
   'response. Some requests refuse that header, as their description says. All others ignore it: they only read, log in or ' +
-  'log out. Every response has an X-Request-Id to quote in questions, those below /api/ have RateLimit and RateLimit-Policy, ' +
-  'and those that may succeed later have Retry-After, in seconds.'
+  'log out, or come from another service. Every response has an X-Request-Id to quote in questions. Responses below /api/ ' +
+  'have RateLimit and RateLimit-Policy; responses to requests that may succeed later have Retry-After, in seconds.'
 
 /** Replaces the demo's login by placeholders: where the demo is hidden, nobody should try it. */
 const hideLogin = (audience: Audience): Audience => {
@@ -37,7 +37,7 @@ interface DocsOptions {
 
 const hidden = { schema: { hide: true } }
 
-/** Lists the statuses of errors that any request of a kind may get; a route's schema names its other ones. */
+/** Lists the error statuses that any request of a kind may get; a route's schema names its others. */
 const listUsualErrors = (schema: FastifySchema, method: string | string[], path: string): number[] => {
   const { security = [], headers, body, querystring } = schema as FastifySchema & { headers?: { properties: object } }
   // Any request may be too slow, or its headers or body too large.

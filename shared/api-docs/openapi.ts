@@ -137,14 +137,18 @@ const tenantHeader: Parameter = {
 
 const headerNames = [tenantHeader.name, 'Idempotency-Key', 'X-Hub-Signature-256']
 /**
- * Returns a header's name in the usual case; the tenant is always required, whatever the schema leaves to other checks.
+ * Returns a header's name in the usual case. The tenant is always required, even if the schema leaves that to other
+ * checks.
  */
 const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parameter, 'name' | 'required'> => {
   const name = headerNames.find(known => known.toLowerCase() === lower) ?? lower
   return { name, required: required || name === tenantHeader.name }
 }
 
-/** Collects the members of a union by their titles; else returns the examples given, or makes one. */
+/**
+ * Returns the schema's first example, or else one for each titled member of its union, or the examples given, or one
+ * that it makes.
+ */
 const listExamples = (schema: Schema, given?: Media['examples']): Pick<Media, 'examples' | 'example'> => {
   const { anyOf = [], examples = [] } = schema
   if (examples.length > 0) return { example: examples[0] }
@@ -163,7 +167,7 @@ class Components {
 
   /** Returns the schema as the document has it: by reference when it has a title. */
   read({ must: _must, sentence: _sentence, documented, ...schema }: Schema): Schema {
-    // The rules for a text would contradict what `documented` says of it, such as that a number is written in it.
+    // The rules for a text would contradict `documented`, which may say that the text holds a number.
     if (documented) for (const keyword of ['type', 'pattern', 'maxLength', 'anyOf']) delete schema[keyword]
     const inner = mapInner(Object.assign(schema, documented), each => this.read(each))
     if (inner.title === undefined) return inner
@@ -183,7 +187,7 @@ const asTime = (schema: Schema): Schema =>
 const refTo = (name: string): string => `#/components/schemas/${name}`
 
 /**
- * Returns the schema with the schemas inside it changed, and with simpler words for a union of literals and for a
+ * Returns the schema with the schemas inside it changed, and with simpler keywords for a union of literals and for a
  * record.
  */
 const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => {

@@ -48,7 +48,7 @@ export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (ap
   const schema = {
     operationId: 'listChanges',
     summary: 'List what happened to your orders since the last request',
-    description: `Every creation, status change and edit, once, oldest first; kept for ${keptDays} days.`,
+    description: `Every creation, status change, edit, instruction and payment, once, oldest first; kept for ${keptDays} days.`,
     querystring: Query,
     response: { 200: Changes, ...errorResponses(410) },
   }

@@ -7,13 +7,13 @@ const askFirst = event => {
   const readText = part => request.querySelector(`.opblock-summary-${part}`).textContent.trim()
   if (!request || readText('method') === 'GET') return
   if (request.querySelector('[data-param-name="dry_run"] select')?.value === 'true') return
-  const warning = 'This request is real: what it creates, changes or sends is not undone.'
+  const warning = 'This request is real: what it creates, changes or sends cannot be undone.'
   if (!window.confirm(`${warning}\n\n${readText('method')} ${readText('path')}`)) event.stopPropagation()
 }
-// Before Swagger UI receives the click.
+// Runs before Swagger UI receives the click.
 document.addEventListener('click', askFirst, { capture: true })
 
-/** Adds what Swagger UI leaves out for those who use the keyboard or a screen reader. */
+/** Adds what Swagger UI lacks for people who use the keyboard or a screen reader. */
 const assist = () => {
   for (const box of document.querySelectorAll('pre:not([tabindex])')) box.tabIndex = 0
   for (const list of document.querySelectorAll('select:not([aria-label])')) list.setAttribute('aria-label', 'Choose')
