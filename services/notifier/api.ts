@@ -17,7 +17,7 @@ export const api = {
       title: 'For staff',
       description: 'Messages to customers, the numbers that send them, and the catalogue of templates.',
       tags: ['messages', 'timeline', 'costs', 'channels', 'templates', 'conversations'],
-      quickStart: `# The token from a login at orders, or from: npm run notifier -- token create --tenant demo --staff NAME
+      quickStart: `# TOKEN from a login at orders, or from: npm run notifier -- token create --tenant demo --staff NAME
 curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
     },
     {
