@@ -14,7 +14,7 @@ interface Invoice {
 export const accountant = (client: Client): Act => {
   const { who, chance, known } = client
   const { call, insist } = requester(client, 'staff', '/api/staff')
-  const today = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+  const today = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Asia/Colombo' }).format()
   const act = (what: string, name: string, path: string, body: object): Promise<Call> =>
     insist(what, name, path, { parts: ['money'], body, key: name })
 
