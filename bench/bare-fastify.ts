@@ -1,16 +1,16 @@
-// Runs a bare Fastify, which returns the bytes that it was given, or checks a signature. Run as a program, it starts
-// one.
+// Runs a bare Fastify, which returns the bytes that it was given, or checks a signature. Run as a program, it starts one.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'
+import { appSecret } from './notifier-messages.ts'
 import { startService } from './service.ts'
 
 export const startBareFastify = (cleanUps: AsyncDisposableStack): Promise<string> =>
   startService({ file: 'bench/bare-fastify.ts', portSetting: 'BARE_PORT', environment: {} }, cleanUps)
 
-/** Sets the response that the bare Fastify sends from now on, or the secret with which it checks signatures. */
-export const tellBareFastify = async (url: string, what: 'answer' | 'secret', text: string): Promise<void> => {
-  const answer = await fetch(`${url}/control/${what}`, { method: 'PUT', body: text })
-  if (!answer.ok) throw new Error(`the bare Fastify responded with ${answer.status}`)
+/** Sets the body of the response that the bare Fastify sends from now on. */
+export const setResponse = async (url: string, body: string): Promise<void> => {
+  const { ok, status } = await fetch(`${url}/response`, { method: 'PUT', body })
+  if (!ok) throw new Error(`the bare Fastify responded with ${status}`)
 }
 
 const serve = async (): Promise<void> => {
@@ -18,15 +18,10 @@ const serve = async (): Promise<void> => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 
-  let answer: Buffer = Buffer.alloc(0)
-  let secret = ''
+  let response: Buffer = Buffer.alloc(0)
 
-  app.put<{ Body: Buffer }>('/control/answer', async request => {
-    answer = request.body
-  })
-
-  app.put<{ Body: Buffer }>('/control/secret', async request => {
-    secret = request.body.toString()
+  app.put<{ Body: Buffer }>('/response', async request => {
+    response = request.body
   })
 
   app.get('/health/ready', async () => ({}))
@@ -37,11 +32,11 @@ const serve = async (): Promise<void> => {
     return `process_cpu_seconds_total ${cpuSeconds}\nprocess_resident_memory_bytes ${process.memoryUsage.rss()}\n`
   })
 
-  app.get('/*', (_request, reply) => reply.type('application/json; charset=utf-8').send(answer))
+  app.get('/*', (_request, reply) => reply.type('application/json; charset=utf-8').send(response))
 
   app.post<{ Body: Buffer }>('/webhooks/messaging', async (request, reply) => {
     const given = Buffer.from(String(request.headers['x-hub-signature-256']).slice('sha256='.length), 'hex')
-    if (!timingSafeEqual(createHmac('sha256', secret).update(request.body).digest(), given))
+    if (!timingSafeEqual(createHmac('sha256', appSecret).update(request.body).digest(), given))
       return reply.code(401).send()
     return {}
   })

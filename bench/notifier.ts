@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { control } from '../trust/courier.ts'
-import { tellBareFastify } from './bare-fastify.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
 import { measureCost, measureLoad } from './cpu.ts'
 import { rounded } from './figures.ts'
-import { appSecret, countAccepted, formatId, insertMessages, removeMessages } from './notifier-messages.ts'
+import { countAccepted, formatId, insertMessages, removeMessages } from './notifier-messages.ts'
 import type { Measure, Measurement } from './repeat.ts'
 
 /** Limits the messages that the bare loop has in flight, to as many as the queue has. */
@@ -86,7 +85,6 @@ const webhookCell = ({ load, bareFastify }: Tools, updatesPerRequest: number): C
     },
     floors: async side => {
       const url = await bareFastify()
-      await tellBareFastify(url, 'secret', appSecret)
       const work = { kind: 'webhooks', messages: Number.MAX_SAFE_INTEGER, updatesPerRequest } as const
       const update: Measure = async seconds => {
         const messages = messagesFor(seconds)

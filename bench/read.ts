@@ -1,4 +1,4 @@
-import { tellBareFastify } from './bare-fastify.ts'
+import { setResponse } from './bare-fastify.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
 import { bookBatches } from './bulk.ts'
 import { measureLoad } from './cpu.ts'
@@ -48,7 +48,7 @@ const createCell = ({ load, bareFastify }: Tools, reading: Reading, connections:
     const { headers } = side
     const [tenant = '', paths, url] = [headers['x-tenant'], await reading.paths(side), await bareFastify()]
     const sample = await fetch(side.url + paths[0], { headers })
-    await tellBareFastify(url, 'answer', await sample.text())
+    await setResponse(url, await sample.text())
     const requests = paths.map(path => ({ path }))
     const fastify = measureLoad(load, { url }, { kind: 'requests', headers, requests }, connections)
     if (reading.select === undefined) return { Fastify: fastify }
