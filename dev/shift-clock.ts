@@ -26,19 +26,17 @@ export const shiftClock = (t: Test, hours: number | (() => number)): (() => numb
 }
 
 /**
- * Returns a function that moves the clock by which this process measures intervals. Until the test ends, the clock
- * stands still if `isStopped`, or else runs on.
+ * Stops the clock by which this process measures intervals until the test ends. Returns a function that moves it.
  */
-export const moveStopwatch = (teardown: (cleanUp: () => unknown) => unknown, { isStopped = false } = {}) => {
+export const moveStopwatch = (teardown: (cleanUp: () => unknown) => unknown) => {
   const real = performance.now
-  const started = real.call(performance)
-  let moved = 0
-  performance.now = () => (isStopped ? started : real.call(performance)) + moved
+  let now = performance.now()
+  performance.now = () => now
   teardown(() => {
     performance.now = real
   })
   return async (milliseconds: number): Promise<void> => {
-    moved += milliseconds
+    now += milliseconds
     // lru-cache reads the clock again only after a timer of a millisecond.
     await delay(5)
   }

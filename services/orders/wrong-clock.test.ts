@@ -70,7 +70,7 @@ for (const hours of [-30, 30]) {
 
 t.test('a token is cached until it expires, whatever the clock', async t => {
   shiftClock(t, -30)
-  const pass = moveStopwatch(t.teardown, { isStopped: true })
+  const pass = moveStopwatch(t.teardown)
   const { id, status } = await tokenUntil('2.5 seconds')
   t.equal(await status(), 200)
   await rows('update tokens set expires_at = now() where token_id = $1', [id])

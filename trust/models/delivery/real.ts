@@ -74,7 +74,7 @@ export const startOrders = async (t: Teardown) => {
   })
   const base = Date.now()
   let now = 0
-  const moveOn = moveStopwatch(t.teardown, { isStopped: true })
+  const moveOn = moveStopwatch(t.teardown)
   AbortSignal.timeout = () => new AbortController().signal
   /** Returns the seconds since the first history. */
   const pass = async (seconds: number): Promise<number> => {
