@@ -56,8 +56,8 @@ const readStat = async (pid: number): Promise<{ parent?: number; own: number; of
 }
 
 /**
- * Measures requests over HTTP, with the CPU of the process that handles them, or a statement; both with the CPU of their
- * Postgres, if there is one.
+ * Measures requests over HTTP, with the CPU of the process that handles them, or a statement; both with the CPU of
+ * their Postgres, if there is one.
  */
 export const measureLoad =
   (load: Tools['load'], side: Pick<Side, 'url'> & Partial<Side>, work: LoadWork, connections: number): Measure =>
