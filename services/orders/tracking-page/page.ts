@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '@courier/shared/escape-html.ts'
-import { beforePickup, classifyStatus, failedAttemptKeys } from '../statuses/statuses.ts'
+import { beforePickup, classifyStatus, failedAttemptKeys, initialStatusKeys } from '../statuses/statuses.ts'
 import type { OrderView } from '../tracking/order-schema.ts'
 import { signWaybill, toOrder } from '../tracking/order-view.ts'
 import type { TrackedOrder } from '../tracking/read-orders.ts'
@@ -92,14 +92,18 @@ const writeLine = (language: Language, stage: Stage, { row, catalogue: { timeZon
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone })
   const { timeline, status_key, created_at } = row
   const events = timeline.filter(event => event.is_counted).toReversed()
-  const known = events.length > 0 ? events : [{ status_key, happened_at: created_at }]
-  const done = known
-    .map(({ status_key, happened_at }) => ({ stage: findStage(status_key), at: new Date(happened_at) }))
+  // An archived parcel has one time, that of its booking.
+  const archived = [
+    { status_key: initialStatusKeys[0], happened_at: created_at },
+    { status_key, happened_at: null },
+  ]
+  const done = (events.length > 0 ? events : archived)
+    .map(({ status_key, happened_at }) => ({ stage: findStage(status_key), at: happened_at && new Date(happened_at) }))
     .filter((step, index, all) => step.stage !== all[index - 1]?.stage)
   const items = done.map(({ stage, at }, index) => {
     const current = index === done.length - 1 ? ' aria-current="step"' : ''
-    const time = `<time datetime="${at.toISOString()}">${format.format(at)}</time>`
-    return `<li class="done"${current}>${languages[language].stages[stage].title}<br>${time}</li>`
+    const time = at ? `<br><time datetime="${at.toISOString()}">${format.format(at)}</time>` : ''
+    return `<li class="done"${current}>${languages[language].stages[stage].title}${time}</li>`
   })
   const isOver = stage === 'returned' || stage === 'cancelled'
   const left = isOver

@@ -74,6 +74,17 @@ t.test('the page shows no step that staff took back', async t => {
   t.strictSame(steps, ['Booked', 'On its way', 'Out for delivery', 'Delivered'])
 })
 
+t.test('an archived parcel was booked at its time, and has no time of its last step', async t => {
+  const [waybill = ''] = (await bulk(batch())).body.data
+  await rows(`update orders set status_key = 'key_13', created_at = '2026-01-02T03:04:05Z' where waybill_number = $1`, [
+    waybill,
+  ])
+  await rows('delete from order_events where waybill_number = $1', [waybill])
+  const { html } = await open(`/t/demo/${waybill}`)
+  const steps = html.match(/<li.*<\/li>/)?.[0].replace(/<li[^>]*>/g, '<li>')
+  t.match(steps, /^<li>Booked<br><time datetime="2026-01-02T03:04:05.000Z">[^<]+<\/time><\/li><li>Delivered<\/li>$/)
+})
+
 t.test('uses the language that the browser prefers, or that the reader chose', async t => {
   const [waybill = ''] = (await bulk(batch([order({ cod: 0 })]))).body.data
   t.match((await open(`/t/demo/${waybill}`, 'fr, ta;q=0.5, si;q=0.9')).html, '<html lang="si">')
