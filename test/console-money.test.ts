@@ -86,6 +86,35 @@ if (browser) {
     t.strictSame(desk.problems, [])
   })
 
+  t.test('the pay run that is marked as paid is the one of the saved file', async t => {
+    const row = (number: string) => ({ invoice_no: number, merchant_name: 'Lanka Shoes', amount: 1, bank: 'BOC' })
+    let payouts = [row('CFX-1')]
+    await page.route('**/api/staff/payout*', (route, request) =>
+      request.url().includes('csv')
+        ? route.fulfill({ contentType: 'text/csv', body: 'invoice_no' })
+        : route.fulfill({ json: { data: { payouts, left_out: [] } } }),
+    )
+    await page.goto(`${url}#/invoices`)
+    await panel('Pay run').getByText('CFX-1').waitFor()
+    payouts = [row('CFX-1'), row('CFX-2')]
+    await panel('Pay run').getByRole('button', { name: 'CSV' }).click()
+    await panel('Pay run').getByText('CFX-2').waitFor({ timeout: 10_000 })
+    await page.unroute('**/api/staff/payout*')
+    t.strictSame(desk.problems, [])
+  })
+
+  t.test('a handover of cash and a debt declares whole cents', async t => {
+    const lying = { parcels: 1, amount: 2500.1, since: null }
+    const people = [{ name: 'Sunil', ...lying, debt: 0.2, above_ceiling: false }]
+    await page.route('**/api/staff/cash', route =>
+      route.fulfill({ json: { data: { currency: 'LKR', ceiling: null, people, office: lying, clearing: lying } } }),
+    )
+    await page.goto(`${url}#/cash`)
+    await panel('Who holds cash').getByRole('button', { name: 'Hand over' }).click()
+    t.equal(await page.getByLabel('Declared').inputValue(), '2500.3')
+    await page.unroute('**/api/staff/cash')
+  })
+
   t.test('a lost parcel is compensated, and the merchant’s balance shows it', async t => {
     await page.goto(`${url}#/parcel/${lost}`)
     await page.getByText('Compensate for the loss').first().click()

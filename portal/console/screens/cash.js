@@ -27,7 +27,7 @@ const people = onChosen => [
 
 /** Takes the cash that a person holds and owes. A handover whose sums differ stays open. */
 const HandOver = ({ person, onDone }) => {
-  const total = person ? person.amount + person.debt : 0
+  const total = person ? Number((person.amount + person.debt).toFixed(2)) : 0
   const start = { collected_by: person?.name ?? '', declared: total ? String(total) : '', counted: '' }
   const fields = [
     { name: 'collected_by', label: t('cash.person'), required: true, maxlength: 200 },

@@ -70,6 +70,8 @@ const PayRun = ({ onPaid }) => {
     run.reload()
     onPaid()
   }
+  // The file may have invoices that were approved since: the form marks what is shown.
+  const saveRun = () => save('/payout', 'payouts').then(run.reload)
   return html`<${Panel} title=${t('invoice.pay_run')}>
     <${Live} of=${run} lines=${3}>${({ data: { payouts, left_out } }) => {
       const toBody = body => ({ ...body, invoice_nos: payouts.map(({ invoice_no }) => invoice_no) })
@@ -77,7 +79,7 @@ const PayRun = ({ onPaid }) => {
         empty=${t('invoice.none_due')} />
         ${
           payouts.length > 0 &&
-          html`<p><${Act} run=${() => save('/payout', 'payouts')}>CSV<//></p>
+          html`<p><${Act} run=${saveRun}>CSV<//></p>
           <${Form} id="pay-run" fields=${paymentFields()} submit=${t('invoice.mark_paid')} path="/payout"
             toBody=${toBody} onDone=${onDone} />`
         }
