@@ -1,5 +1,6 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
+import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent, orderFacts, standIn } from '../test/orders-stand-in.ts'
 import { build, serviceToken } from '../test/portal.ts'
@@ -9,7 +10,17 @@ const rule = { on: 'order.created', template: 'order_delivered', language: 'en_U
 const cod = { ...rule, body: ['{{customer_name}}', '{{cod}} {{note}}'] }
 
 const { client, known, state } = await standIn(t)
-const { app, call, rows, pool, queue, control } = await build(t, undefined, client)
+/** Runs between the reading of an order and its use. */
+let onRead = async (): Promise<void> => {}
+const reader: OrdersClient = {
+  ...client,
+  find: async (...given) => {
+    const found = await client.find(...given)
+    await onRead()
+    return found
+  },
+}
+const { app, call, rows, pool, queue, control } = await build(t, undefined, reader)
 queue.start()
 
 let orders = 0
@@ -206,6 +217,30 @@ t.test('a resend reads the order anew, and is refused if the order’s phone has
   await edit(waybill, { customer_phone: phoneOf(waybill, '0711') })
   t.match(await resend(), { status: 422, body: { errors: { to: [/another phone number since: send a new message/] } } })
   t.match(await messagesOf(waybill), [{ status: 'failed', recipient: digits(phoneOf(waybill)) }])
+})
+
+t.test('an edit that arrives while a message is accepted or resent reaches it', async t => {
+  const waybill = await prepare([])
+  known.set(waybill, orderFacts({ waybill_number: waybill, customer_phone: phoneOf(waybill), cod: 4500 }))
+  const editMeanwhile = (order: Partial<OrderSnapshot>) => {
+    onRead = async () => {
+      onRead = async () => {}
+      await edit(waybill, order)
+    }
+  }
+  const parameters = ['Nimali', '{{cod}}'].map(text => ({ type: 'text', text }))
+  const template = { name: 'order_delivered', language: { code: 'en_US' }, components: [{ type: 'body', parameters }] }
+  const phone = phoneOf(waybill, '0711')
+  editMeanwhile({ customer_phone: phone, cod: 90 })
+  t.equal((await call('POST', '/api/messages', { waybill_number: waybill, template })).status, 202)
+  t.match(await messagesOf(waybill), [{ recipient: digits(phone), texts: [/./, '90'] }])
+
+  await rows(`update messages set status = 'failed' where waybill_number = $1`, [waybill])
+  const [{ id }] = await messagesOf(waybill)
+  editMeanwhile({ cod: 80 })
+  t.match(await call('POST', `/api/messages/${id}/resend`), { status: 503, body: { code: 'unavailable' } })
+  t.equal((await call('POST', `/api/messages/${id}/resend`)).status, 200)
+  t.match(await messagesOf(waybill), [{ status: 'queued', texts: [/./, '80'] }])
 })
 
 t.test('a resend to a number that staff gave is refused once the order has another', async t => {

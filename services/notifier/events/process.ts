@@ -14,6 +14,7 @@ import { findPressedNumbers } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { readContext } from '../messages/accept.ts'
 import { checkMessage, type SendingContext } from '../messages/check.ts'
+import { lockForEdits } from '../messages/edits.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
@@ -54,6 +55,7 @@ export const processIn = async (
   if (!known) return undefined
   const isInDoubt = (event: CourierEvent): boolean =>
     known.in_doubt_before !== null && new Date(event.happened_at) < known.in_doubt_before
+  if (events.some(({ type }) => type === editedEvent)) await lockForEdits(tx, tenant)
   const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
   const newIds = await insertEvents(tx, tenant, unique)
   const accepted = unique.filter(({ id }) => newIds.has(id))

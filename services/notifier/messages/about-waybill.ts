@@ -1,5 +1,6 @@
 import { isUnderWay, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { badText, isBadText, isBlank, required } from '@courier/shared/errors/field-errors.ts'
+import { createClock } from '@courier/shared/postgres/clock.ts'
 import type pg from 'pg'
 import type { NamedTemplate } from '../channels/sync-templates.ts'
 import { listTexts } from '../messaging-api/message-template.ts'
@@ -21,6 +22,9 @@ export interface WaybillDependencies {
   readonly maxBodyBytes?: number | undefined
 }
 
+/** Limits how often orders are read that are edited meanwhile. */
+const maxTries = 3
+
 /**
  * Accepts messages about waybills. Before the transaction, it reads the orders of the messages that omit their
  * recipient or name fields, unless the request is a repetition. While orders is unavailable it returns the errors found
@@ -31,13 +35,18 @@ export const acceptBodies = async (
   tenant: string,
   bodies: Batch<MessageBody>,
   origin: Origin = {},
-): Promise<Acceptance | { kind: 'orders_away' }> => {
+): Promise<Acceptance> => {
   const { pool } = dependencies
   const mayAsk = bodies.messages.some(body => body && asksOrders(body))
   const earlier = origin.key && mayAsk ? await findAcceptance(pool, tenant, origin.key) : undefined
   if (earlier) return earlier
-  const requests = await readRequests(dependencies, tenant, bodies)
-  if (requests) return acceptMessages(pool, tenant, requests, origin)
+  for (let tries = 1; tries <= maxTries; tries++) {
+    const readAt = mayAsk ? await createClock(pool)() : undefined
+    const requests = await readRequests(dependencies, tenant, bodies)
+    if (!requests) break
+    const acceptance = await acceptMessages(pool, tenant, requests, { ...origin, readAt })
+    if (acceptance.kind !== 'orders_away') return acceptance
+  }
   return bodies.errors.count > 0 ? { kind: 'refused', errors: bodies.errors } : { kind: 'orders_away' }
 }
 

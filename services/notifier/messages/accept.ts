@@ -12,6 +12,7 @@ import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 import { type CheckedMessage, checkMessage, type SendingContext } from './check.ts'
+import { wereEdited } from './edits.ts'
 import { rememberAllowed } from './hours.ts'
 import { findStatuses, firstStatus, insertMessages, newMessageIds } from './insert.ts'
 import type { AcceptedMessage, Batch, MessageRequest } from './schema.ts'
@@ -21,11 +22,15 @@ export type Acceptance =
   | { kind: 'refused'; errors: ErrorList }
   | { kind: 'running' }
   | { kind: 'other_body' }
+  /** An order could not be read, or was edited since. */
+  | { kind: 'orders_away' }
 
 export interface Origin {
   readonly key?: IdempotencyKey | undefined
   readonly by?: Actor | undefined
   readonly traceparent?: string | undefined
+  /** Says when the orders of the messages were read, by Postgres' clock. */
+  readonly readAt?: Date | undefined
 }
 
 /**
@@ -36,7 +41,7 @@ export const acceptMessages = (
   pool: pg.Pool,
   tenant: string,
   batch: Batch<MessageRequest>,
-  { key, by, traceparent }: Origin = {},
+  { key, by, traceparent, readAt }: Origin = {},
 ): Promise<Acceptance> =>
   inTenant<Tables, Acceptance>(
     pool,
@@ -44,6 +49,7 @@ export const acceptMessages = (
     async tx => {
       const earlier = key && (await claimAcceptance(tx, tenant, key))
       if (earlier) return earlier
+      if (readAt && (await wereEdited(tx, tenant, listSources(batch), readAt))) return { kind: 'orders_away' }
       const { checked, context } = await checkBatch(tx, tenant, batch)
       if (batch.errors.count > 0) return { kind: 'refused', errors: batch.errors }
       const messages = checked.filter(message => message !== undefined)
@@ -57,6 +63,10 @@ export const acceptMessages = (
     },
     { keeps: ({ kind }) => kind === 'accepted' },
   )
+
+/** Lists the orders from which parts of valid messages come. */
+const listSources = ({ messages, errors }: Batch<MessageRequest>): string[] =>
+  errors.count > 0 ? [] : messages.flatMap(message => (message?.source && message.waybill_number) || [])
 
 export const findAcceptance = (pool: pg.Pool, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => claimAcceptance(tx, tenant, key))

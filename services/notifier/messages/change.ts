@@ -61,14 +61,14 @@ const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, w
 }
 
 /**
- * Fills a message from its current order; undefined leaves the message as it is. Refuses a message whose order now has
- * another phone.
+ * Fills a message from its current order; without content the message stays as it is. Refuses a message whose order now
+ * has another phone.
  */
 export const fillAgain = async (
   { pool, orders }: { readonly pool: pg.Pool; readonly orders: OrdersClient },
   tenant: string,
   id: string,
-): Promise<Content | undefined> => {
+): Promise<{ waybill: string; content: Content | undefined } | undefined> => {
   const message = await inTenant(pool, tenant, (tx: Tx) => findAboutOrder(tx, tenant, id))
   if (!message) return undefined
   const { waybill_number: waybill, source } = message
@@ -82,7 +82,7 @@ export const fillAgain = async (
         `The customer of ${waybill} has another phone number since: send a new message with this waybill_number and without to.`,
       ],
     })
-  return source ? fillFrom(source, order).template : undefined
+  return { waybill, content: source ? fillFrom(source, order).template : undefined }
 }
 
 type AboutOrder = Record<'waybill_number' | 'recipient' | 'country', string> & {

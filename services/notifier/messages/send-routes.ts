@@ -8,6 +8,7 @@ import {
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
 import { errorResponses, type HttpError, invalid } from '@courier/shared/errors/errors.ts'
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import { createClock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
@@ -18,6 +19,7 @@ import { ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import type { Acceptance } from './accept.ts'
 import { cancelMessage, fillAgain, resendMessage } from './change.ts'
+import { wereEdited } from './edits.ts'
 import { ById, OneMessage, readMessage } from './list-routes.ts'
 import { AcceptedMessage, type Batch, createBatchReader, MessageBodies, MessageBody, toBatch } from './schema.ts'
 
@@ -91,9 +93,11 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
   const ResendMessage = { ...change, operationId: 'resendMessage', summary: 'Send a failed or unknown message again' }
   app.post('/api/messages/:id/resend', { ...refusesKeys, schema: ResendMessage }, async ({ staff, params: { id } }) => {
     const { tenant, actor } = staff
-    const content = await fillAgain(options, tenant, id)
+    const readAt = await createClock(pool)()
+    const filled = await fillAgain(options, tenant, id)
     const resent = await inTenant(pool, tenant, async (tx: Tx) => {
-      const status = await resendMessage(tx, tenant, id, actor, content)
+      if (filled && (await wereEdited(tx, tenant, [filled.waybill], readAt))) throw ordersUnavailable()
+      const status = await resendMessage(tx, tenant, id, actor, filled?.content)
       if (status && status !== 'queued') throw invalid({ status: [whyNotResent(status)] })
       return readMessage(tx, staff, id)
     })
@@ -111,7 +115,7 @@ const whyNotResent = (status: MessageStatus): string => {
 }
 
 /** Returns the messages of an accepted request. Throws the response to any other request. */
-export const readAccepted = (acceptance: Acceptance | { kind: 'orders_away' }, reply: FastifyReply) => {
+export const readAccepted = (acceptance: Acceptance, reply: FastifyReply) => {
   if (acceptance.kind === 'running' || acceptance.kind === 'other_body') throw keyRefused(acceptance.kind, 'message')
   if (acceptance.kind !== 'accepted') throw refusal(acceptance)
   markReplayed(reply, acceptance.replayed)
