@@ -1,4 +1,4 @@
-// Runs a bare Fastify, which returns the bytes that it was given, or checks a signature. Run as a program, it starts one.
+// Returns, as a bare Fastify, the bytes that it was given, or checks a signature. Run as a program, it starts one.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'
 import { appSecret } from './notifier-messages.ts'
