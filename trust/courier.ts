@@ -4,11 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { onServer } from '../dev/databases.ts'
-import { startOwnPostgres } from '../dev/own-postgres.ts'
-import { findFreePort, toAddress } from '../dev/ports.ts'
-import { type Environment, ServiceProcess } from '../dev/service-process.ts'
+import type { ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
-import type { Teardown } from '../dev/test-database.ts'
 import * as notifierTokens from '../services/notifier/access/token-commands.ts'
 import { readKeyring } from '../services/notifier/channels/vault.ts'
 import { applyFile } from '../services/notifier/provisioning/apply.ts'
@@ -61,16 +58,6 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
       onServer(stack.databases[service].superuserUrl, async client => (await client.query(text, values)).rows),
     /** Sends a control request to the simulator: a GET without a body. */
     control: (path: string, body?: object, method?: string) => control(stack.simulator.url, path, body, method),
-  }
-}
-
-/** Starts a Postgres of its own for a service, which can be killed and restored. */
-export const startServer = async (t: Teardown, service: Service, settings: Record<string, string>) => {
-  const server = await startOwnPostgres(t, service, settings)
-  const as = server.addressAs
-  return {
-    ...server,
-    database: { url: as(service), ownerUrl: as(`${service}_owner`), superuserUrl: as('postgres') },
   }
 }
 
@@ -134,23 +121,6 @@ export const measure = async (service: ServiceProcess, signal: NodeJS.Signals): 
     if (line) return line.split(' ').slice(1).map(Number)
   }
   throw new Error('the event loop was blocked for more than a minute')
-}
-
-/** Starts one more process of a service, on the database of the first. */
-export const startAnother = async (
-  t: Teardown,
-  { orders, notifier }: Pick<Stack, Service>,
-  service: Service,
-  more: Environment = {},
-): Promise<ServiceProcess> => {
-  const port = await findFreePort()
-  const [first, setting] = service === 'orders' ? [orders, 'ORDERS_PORT'] : [notifier, 'NOTIFIER_PORT']
-  const environment = { ...first.environment, [setting]: String(port), ...more }
-  const process = new ServiceProcess(`services/${service}/main.ts`, toAddress('127.0.0.1', port), environment)
-  t.teardown(() => process.stop())
-  process.start()
-  await process.ready()
-  return process
 }
 
 /** Counts the messages by status. */

@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Environment, ServiceProcess } from '../../dev/service-process.ts'
+import { startOwnPostgres } from '../../dev/own-postgres.ts'
+import { findFreePort, toAddress } from '../../dev/ports.ts'
+import { type Environment, ServiceProcess } from '../../dev/service-process.ts'
 import { root } from '../../dev/settings.ts'
 import { startProxy, type TcpProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase, type TestDatabase } from '../../dev/test-database.ts'
 import { rules as replies } from '../../services/notifier/test/replies-fixture.ts'
-import { nowhere, startAnother, startCourier, startServer } from '../courier.ts'
+import { type Courier, nowhere, startCourier } from '../courier.ts'
 import type { TrustOptions } from '../promise.ts'
 import { type Reactions, startEndpoints } from './endpoints.ts'
 import type { linkNames, serverNames } from './plan.ts'
@@ -54,8 +56,21 @@ export const addressOf = ({ port }: TcpProxy): string => `http://127.0.0.1:${por
 const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres }: BedOptions) => {
   if (!ownPostgres?.includes(service)) return { database: await cloneDatabase(t, service), server: undefined }
   // A restored backup needs the WAL that is written while its files are copied.
-  const server = await startServer(t, service, { max_connections: '120', wal_keep_size: '1GB' })
-  return { database: server.database, server }
+  const server = await startOwnPostgres(t, service, { max_connections: '120', wal_keep_size: '1GB' })
+  const as = server.addressAs
+  const database = { url: as(service), ownerUrl: as(`${service}_owner`), superuserUrl: as('postgres') }
+  return { database, server }
+}
+
+/** Starts one more process of a service, on the database of the first. */
+const startAnother = async (t: TrustOptions, courier: Courier, service: Service): Promise<ServiceProcess> => {
+  const port = await findFreePort()
+  const environment = { ...courier[service].environment, [`${service.toUpperCase()}_PORT`]: String(port) }
+  const process = new ServiceProcess(`services/${service}/main.ts`, toAddress('127.0.0.1', port), environment)
+  t.teardown(() => process.stop())
+  process.start()
+  await process.ready()
+  return process
 }
 
 /** Routes the service's roles through the link, but not the superuser's connections, which the audit uses. */
@@ -97,7 +112,7 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
     'notifier-API': await link(at(() => api?.url)),
     'orders-Postgres': await link(at(() => ordersData.database.url)),
     'notifier-Postgres': await link(at(() => notifierData.database.url)),
-    'orders-endpoint': await link(at(() => endpoints.receivers[0]?.url)),
+    'orders-endpoint': await link(at(() => endpoints[0]?.url)),
   }
   const courier = await startCourier(t, {
     rules,
@@ -126,7 +141,7 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
   api = courier.simulator
   const seconds = pairs.map(async service => (processes[`${service}-2`] = await startAnother(t, courier, service)))
   await Promise.all(seconds)
-  const servers: Readonly<Record<(typeof serverNames)[number], Awaited<ReturnType<typeof startServer>> | undefined>> = {
+  const servers: Readonly<Record<(typeof serverNames)[number], (typeof ordersData)['server']>> = {
     'Postgres-of-orders': ordersData.server,
     'Postgres-of-notifier': notifierData.server,
   }

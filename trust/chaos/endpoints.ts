@@ -12,19 +12,13 @@ export const flaky: Reactions = chance => {
   return luck < 0.06 ? { isLost: true } : { milliseconds: luck < 0.1 ? 300 : 0 }
 }
 
-/** Starts receivers of webhooks; `disturb` and `calm` say how they react. */
-export const startEndpoints = async (t: TrustOptions, reactions: Readonly<Record<string, Reactions>>) => {
-  const names = Object.keys(reactions)
-  const receivers = await Promise.all(names.map(() => startWebhookReceiver(t)))
+/** Starts receivers of webhooks, with the reactions of each while it is disturbed. */
+export const startEndpoints = (t: TrustOptions, reactions: Readonly<Record<string, Reactions>>) => {
   const chance = createChance(t.seed)
-  const react = (choose: (name: string) => () => Reaction): void => {
-    for (const [n, name] of names.entries()) Object.assign(receivers[n] as object, { react: choose(name) })
+  const start = async ([name, react]: [string, Reactions]) => {
+    const receiver = Object.assign(await startWebhookReceiver(t), { name, id: '' })
+    const reactAs = (react: () => Reaction) => void Object.assign(receiver, { react })
+    return Object.assign(receiver, { disturb: () => reactAs(() => react(chance)), calm: () => reactAs(() => ({})) })
   }
-  return {
-    names,
-    receivers,
-    ids: [] as string[],
-    disturb: () => react(name => () => reactions[name]?.(chance) ?? {}),
-    calm: () => react(() => () => ({})),
-  }
+  return Promise.all(Object.entries(reactions).map(start))
 }

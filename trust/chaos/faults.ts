@@ -42,8 +42,8 @@ const hurt = async (bed: Bed, fault: Fault, exits: Exits): Promise<Heal> => {
   if (process) return hurtProcess(process, fault, exits)
   if (where in bed.links) return hurtLink(bed.links[where as keyof Bed['links']], kind)
   if (where === 'endpoints') {
-    bed.endpoints.disturb()
-    return bed.endpoints.calm
+    for (const { disturb } of bed.endpoints) disturb()
+    return () => bed.endpoints.map(({ calm }) => calm())
   }
   if (fault.where === 'API') {
     await bed.courier.control('/scripts', { call: 'messages', times: 3, trouble: apiTroubles[fault.kind] })

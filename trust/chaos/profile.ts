@@ -53,13 +53,12 @@ const maxRecoverySeconds = 480
 const registerEndpoints = async ({ courier, endpoints, links }: Bed, { call }: Recorder): Promise<void> => {
   const headers = bearer(courier.tokens.merchant)
   const url = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
-  for (const [n, receiver] of endpoints.receivers.entries()) {
-    const body = { url: n === 0 ? receiver.url.replace(/:\d+/, `:${links['orders-endpoint'].port}`) : receiver.url }
+  for (const [n, endpoint] of endpoints.entries()) {
+    const body = { url: n === 0 ? endpoint.url.replace(/:\d+/, `:${links['orders-endpoint'].port}`) : endpoint.url }
     const about = { who: 'merchant0', what: 'register a webhook', name: `webhook-${n}`, parts: [] }
     const { data } = await call({ ...about, url, headers, body })
     const { id, secret } = data as { id: string; secret: string }
-    receiver.secret = secret
-    endpoints.ids.push(id)
+    Object.assign(endpoint, { id, secret })
   }
 }
 
@@ -84,7 +83,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   const enough = waitUntil('enough has happened', async () => isDone(), Boolean, (profile.seconds ?? 0) + 300)
   await Promise.race([Promise.all([faults.done(), enough]), clients.working])
   t.report(`seed ${seed}: nothing fails any more after ${faults.count()} faults`)
-  bed.endpoints.calm()
+  for (const { calm } of bed.endpoints) calm()
   const healedAt = performance.now()
   const until = healedAt + maxRecoverySeconds * 1000
   const finishing = clients.finish()

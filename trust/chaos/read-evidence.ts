@@ -77,8 +77,8 @@ export const readEvidence = async (
     ...notifier,
     effects: [...orders.effects, ...notifier.effects],
     brokenLedger: listFindings(ledger as never).map(found => found.join(' ')),
-    received: endpoints.names.flatMap((endpoint, n) =>
-      (endpoints.receivers[n]?.accepted ?? []).map(({ id, waybill, at, payload, headers }) => ({
+    received: endpoints.flatMap(({ name: endpoint, accepted }) =>
+      accepted.map(({ id, waybill, at, payload, headers }) => ({
         endpoint,
         id,
         waybill,
@@ -88,7 +88,7 @@ export const readEvidence = async (
         signature: String(headers['webhook-signature']),
       })),
     ),
-    endpoints: Object.fromEntries(endpoints.names.map((name, n) => [name, endpoints.receivers[n]?.secret ?? ''])),
+    endpoints: Object.fromEntries(endpoints.map(({ name, secret }) => [name, secret])),
     wire: arrived
       .toReversed()
       .map(({ biz_opaque_callback_data: message, to: person, accepted_at }: ApiResponse['body']) => {

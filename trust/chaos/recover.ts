@@ -45,7 +45,7 @@ const isReady = async ({ processes }: Bed): Promise<boolean> => {
 const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
   const headers = { ...bearer(courier.tokens.merchant), 'content-type': 'application/json' }
   const webhooks = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
-  for (const id of endpoints.ids)
+  for (const { id } of endpoints)
     await send(`${webhooks}/${id}`, { method: 'PATCH', headers, body: '{"state":"enabled"}' })
   const number = `${addressOf(links['clients-notifier'])}/api/channels/${phoneNumberId}/resume`
   await send(number, { method: 'POST', headers: bearer(courier.tokens.notifierStaff) })
