@@ -5,7 +5,7 @@ import { Amount, mostCollected, Reason, Waybill, Waybills } from './fields.ts'
 import { findInvoice, unknownInvoice } from './invoices.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
-import { paidSql } from './payable.ts'
+import { invoiceTermsSql, paidSql } from './payable.ts'
 
 // Lets a merchant dispute parcels of an invoice: their part of its total is held until staff settle the dispute.
 
@@ -50,8 +50,8 @@ const disputableSql = `
   select waybill_number, sum(${paidSql})::float8 as amount,
     max(line_no) filter (where kind <> 'disputed') as refers_to, bool_or(kind = 'disputed') as is_disputed,
       min(line.merchant_id) as merchant_id
-  from money_lines line join merchants on merchants.tenant_id = $1 and merchants.merchant_id = line.merchant_id
-  where line.tenant_id = $1 and invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
+  from money_lines line join ${invoiceTermsSql}
+  where line.tenant_id = $1 and line.invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
 
 const disputeSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, refers_to,

@@ -199,6 +199,22 @@ t.test('invoices', async t => {
     await asOwner(`update merchants set charges_apart = false where merchant_id = ${shop}`)
   })
 
+  t.test('an invoice keeps its terms when those of its merchant change', async t => {
+    await deliver(['DM92000051', 'DM92000052'])
+    await handOver(2000)
+    const { invoice_no: no, total } = await makeFor(shop)
+    t.equal(total, 1100)
+    await step(no, 'submit')
+    const setApart = (isApart: boolean) =>
+      asOwner(`update merchants set charges_apart = ${isApart} where merchant_id = ${shop}`)
+    await setApart(true)
+    const body = { waybill_numbers: ['DM92000051'], reason: 'Weight' }
+    t.equal((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)).status, 200)
+    t.match((await staffGet(`/invoice/${no}`)).body.data, { total: 550 })
+    await setApart(false)
+    t.equal((await step(no, 'approve')).status, 200)
+  })
+
   t.test('50 concurrent runs take no parcel twice, and number invoices without gaps', async t => {
     const waybills = Array.from({ length: 60 }, (_, n) => `DM9200${1000 + n}`)
     await deliver(waybills)

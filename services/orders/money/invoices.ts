@@ -5,7 +5,7 @@ import { type Acted, bodyOf, type Call, refuse } from './action.ts'
 import { BankReference, Day, nullable, sum } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { type LockedParcel, lockParcels, readClock } from './parcels.ts'
-import { paidSql } from './payable.ts'
+import { invoiceTermsSql, paidSql } from './payable.ts'
 
 // Takes an invoice from draft to payment (docs/money.md#invoices).
 
@@ -192,9 +192,8 @@ const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<Lock
 }
 
 const paidParcelsSql = `
-  select waybill_number from money_lines line join merchants on merchants.tenant_id = $1
-    and merchants.merchant_id = line.merchant_id
-  where line.tenant_id = $1 and invoice_id = $2
+  select waybill_number from money_lines line join ${invoiceTermsSql}
+  where line.tenant_id = $1 and line.invoice_id = $2
   group by waybill_number having sum(${paidSql}) > 0`
 
 const maxPerEntry = 1000

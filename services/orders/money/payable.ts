@@ -34,3 +34,10 @@ export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed
 
 /** Computes the amount that an invoice pays for a line, `line`: a merchant with `charges_apart` pays charges itself. */
 export const paidSql = `(${netSql} + case when charges_apart then ${chargesSql} else 0 end)`
+
+/**
+ * Selects the terms of the invoice $2: those of its merchant may have changed since. Joins `line`, on its invoice.
+ */
+export const invoiceTermsSql = `(
+    select invoice_id, charges_due <> 0 as charges_apart from invoices where tenant_id = $1 and invoice_id = $2
+  ) terms on terms.invoice_id = line.invoice_id`
