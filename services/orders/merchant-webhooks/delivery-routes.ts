@@ -66,7 +66,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     const period = readPeriod(request.body, await options.clock())
     const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, own) => {
       const changes = await replay(tx, own, period)
-      if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
+      if (typeof changes === 'string') throw httpError('rate_limited', unfinished[changes], { retryAfterSeconds: 10 })
       return changes
     })
     reply.code(202)
@@ -97,7 +97,10 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
 }
 
 const replayed = 'Webhook Replay Started Successfully'
-const running = 'The last replay of this webhook is still running.'
+const unfinished = {
+  running: 'The last replay of this webhook is still running.',
+  disabled: 'This webhook is disabled: its last replay begins once it is enabled.',
+}
 const replayedChanges = 'The changes of the period; the webhook gets those of its types.'
 
 /** Reads times to their microseconds, which events have. */

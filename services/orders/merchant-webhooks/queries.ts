@@ -113,16 +113,18 @@ export const findTarget = async (tx: Tx, own: OwnEndpoint): Promise<{ url: strin
 
 /**
  * Sends the events of a period again, the oldest first, before new ones. Returns how many changes lie in the period.
+ * running: the last replay has not ended; disabled: it waits until the endpoint is enabled.
  */
 export const replay = async (
   tx: Tx,
   own: OwnEndpoint,
   { from, to }: { from: string; to: string },
-): Promise<number | 'running' | undefined> => {
-  const stateSql = `select position, replay_to is not null as "isRunning" from webhook_endpoints where ${isOwn}
+): Promise<number | 'running' | 'disabled' | undefined> => {
+  const stateSql = `select position, state, replay_to is not null as "isRunning" from webhook_endpoints where ${isOwn}
     for update`
   const [endpoint] = await tx.rows(stateSql, toValues(own))
-  if (!endpoint || endpoint.isRunning) return endpoint && 'running'
+  if (!endpoint) return undefined
+  if (endpoint.isRunning) return endpoint.state === 'enabled' ? 'running' : 'disabled'
   const [{ after, last }] = (await tx.rows(
     `select min(position) - 1 as after, least($3, max(position + cardinality(waybill_numbers) - 1)) as last from log
     where tenant_id = $1 and merchant_id = $2 and position <= $3::bigint and happened_at between $4 and $5`,

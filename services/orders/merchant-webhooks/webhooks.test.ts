@@ -180,6 +180,21 @@ t.test('a ping reports its outcome, even for a disabled webhook', async t => {
   t.match((await call('POST', `/${id}/ping`)).body.data, { code: null, error: 'connection refused' })
 })
 
+t.test('a replay of a disabled webhook waits until that is enabled, and says so', async t => {
+  const { sender, addReceiver, book, call } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  sender.start()
+  const from = new Date().toISOString()
+  await book(1)
+  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  await call('PATCH', `/${id}`, { state: 'disabled' })
+  t.equal((await call('POST', `/${id}/replay`, { from })).status, 202)
+  const again = await call('POST', `/${id}/replay`, { from })
+  t.match([again.status, again.body.message], [429, /begins once it is enabled\.$/])
+  await call('PATCH', `/${id}`, { state: 'enabled' })
+  await waitUntil('it arrives again', () => receiver.accepted.length === 2)
+})
+
 t.test('a period is replayed with the same ids, before new events', async t => {
   const { sender, addReceiver, book, cancel, call } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
