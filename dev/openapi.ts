@@ -74,8 +74,8 @@ ${Object.entries(classes).map(listClass).join('\n')}
 ## Codes that are not listed
 
 The notifier sends the message again after a 401, 403, 429 or 5xx and after an error marked as transient; three 401 or
-403 in a row pause the channel. A 408, 502, 504 or 520 and above without a code leaves it \`unknown\`: a gateway may
-have stopped waiting for an API that accepted it. Anything else fails it.
+403 in a row pause the channel. A 408, 502, 504 or 520 and above without a code leaves the message \`unknown\`: a
+gateway may have stopped waiting for an API that accepted the message. Any other error fails it.
 `
 
 /** Generates the files that the repository keeps, by path, from the documents and the table of error codes. */
