@@ -38,7 +38,7 @@ const LoggedInResponse = component('LoggedIn', {
 const accounts: Accounts<MerchantLogin> = {
   kind: 'merchant',
   find: findMerchantLogin,
-  toHolder: ({ merchant_id, person }) => ({ merchant_id, person_id: person?.id }),
+  toHolder: ({ merchant_id, person }) => ({ merchant_id, person_id: person?.id ?? null }),
   nameActor: ({ merchant_id, person }) => nameActor(merchant_id, person),
 }
 

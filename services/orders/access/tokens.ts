@@ -3,23 +3,18 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { type AnyTransaction, query } from '@courier/shared/postgres/database.ts'
 import { rememberCallers } from '@courier/shared/postgres/token-holders.ts'
 import { findLiveTokens, newToken } from '@courier/shared/postgres/tokens.ts'
-import { type RawBuilder, sql } from 'kysely'
+import { type Insertable, type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import type { Tables, Tx } from '../database/tables.ts'
 import type { Person } from './queries.ts'
 
 /**
  * Identifies a merchant, or a member of staff. Staff with a `staff_id` have an account; the operator names the others.
+ * `name` is the merchant's name for a program.
  */
-export interface Holder {
-  readonly merchant_id?: string
-  readonly staff_name?: string
-  readonly staff_id?: string
-  readonly person_id?: string | undefined
-  readonly from_login?: boolean
-  /** Holds the merchant's name for the program. */
-  readonly name?: string
-}
+export type Holder = Partial<
+  Pick<Insertable<Tables['tokens']>, 'merchant_id' | 'staff_name' | 'staff_id' | 'person_id' | 'from_login' | 'name'>
+>
 
 export const createToken = async <Expiry extends Date | null>(
   tx: Tx,

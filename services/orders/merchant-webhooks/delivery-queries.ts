@@ -151,14 +151,8 @@ export const activate = (tx: Tx, { tenant, endpointId }: EndpointKey, events: re
   return tx.client.query({ name: 'activate_deliveries', text: activationSql, values })
 }
 
-export interface DueDelivery {
-  readonly position: number
-  readonly messageId: string
-  readonly waybill: string
-  readonly body: string
-  /** Counts the attempts so far. */
-  readonly attempts: number
-}
+/** Describes an event to send; `attempts` counts those so far. */
+export type DueDelivery = Omit<Event, 'type' | 'happenedAt'> & { readonly attempts: number }
 
 const dueSql = `
   select position::float8 as position, message_id as "messageId", waybill_number as waybill, body, attempts
