@@ -64,9 +64,9 @@ addMigrate(program, () => migrateNotifier(settings()))
 
 program
   .command('apply')
-  .description("make a tenant's messaging what a file says, and print what changed")
+  .description("configure a tenant's messaging as a file says, and print the changes")
   .argument('<file>', 'the notifier file, JSON; - reads standard input')
-  .option('--dry-run', 'print the same, write nothing')
+  .option('--dry-run', 'print the changes, but write nothing')
   .option('--json', 'print JSON', false)
   .action(async (path, { dryRun = false, json }) => {
     const checked = checkFile(await readJson(path), process.env)
@@ -86,8 +86,8 @@ program
   )
   .requiredOption('--tenant <id>', 'the tenant')
   .requiredOption('--number <id>', 'the phone number id')
-  .option('--name <name>', 'its name; without it the phone number id')
-  .option('--plan <plan>', 'free or paid; without it paid')
+  .option('--name <name>', 'its name; by default the phone number id')
+  .option('--plan <plan>', 'free or paid; by default paid')
   .option('--default', 'messages that name no channel are sent from it')
   .option('--json', 'print JSON', false)
   .action(async ({ json, ...request }: ChannelRequest & { json: boolean }) => {
@@ -134,7 +134,7 @@ program
     '--waybill <number>',
     'the parcel that it is about; texts may name fields of its order, such as {{customer_name}}',
   )
-  .option('--channel <id>', 'the phone number id to send from; without it the default channel')
+  .option('--channel <id>', 'the phone number id to send from; without it, the default channel')
   .option('--header <text>', 'the parameter of the header')
   .option('--body <text>', 'a parameter of the body; repeat the option for each, in order', append)
   .option('--json', 'print JSON', false)
@@ -160,8 +160,8 @@ program
   .description(
     'mark messages that may have been sent as unknown; run it after restoring an older backup, before the service starts',
   )
-  .option('--until <iso>', 'when the lost database was last in use; without it now')
-  .option('--dry-run', 'print the same, write nothing')
+  .option('--until <iso>', 'the time when the lost database was last in use; by default now')
+  .option('--dry-run', 'print the changes, but write nothing')
   .option('--json', 'print JSON', false)
   .action(async ({ until, dryRun = false, json }) => {
     const lostAt = until === undefined ? new Date() : readPastTime('--until', until)

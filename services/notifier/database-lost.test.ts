@@ -85,7 +85,7 @@ t.test('a registration with an unstored outcome says so, and warns against repea
   }
 })
 
-t.test('repeats a check until all of it is stored', async t => {
+t.test('a check responds with 200 only once all of it is stored', async t => {
   const responses = await lose(t, async () => {
     await rows(`update channels set proven_at = null, state = 'paused', paused_reason = 'test'`)
     return () => call('POST', `${channel}/check`)

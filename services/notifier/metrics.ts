@@ -40,7 +40,7 @@ const gauges = {
   messages_queued: [`Messages that are to be sent, now or later, ${capped}`, inStatus('queued')],
   messages_held: [`Messages that wait for the customer to write, ${capped}`, inStatus('held')],
   messages_unknown: [`Messages whose sending is in doubt, ${capped}`, inStatus('unknown')],
-  messages_late_seconds: ['How long the oldest due message has waited.', oldest('due_at', firstDue)],
+  messages_late_seconds: ['Seconds that the oldest due message has waited.', oldest('due_at', firstDue)],
   budgets_nearly_used_up: [
     "Tenants whose spending this month has reached their budget's share for a warning, or all of it.",
     '(select count(warned_at)::integer from budgets)',

@@ -34,7 +34,7 @@ for (const hours of [-30, 30])
     // The hours are open by the clock of the process alone.
     const openThere = { timeZone: 'UTC', between: [clockIn(hours - 1), clockIn(hours + 1)] }
     await rows('update messages set hours = $2 where message_id = $1', [early, JSON.stringify(openThere)])
-    // The conversation closed after the message was queued.
+    // The message is queued although no conversation is open.
     await rows(`update messages set status = 'queued' where message_id = $1`, [late])
     control.script({ call: 'messages', times: 1, recipient: '94770000102', trouble: { kind: 'error', code: 131016 } })
     await spawn(t, fixture, hours)

@@ -135,7 +135,7 @@ program
   )
   .requiredOption('--since <iso>', 'the time to which the database was restored; the older one of two')
   .option('--skip <numbers>', 'waybill numbers to leave out; 0 if only the database of the notifier was restored')
-  .option('--dry-run', 'print the same, write nothing')
+  .option('--dry-run', 'print the changes, but write nothing')
   .option('--json', 'print JSON', false)
   .action(async ({ since, skip, dryRun = false, json }) => {
     if (skip !== undefined && !/^\d{1,12}$/.test(skip)) throw new UsageError('--skip must be a whole number')

@@ -23,7 +23,7 @@ const defaults = {
   confirmedMilliseconds: 3_000,
   /** A token is admitted for this long after that look-up while orders does not respond. */
   unconfirmedMilliseconds: 60_000,
-  /** For this long after a look-up without a response, still admitted tokens do not wait for the next look-up. */
+  /** Is the time after a look-up without a response in which admitted tokens do not wait for the next look-up. */
   pauseMilliseconds: 4_000,
   /** Reads milliseconds of a monotonic clock. */
   now: (): number => performance.now(),

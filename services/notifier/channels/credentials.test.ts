@@ -49,7 +49,7 @@ t.test('requests a registration once and counts it; refuses the eleventh; a refu
   t.ok((control.summary().calls.register ?? 0) >= before)
 })
 
-t.test('a refused token pauses the channel; a new one and a green check resume it', async t => {
+t.test('a refused token pauses the channel; a new one and a successful check resume it', async t => {
   const { call, control, queue } = await build(t)
   queue.start()
   await call('PUT', channel, { access_token: 'revoked-access-token-0000' })

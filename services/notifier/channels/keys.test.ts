@@ -53,7 +53,7 @@ for (const [problem, key] of [
     t.equal(response?.status, 503)
     t.match(await response?.json(), { code: 'unavailable', message: /CREDENTIALS_KEYS/ })
     t.equal((await fetch(`${held.url}/health/live`)).status, 200)
-    // Waits longer than the check's pause.
+    // Waits until the check has been repeated.
     await new Promise(resolve => setTimeout(resolve, 6_000))
     t.same(await rows(readMessages), [untouched, untouched])
     t.same(await rows(readChannel), [{ state: 'active', paused_reason: null }])

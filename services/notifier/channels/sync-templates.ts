@@ -12,7 +12,7 @@ import { updateChannel } from './queries.ts'
 import type { TokenKeeper } from './secrets.ts'
 import { noToken } from './view.ts'
 
-/** Creates the function that syncs the account of a channel: the one with the given id, else the default one. */
+/** Creates the function that syncs the account of the channel with an id or, without an id, of the default channel. */
 export const createSyncChannel =
   (pool: pg.Pool, tokens: TokenKeeper, api: MessagingApi) =>
   async (tenant: string, wanted: string | undefined, by?: Actor): Promise<SyncResult> => {

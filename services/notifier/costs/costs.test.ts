@@ -76,7 +76,7 @@ t.test('prices a delivered message once, however often and in whatever order web
   t.strictSame(await costOf(id), { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false })
 })
 
-t.test('webhooks without pricing, or with unknown pricing, move messages as before', async t => {
+t.test('webhooks without pricing, or with unknown pricing, still move messages', async t => {
   const odd = [undefined, null, 7, 'x', [], {}, { category: '\u0000' }, { category: 'x'.repeat(50) }]
   for (const pricing of odd) {
     const { id, wamid } = await prepare()

@@ -79,7 +79,7 @@ t.test('refuses an address that is confirmed after an hour', async t => {
   control.press({ message_id, index: 0 })
   await texted(2)
   t.equal(texts()[1], 'The address stays.')
-  t.same(addresses(), [], 'orders gets none that it could store')
+  t.same(addresses(), [], 'orders gets no address')
   t.match((await stored())[1], {
     outcome: 'refused',
     detail: 'It was confirmed more than an hour after it was written.',

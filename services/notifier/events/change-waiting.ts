@@ -67,7 +67,7 @@ export interface TakenBack {
   readonly before: string | undefined
 }
 
-/** Cancels waiting messages of statuses other than the one to which staff took an order back. */
+/** Cancels waiting messages about statuses other than the one to which staff took an order back. */
 export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly TakenBack[]): Promise<void> => {
   if (takenBack.length === 0) return
   const ofWaybill = Map.groupBy(takenBack, ({ order }) => order.waybill_number)
@@ -84,7 +84,7 @@ export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly T
   await storeChanges(tx, tenant, changes)
 }
 
-/** Returns the status that a message tells by its rule; undefined for rules on anything but a move. */
+/** Returns the status that a message reports by its rule; undefined for a rule on anything but a move. */
 const findToldStatus = ({ ruleEvent, source }: Waiting): string | undefined => {
   if (ruleEvent === movedEvent) return source?.event.status_key
   return ruleEvent === null || ruleEvent.includes('.') ? undefined : ruleEvent

@@ -49,7 +49,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
 
   const AcceptEvents = {
     operationId: 'acceptEvents',
-    summary: 'Accept events of orders, each id once',
+    summary: 'Accept events from orders, each id once',
     description:
       'An event for which no message can be created is accepted too; GET /api/timeline shows why. ' +
       'Events of a tenant that is unknown here are refused with `unknown_tenant`; they may be repeated later.',

@@ -8,7 +8,7 @@ import type { Rule } from './queries.ts'
 
 /** Returns true if the event fires the rule. A status key fires when an order reaches it, by creation or a move. */
 export const fires = (rule: Rule, event: CourierEvent): boolean => {
-  // The merchant may have lost its phone number since.
+  // The merchant may no longer have a phone number.
   if (!isOrderEvent(event)) return rule.event === event.type && event.invoice.merchant_phone !== null
   return rule.event === event.type || (isStatusEvent(event.type) && rule.event === event.order.status_key)
 }

@@ -98,7 +98,7 @@ t.test('a keyword and a press that acts need no reader', async t => {
   t.notMatch(JSON.stringify(await thread()), /courier\./, 'no token of a button')
   control.inbound({ from: '94770000999', text: 'එපා' })
   await heard()
-  t.match((await list('?unread=true')).data, [{ unread: 1, last_message: { text: 'එපා' } }], 'staff read it')
+  t.match((await list('?unread=true')).data, [{ unread: 1, last_message: { text: 'එපා' } }], 'the refusal stays unread')
 })
 
 t.test('a reply is sent like every message, once for its key', async t => {

@@ -101,7 +101,7 @@ t.test('a complete message needs no request to orders, whatever its waybill', as
   t.equal((await call('POST', '/api/messages', message)).status, 202)
   t.match(await stored(), [{ waybill_number: 'of another system' }])
   t.equal((await call('POST', '/api/messages', { ...message, waybill_number: ' ' })).status, 202)
-  t.match((await stored())[1], { waybill_number: null }, 'which the budget holds back')
+  t.match((await stored())[1], { waybill_number: null }, 'a blank waybill number is stored as none')
   t.same(state.asked, [])
 })
 

@@ -70,7 +70,7 @@ t.test('a message without a channel takes the default one, or the only one; othe
   const fixture = await createFixture(t, quiet)
   const chosen = async () => validationErrors(fixture, messageTo('0770000101'))
   await fixture.rows('update channels set is_default = false')
-  t.equal(await chosen(), 'accepted', 'the only one')
+  t.equal(await chosen(), 'accepted', 'the only channel sends')
   await fixture.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash,
     proven_at, rate)
     values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
@@ -85,7 +85,7 @@ t.test('a message without a channel takes the default one, or the only one; othe
   t.match(
     await validationErrors(fixture, messageTo('0770000101', { channel: '300' })),
     { channel: [/invalid/] },
-    'of another tenant',
+    'a channel of another tenant is refused',
   )
 })
 

@@ -1,4 +1,4 @@
-/** Bounds when messages are sent, by the clocks of a zone. An end before the start is on the next day. */
+/** Limits when messages are sent, by the clocks of a time zone. An end before the start is on the next day. */
 export interface Hours {
   /** Looks like 08:00; the end may be 24:00. */
   readonly between: readonly [from: string, to: string]

@@ -68,6 +68,6 @@ t.test('errors of an unknown tenant, a missing option and unavailable orders nam
   state.isBroken = true
   const away = await notifier(...delivered, '--waybill', 'DM00000001')
   t.equal(away.status, 1)
-  t.match(away.stderr, /^notifier: orders cannot be asked about the waybill: start it, or look at ORDERS_URL/)
+  t.match(away.stderr, /^notifier: orders cannot look up the waybill: start it, or check ORDERS_URL/)
   t.same(await stored(), [])
 })

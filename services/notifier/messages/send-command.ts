@@ -30,7 +30,7 @@ export const sendMessage = async (
   if (result.kind === 'refused') return { kind: 'refused', errors: result.errors.errors }
   const message = result.kind === 'accepted' ? result.messages[0] : undefined
   if (!message)
-    throw new UsageError('orders cannot be asked about the waybill: start it, or look at ORDERS_URL and SERVICE_TOKEN')
+    throw new UsageError('orders cannot look up the waybill: start it, or check ORDERS_URL and SERVICE_TOKEN')
   return { kind: 'queued', message }
 }
 

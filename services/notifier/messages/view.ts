@@ -29,7 +29,7 @@ export const Message = Type.Object(
     status: Status,
     provider_message_id: orNull(Type.String(), { examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),
     error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() }), { examples: [null] }),
-    attempts: Type.Integer({ description: 'Sends that failed.' }),
+    attempts: Type.Integer({ description: 'The number of failed sends.' }),
     created_at: at,
     send_at: orNull(at),
     cost: Cost,

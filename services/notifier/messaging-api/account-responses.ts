@@ -69,7 +69,7 @@ export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
 
 interface TemplatePage {
   readonly entries: unknown[]
-  /** Leads to the next page; null on the last one, undefined where it is missing. */
+  /** Leads to the next page; null on the last one, undefined if it is missing. */
   readonly after: string | null | undefined
 }
 

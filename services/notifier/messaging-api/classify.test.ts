@@ -73,7 +73,7 @@ t.test('every entry gives its meaning and its remedy in one sentence each', asyn
   }
 })
 
-t.test('handles a code of the table as its line says', async t => {
+t.test('handles a code in the table as its line says', async t => {
   const table: [Failure, Partial<Classification>][] = [
     [failed({ code: 2 }), { class: 'retry', code: 2, meaning: 'The API is down or overloaded.' }],
     [
@@ -219,7 +219,7 @@ t.test('codes that are not in the table follow the HTTP status', async t => {
     }
 })
 
-t.test('without a code of the table the HTTP status decides', async t => {
+t.test('without a code in the table, the HTTP status decides', async t => {
   const busy = (status: number) =>
     ({
       class: 'retry',

@@ -14,7 +14,7 @@ export interface ErrorEntry {
   readonly code: number
   /** Ends a range that starts with `code`. */
   readonly lastCode?: number
-  /** The line is for this subcode of the code alone. */
+  /** Limits the line to this subcode of the code. */
   readonly subcode?: number
   readonly class: ErrorClass
   readonly meaning: string

@@ -83,7 +83,7 @@ for (let seed = 1; seed <= rounds; seed++)
       for (const kind of Object.keys(counts)) kinds.add(kind)
       t.equal(results.length, callsPerRound)
       t.comment(
-        `${arrived.length} came whole`,
+        `${arrived.length} arrived whole`,
         Object.entries(counts).map(([kind, { length }]) => `${length} ${kind}`),
       )
     },

@@ -50,7 +50,7 @@ t.test('reads a file by its caption, else by its name', t => {
   t.end()
 })
 
-t.test('a message or tap of a person becomes a fact', t => {
+t.test('a person’s message or tap becomes a fact', t => {
   const button = inbound({ type: 'button', text: undefined, button: { text: 'Stop', payload: 'p' } })
   const reply = { type: 'button_reply', button_reply: { id: '1', title: 'Yes' } }
   const interactive = inbound({ type: 'interactive', text: undefined, interactive: reply })

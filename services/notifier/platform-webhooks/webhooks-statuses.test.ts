@@ -127,7 +127,7 @@ t.test('a report of a send whose response was lost does not touch the next send'
   await report('wamid.2', 'sent')
   t.equal((await messageOf('m')).status, 'sent')
   await report('wamid.1', 'delivered')
-  t.equal((await messageOf('m')).status, 'delivered', 'the person has it')
+  t.equal((await messageOf('m')).status, 'delivered', 'the person has the message')
 })
 
 t.test('a late failure of an earlier send does not fail the next one', async t => {

@@ -46,7 +46,7 @@ export const addChannel = async (
   return inTenant(pool, tenant, async (tx: Tx): Promise<Applied> => {
     await lockTenant(tx, tenant)
     if (await findChannel(tx, tenant, number))
-      throw new UsageError(`the tenant ${tenant} has the channel ${number} already`)
+      throw new UsageError(`the tenant ${tenant} already has the channel ${number}`)
     const changes = await storeChannels(tx, keyring, tenant, [{ ...body, phone_number_id: number }])
     await audit(tx, tenant, by, 'channel.created', number)
     return { kind: 'applied', changes, warnings: app_secret && verify_token ? [] : [noWebhooks] }

@@ -97,7 +97,7 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
   )
   t.match(
     warnings[0],
-    /rules\.0\.on: vans is none of the standard statuses, key_1 to key_21\. .* GET \S+\/status-list of orders lists that set\.$/,
+    /rules\.0\.on: vans is not one of the standard statuses, key_1 to key_21\. .* GET \S+\/status-list of orders lists that set\.$/,
   )
   t.strictSame(
     warnings.slice(1),
@@ -128,7 +128,7 @@ t.test('a command adds a channel, with its secrets from the environment', async 
   const added = await add('--number', '300')
   t.match(added, { status: 0, stderr: '', stdout: /^ {2}channel 300 added\n {2}warning: .*no webhooks until/m })
   t.notMatch(added.stdout, /secret-access/)
-  t.match(await add('--number', '300'), { status: 1, stderr: /has the channel 300 already/ })
+  t.match(await add('--number', '300'), { status: 1, stderr: /already has the channel 300$/m })
   t.match(await add('--number', 'x', '--plan', 'lavish'), {
     status: 1,
     stderr: /number: .*\n.*plan: The plan field must be/,

@@ -43,7 +43,7 @@ const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], chann
   for (const [index, rule] of rules.entries()) {
     const path = `rules.${index}`
     if (!isUsualEvent(rule.event))
-      warnings.push(`${path}.on: ${rule.event} is none of the standard statuses, key_1 to key_21. ${ownSet}`)
+      warnings.push(`${path}.on: ${rule.event} is not one of the standard statuses, key_1 to key_21. ${ownSet}`)
     if (rule.text !== null) {
       if (isOpenPlaceholder(rule.text)) warnings.push(`${path}.text: {{ and }} are not in pairs`)
       continue

@@ -38,7 +38,7 @@ t.test("with the tenant's setting, an unknown message is resent once and no more
   await rows('update messages set due_at = now()')
   await until(
     'sent again',
-    async () => (await rows(`select from message_events where detail like 'sent again by itself%'`)).length,
+    async () => (await rows(`select from message_events where detail like 'sent again automatically%'`)).length,
   )
   await until('in doubt again', unknown)
   await rows('update messages set due_at = now()')

@@ -44,7 +44,7 @@ export const createSender = (options: SenderOptions) => {
       return outcome
     } catch (err) {
       logger.error({ err, message_id: message.id }, 'message.send_failed')
-      return decide(message, { kind: 'no_response', reason: 'a fault of ours' }, Math.random).outcome
+      return decide(message, { kind: 'no_response', reason: 'an internal error' }, Math.random).outcome
     }
   }
 }

@@ -4,9 +4,9 @@ import type { Tx } from '../database/tables.ts'
 import { unknownMinutes } from './decide.ts'
 
 /**
- * Moves on messages whose time is over. One without a response becomes unknown (its process died, or the response was
- * lost); an unknown one is resent once if the tenant's setting says so, else left to staff; one that was not sent in
- * time expires. Any number of processes may sweep at once.
+ * Moves on messages whose time is over. A message without a response becomes unknown (its process died, or the response
+ * was lost); an unknown message is resent once if the tenant's setting says so, else left to staff; a message that was
+ * not sent in time expires. Any number of processes may sweep at once.
  */
 export const sweep = async (pool: pg.Pool) => ({
   overdue: await move(pool, 'sweep_overdue', overdueSql, [unknownMinutes]),
@@ -44,7 +44,7 @@ const unknownSql = `
   from ${due("status = 'unknown' and due_at <= now()")} late join tenants t on t.tenant_id = late.tenant_id
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status,
-    case when m.status = 'queued' then 'sent again by itself: a duplicate is possible' end as detail`
+    case when m.status = 'queued' then 'sent again automatically: a duplicate is possible' end as detail`
 
 const expiredSql = `
   update messages m set status = 'expired', status_at = now()

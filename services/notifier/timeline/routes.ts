@@ -24,7 +24,7 @@ const key = Type.String({ examples: ['key_2'] })
 const name = Type.String({ examples: ['CONFIRMED'] })
 const textOrNull = orNull(text)
 const at = Time({ description: 'ISO 8601, UTC' })
-const by = Type.Optional(Type.String({ description: 'The party that did it: merchant, staff or customer.' }))
+const by = Type.Optional(Type.String({ description: 'The party that made the change: merchant, staff or customer.' }))
 
 const toEntry = <Kind extends string, Fields extends TProperties>(kind: Kind, description: string, fields: Fields) =>
   Type.Object({ kind: Type.Literal(kind), at, ...fields }, { description })
