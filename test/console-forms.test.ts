@@ -44,6 +44,17 @@ if (browser) {
     await page.locator('.timeline', { hasText: 'The customer called' }).waitFor()
   })
 
+  t.test('a message may use any of many approved templates', async t => {
+    await notifier.rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
+      select tenant_id, waba_id, 'zz_' || n, language, status, parameter_format, components
+      from templates, generate_series(1, 250) n where name = 'order_delivered' and language = 'en_US'`)
+    t.teardown(() => notifier.rows(`delete from templates where name like 'zz!_%' escape '!'`))
+    await page.goto(`${url}#/parcel/${second}`)
+    await page.locator('#template option', { hasText: 'zz_99 · en_US' }).waitFor({ state: 'attached' })
+    t.ok((await page.locator('#template option').count()) > 250)
+    await checkSeen(t)
+  })
+
   t.test('shows another person’s change before it is overwritten', async t => {
     await page.goto(`${url}#/parcel/${second}`)
     await edit.click()

@@ -1,5 +1,5 @@
 import { announced, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
-import { newKeys, notifier } from '../../kit/api.js'
+import { newKeys, notifier, withQuery } from '../../kit/api.js'
 import { pause } from '../../kit/form.js'
 import { dateTime, money, named, t } from '../../kit/i18n.js'
 import { html, useMemo, useRef, useState } from '../../kit/preact.js'
@@ -96,11 +96,23 @@ const preflightOf = async (body, isFilled, signal) => {
 
 const idOf = template => `${template.waba_id} ${template.name} ${template.language}`
 
+/** Reads all approved templates, page by page. @param {AbortSignal} signal */
+const readApproved = async signal => {
+  const templates = []
+  for (let cursor = ''; ; ) {
+    const path = withQuery('/api/templates', { status: 'APPROVED', limit: 200, cursor })
+    const { data, next_cursor } = await notifier(path, { signal })
+    templates.push(...data)
+    if (!next_cursor) return templates
+    cursor = next_cursor
+  }
+}
+
 /** Composes a message to the parcel's customer. */
 export const Composer = ({ waybill, onSent }) => {
-  const catalogue = useLive(signal => notifier('/api/templates?status=APPROVED&limit=200', { signal }), 0)
+  const catalogue = useLive(readApproved, 0)
   const templates = useMemo(
-    () => (catalogue.data?.data ?? []).filter(each => parametersOf(each) && !each.held),
+    () => (catalogue.data ?? []).filter(each => parametersOf(each) && !each.held),
     [catalogue.data],
   )
   const [chosen, setChosen] = useState('')
