@@ -170,6 +170,31 @@ t.test('a move that was taken back is not redelivered as a move', async t => {
   t.same((await restored(0)).requeued, [], 'both wait')
 })
 
+t.test('the notifier gets a lost payment of an invoice again', async t => {
+  const { notifier, orders, deliver, restored } = await prepare(t)
+  await orders.rows(`update merchants set phone = '0770000101' where email = 'shop@example.com'`)
+  const details = { invoice_no: 'CFX-1', invoice_ref_no: 'MI-1', paid_on: '2026-02-19', total: '1.00', currency: 'LKR' }
+  await orders.rows(
+    `insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, details)
+      select 'demo', merchant_id, 'invoice.deposited', '{""}', '{""}', $1 from merchants where phone is not null`,
+    [JSON.stringify(details)],
+  )
+  const deliverPayment = async () => {
+    orders.relay.start()
+    await until('it is delivered', async () => (await orders.rows('select from log where not is_relayed')).length === 0)
+    await orders.relay.stop()
+    return (await notifier.rows(`select from events where type = 'invoice.deposited'`)).length
+  }
+  t.equal(await deliverPayment(), 1)
+  await notifier.rows('delete from events')
+  await markRestored(notifier.pool, new Date(), false)
+  await restored(0)
+  t.equal(await deliverPayment(), 1)
+  await restored(0)
+  await deliver()
+  t.equal(await deliverPayment(), 1, 'once')
+})
+
 t.test("a decision about a customer's request is neither lost nor redelivered", async t => {
   const { notifier, orders, book, deliver, restored } = await prepare(t)
   const [waybill] = await book(1)

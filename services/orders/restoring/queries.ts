@@ -1,6 +1,7 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import {
   editedEvent,
+  invoiceEvent,
   KnownEvents,
   type OrderEventType,
   orderEventTypes,
@@ -109,6 +110,17 @@ export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
     from order_edits join orders using (tenant_id, waybill_number)
     where tenant_id = ${tenant} and edited_at >= ${since} group by waybill_number
     returning tenant_id`.execute(tx)
+
+/**
+ * Puts the payments of invoices from `since` on into the outbox again, for merchants that get messages. They keep their
+ * ids, so the notifier ignores those that it knows.
+ */
+export const requeueInvoices = (tx: Tx, tenant: string, since: Date) =>
+  sql`
+    update log set is_relayed = false
+    where tenant_id = ${tenant} and type = ${invoiceEvent} and happened_at >= ${since}
+      and merchant_id in (select merchant_id from merchants where tenant_id = ${tenant} and phone is not null)
+    `.execute(tx)
 
 /** Removes events that are too old for the notifier to know whether they were delivered; returns them. */
 export const dropTooOld = (tx: Tx, tenant: string) =>

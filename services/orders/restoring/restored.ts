@@ -18,6 +18,7 @@ import {
   readKnownEvents,
   requeue,
   requeueEdits,
+  requeueInvoices,
 } from './queries.ts'
 
 interface RestoreOptions {
@@ -85,7 +86,10 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
     async (tx: Tx) => {
       const dropped = await dropTooOld(tx, tenant)
       if (missing.length > 0) await requeue(tx, tenant, missing)
-      if (inDoubtBefore) await requeueEdits(tx, tenant, since)
+      if (inDoubtBefore) {
+        await requeueEdits(tx, tenant, since)
+        await requeueInvoices(tx, tenant, since)
+      }
       const { format, ...skipped } = await skipNumbers(tx, tenant, options)
       if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)
