@@ -72,7 +72,7 @@ const show = (request: DrawnRequest | undefined): string =>
 
 export const promise: TrustPromise = {
   promise: 'No input causes a 5xx response, and every response is as documented',
-  limit: '50,000 inputs to every documented operation: 0 deviations',
+  limit: '50,000 inputs to all documented operations together: 0 deviations',
   run: async options => {
     const { short, seed, report, broken } = options
     const targets = Object.values(await startTargets(options))
