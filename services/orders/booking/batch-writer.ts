@@ -122,8 +122,27 @@ const lanesFor = (waiting: readonly NewBatch[]): number => {
   return countWithin(waiting, manyOrders, ({ waybills }) => waybills.length) < waiting.length ? 2 : 1
 }
 
-/** Returns how many of the first batches fit one statement: all must have the same version. */
-const groupSize = (waiting: readonly NewBatch[]): number =>
-  countWithin(waiting, maxGroupOrders, ({ version, waybills }) =>
-    version === waiting[0]?.version ? waybills.length : Number.POSITIVE_INFINITY,
+/**
+ * Returns how many of the first batches fit one statement: all must have the same version. A batch like one before it
+ * waits for the next statement, which sees that one: a request is often sent twice at once.
+ */
+const groupSize = (waiting: readonly NewBatch[]): number => {
+  const seen = new Set<string>()
+  return countWithin(waiting, maxGroupOrders, batch =>
+    batch.version === waiting[0]?.version && !isRepeated(batch, seen)
+      ? batch.waybills.length
+      : Number.POSITIVE_INFINITY,
   )
+}
+
+/** Returns true if an order is like one that was seen; else remembers the orders of the batch. */
+const isRepeated = ({ merchantId, batch: { orders }, duplicates }: NewBatch, seen: Set<string>): boolean => {
+  if (duplicates === 'off') return false
+  const keys = orders.flatMap(({ order: { customerPhone, cod, orderNo }, destination: { id } }) => {
+    const parcel = `${merchantId} ${cod} ${id} ${customerPhone}`
+    return orderNo === undefined ? parcel : [parcel, `${merchantId} ${orderNo}`]
+  })
+  if (keys.some(key => seen.has(key))) return true
+  for (const key of keys) seen.add(key)
+  return false
+}

@@ -129,6 +129,18 @@ t.test('a tenant may turn a warning into an error, or off', async t => {
   for (let time = 0; time < 2; time++) t.notOk('warnings' in (await bulk(mistakes, off)).body)
 })
 
+t.test('a request sent twice at once is a duplicate', async t => {
+  for (const duplicate of ['refuse', 'warn'] as const) {
+    const at = await tenantWith(`twice-${duplicate}`, { duplicate })
+    const twice = batch([own({ order_no: 'LS-9' }), own()])
+    const responses = await Promise.all([bulk(twice, at), bulk(twice, at)])
+    const [first, second] = responses.toSorted((a, b) => a.status - b.status)
+    t.strictSame([first?.status, second?.status], [200, duplicate === 'refuse' ? 422 : 200])
+    const paths = responses.flatMap(({ body }) => Object.keys(body.warnings ?? body.errors ?? {}))
+    t.strictSame(paths, ['order_data.0', 'order_data.0.order_no', 'order_data.1'])
+  }
+})
+
 t.test('looks for orders like those of a large batch only if the tenant asks, and in dry runs', async t => {
   const asking = await tenantWith('asking', { duplicate: 'warn' })
   const many = batch(Array.from({ length: 101 }, () => own()))
