@@ -80,7 +80,7 @@ t.test('the latest keyword counts, by the time of its message', async t => {
   t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'))
   t.same((await stateOf(pool))?.lastInboundAt, at('12:00:00'))
   await record({ ...person, at: at('11:00:00'), keyword: 'start' })
-  t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'), 'the opt-out counts if two keywords have one time')
+  t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'), 'the opt-out counts if two keywords have the same time')
 })
 
 t.test('finds conversations by any spelling, and only those of that number and tenant', async t => {

@@ -21,7 +21,7 @@ const defaultStopWords = `STOP,STOPALL,UNSUBSCRIBE,OPT OUT,OPTOUT,නවත්�
 const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
 
-/** Reads stored keywords. STOP or START alone, which tenants have by default, stands for the default ones. */
+/** Reads stored keywords. STOP or START alone, which tenants have by default, stands for the default keywords. */
 export const readKeywords = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
   stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(readPhrase),
   noThanks: stopWords.join() === 'STOP' ? noThanksWords.map(readPhrase) : [],

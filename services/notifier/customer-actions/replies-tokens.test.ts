@@ -57,7 +57,7 @@ t.test('the longest token fits into a payload, and reveals nothing', async t => 
     now,
   )
   t.ok(longest.length <= 256, `${longest.length} characters`)
-  t.ok(token.length < 128, `${token.length} characters in a usual one`)
+  t.ok(token.length < 128, `${token.length} characters in a usual token`)
   t.notMatch(Buffer.from(longest.slice(tokenPrefix.length), 'base64url').toString('latin1'), /WWW|aaa|94770000101/)
 })
 

@@ -38,7 +38,7 @@ export interface Superseding {
   readonly waybill: string
   /** Names the events of the rules that made the messages. */
   readonly events: readonly string[]
-  /** Names a message of the same transaction: that one and later ones stay. */
+  /** Names a message of the same transaction: that message and later ones stay. */
   readonly before: string
   /** Names the rule's own event, for the timeline. */
   readonly by: string
@@ -63,7 +63,7 @@ export const supersedeMessages = async (tx: Tx, tenant: string, given: readonly 
 
 export interface TakenBack {
   readonly order: OrderSnapshot
-  /** Names a message of the same transaction: that one and later ones stay. */
+  /** Names a message of the same transaction: that message and later ones stay. */
   readonly before: string | undefined
 }
 

@@ -57,7 +57,7 @@ t.test('a message with the link to the parcel’s page fails if orders sends no 
   t.equal((await call('POST', `/api/messages/${message_id}/resend`)).status, 200, 'now the order has a link')
 })
 
-t.test('a move taken back cancels its waiting message, and not that of the move that follows', async t => {
+t.test('a move taken back cancels its waiting message, but not that of the move that follows', async t => {
   const rule = { template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{waybill_number}}'] }
   const { deliver, rows } = await prepare(t, {}, [
     { ...rule, on: 'key_13' },

@@ -165,7 +165,7 @@ const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[
     return [{ waybill: event.order.waybill_number, events: rule.supersedes, before, by: rule.event }]
   })
 
-/** Lists the moves taken back, each with the first message of a later event: that one and later ones stay. */
+/** Lists the moves taken back, each with the first message of a later event: that message and later ones stay. */
 const listTakenBack = (
   events: readonly CourierEvent[],
   wanted: readonly WantedMessage[],

@@ -22,13 +22,13 @@ export interface WaybillDependencies {
   readonly maxBodyBytes?: number | undefined
 }
 
-/** Limits how often orders are read that are edited meanwhile. */
+/** Limits how often orders are read again because an edit arrived meanwhile. */
 const maxTries = 3
 
 /**
  * Accepts messages about waybills. Before the transaction, it reads the orders of the messages that omit their
- * recipient or name fields, unless the request is a repetition. While orders is unavailable it returns the errors found
- * so far, if there are any.
+ * recipient, name fields or may spell their waybill otherwise, unless the request is a repetition. While orders is
+ * unavailable it returns the errors found so far, if there are any.
  */
 export const acceptBodies = async (
   dependencies: WaybillDependencies,

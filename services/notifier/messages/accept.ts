@@ -22,7 +22,7 @@ export type Acceptance =
   | { kind: 'refused'; errors: ErrorList }
   | { kind: 'running' }
   | { kind: 'other_body' }
-  /** An order could not be read, or was edited since. */
+  /** An order could not be read, or has been edited since. */
   | { kind: 'orders_away' }
 
 export interface Origin {

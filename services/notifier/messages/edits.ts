@@ -6,13 +6,13 @@ import type { Tx } from '../database/tables.ts'
 const lockName = (tenant: string): string => JSON.stringify(['edits', tenant])
 
 /**
- * Waits for messages that are made from orders as they were before an edit: once it has the lock, the edit finds them.
+ * Waits until messages made from orders as they were before an edit are stored: with the lock, the edit finds them.
  * Lock before any row: docs/contributors/decisions.md#order-of-locks.
  */
 export const lockForEdits = (tx: Tx, tenant: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${lockName(tenant)}, 0))`.execute(tx)
 
-/** Returns true if an edit of one of these orders arrived since `readAt`. Until the transaction ends, others wait. */
+/** Returns true if an edit of one of these orders arrived since `readAt`. Later edits wait for the transaction's end. */
 export const wereEdited = async (tx: Tx, tenant: string, waybills: readonly string[], readAt: Date) => {
   if (waybills.length === 0) return false
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(tenant)}, 0))`.execute(tx)

@@ -39,7 +39,7 @@ export const placeholderError = (text: string, event = ''): string | undefined =
   return `${what} has no field ${named}. It has ${known.join(', ')}.`
 }
 
-/** Returns the reason why the order's values cannot fill these texts. A null in an order is no reason. */
+/** Returns the reason why the order's values cannot fill these texts. A null in an order is not a reason. */
 const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined =>
   order.tracking_url === undefined && texts.flatMap(listNames).includes('tracking_url')
     ? 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.'
