@@ -33,26 +33,20 @@ export const isBlank = (value: unknown): boolean =>
 export const maxSentences = 1000
 
 /** Counting errors ends here: a response to a broken body must not cost more than reading it. */
-export const maxCounted = 5_000
+const maxCounted = 5_000
 
-/** Collects sentences by field path: keeps the first `maxKept` and counts the rest. */
+type Sentence = readonly [path: string, sentence: string]
+
+/** Collects sentences by field path, in their order. */
 export class ErrorList {
-  readonly #maxKept: number
-  readonly #kept = new Map<string, string[]>()
+  readonly #kept: Sentence[] = []
   /** Holds the paths that have a sentence, kept or not. */
   readonly paths = new Set<string>()
   count = 0
 
-  constructor(maxKept = maxSentences) {
-    this.#maxKept = maxKept
-  }
-
   add(path: string, sentence: string): void {
     this.paths.add(path)
-    if (++this.count > this.#maxKept) return
-    const sentences = this.#kept.get(path)
-    if (sentences) sentences.push(sentence)
-    else this.#kept.set(path, [sentence])
+    if (++this.count <= maxCounted) this.#kept.push([path, sentence])
   }
 
   /** Adds the sentence unless the path has one already. */
@@ -70,14 +64,25 @@ export class ErrorList {
     return this.count >= maxCounted
   }
 
+  /** Holds the sentences that a response lists. */
   get errors(): Record<string, string[]> {
-    return Object.fromEntries(this.#kept)
+    return groupByPath(this.#kept.slice(0, maxSentences))
   }
 
-  /** Counts the sentences that were not kept. */
-  get more(): number {
-    return Math.max(0, Math.min(this.count, maxCounted) - this.#maxKept)
+  /** Holds the sentences up to the last that is counted. */
+  get all(): Record<string, string[]> {
+    return groupByPath(this.#kept)
   }
+
+  /** Counts the sentences that a response does not list. */
+  get more(): number {
+    return Math.max(0, this.#kept.length - maxSentences)
+  }
+}
+
+const groupByPath = (kept: readonly Sentence[]): Record<string, string[]> => {
+  const groups = [...Map.groupBy(kept, ([path]) => path)]
+  return Object.fromEntries(groups.map(([path, own]) => [path, own.map(([, sentence]) => sentence)]))
 }
 
 /**

@@ -1,5 +1,5 @@
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
-import { ErrorList, maxCounted } from '@courier/shared/errors/field-errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
@@ -41,7 +41,7 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<WaybillDependencies> = a
 /** Predicts what a send would do with each message; refuses a batch that a send would refuse as malformed. */
 const preflight = async (dependencies: WaybillDependencies, tenant: string, given: Batch<MessageBody>) => {
   const isMalformed = given.errors.count > 0
-  const batch = isMalformed ? given : { ...given, errors: new ErrorList(maxCounted) }
+  const batch = isMalformed ? given : { ...given, errors: new ErrorList() }
   const { errors, toPath } = batch
   const requests = await readRequests(dependencies, tenant, batch)
   if (!requests) throw refusal(isMalformed ? { kind: 'refused', errors } : { kind: 'orders_away' })
@@ -49,7 +49,7 @@ const preflight = async (dependencies: WaybillDependencies, tenant: string, give
     const { context, checked } = await checkBatch(tx, tenant, requests, findConversation)
     if (isMalformed || errors.isFull) throw refusal({ kind: 'refused', errors })
     const known = { ...context, tariffs: await findTariffs(tx, tenant) }
-    const byPath = Map.groupBy(Object.entries(errors.errors), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
+    const byPath = Map.groupBy(Object.entries(errors.all), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
     return batch.messages.flatMap((body, index) => {
       const path = toPath(index)
       const found = byPath.get(path)?.map(([name, sentences]) => [name.slice(path.length), sentences])
