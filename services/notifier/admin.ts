@@ -41,7 +41,7 @@ const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.e
 
 const withPool = openPool('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
 
-/** Runs a command that needs the pool and the keys; throws UsageError if the newest key is wrong. */
+/** Runs a command that needs the pool and the keys; throws UsageError if they are invalid, or the newest is wrong. */
 const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
   const { CREDENTIALS_KEYS } = loadConfigOrExit(
     Type.Object({ ...databaseSettings, ...credentialSettings }),
@@ -158,7 +158,7 @@ const markedRestored =
 program
   .command('restored')
   .description(
-    'mark messages that may have been sent as unknown; run it after restoring an older backup, before the service starts',
+    'mark as unknown what may have been sent; run it after restoring an older backup, before the service starts',
   )
   .option('--until <iso>', 'the time when the lost database was last in use; by default now')
   .option('--dry-run', 'print the changes, but write nothing')

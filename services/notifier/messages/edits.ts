@@ -12,7 +12,7 @@ const lockName = (tenant: string): string => JSON.stringify(['edits', tenant])
 export const lockForEdits = (tx: Tx, tenant: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${lockName(tenant)}, 0))`.execute(tx)
 
-/** Returns true if an edit of one of these orders arrived since `readAt`. Later edits wait for the transaction's end. */
+/** Returns true if an edit of one of these orders arrived since `readAt`. Later edits wait for the commit. */
 export const wereEdited = async (tx: Tx, tenant: string, waybills: readonly string[], readAt: Date) => {
   if (waybills.length === 0) return false
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(tenant)}, 0))`.execute(tx)

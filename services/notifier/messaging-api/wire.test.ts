@@ -67,7 +67,7 @@ t.test(
   'a connection that ends as it begins leaves the outcome unknown, unless it ended before the first byte was written',
   async t => {
     const { got } = await send(t, { onConnect: socket => socket.resetAndDestroy() }, 500, 0)
-    t.match(got, { kind: /^(no_answer|not_written)$/, reason: /^connection (closed|reset)$/ })
+    t.match(got, { kind: /^(no_response|not_written)$/, reason: /^connection (closed|reset)$/ })
     const closed = await send(t, { onConnect: socket => socket.end() })
     t.match(closed.got, { kind: 'no_response', reason: /^connection (closed|reset)$/ })
   },
