@@ -16,8 +16,9 @@ export type Send = (request: Request) => Promise<Response>
 /** Sends requests to a server, as many at once as requested. */
 export const createSender = (url: string): Send => {
   const agent = new Agent({ keepAlive: true })
-  return ({ method, path, headers, body }) =>
+  const send: Send = wanted =>
     new Promise(resolve => {
+      const { method, path, headers, body } = wanted
       const started = performance.now()
       let text = ''
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
@@ -28,8 +29,13 @@ export const createSender = (url: string): Send => {
         response.setEncoding('utf8').on('data', part => (text += part))
         response.on('close', () => resolve({ status, headers, text, ms: performance.now() - started }))
       })
-      const fail = () => resolve({ status: 0, headers: {}, text, ms: performance.now() - started })
-      sent.setTimeout(60_000, () => sent.destroy()).on('error', fail)
+      const fail = ({ code }: NodeJS.ErrnoException) => {
+        // The server had closed the idle connection while this process was busy.
+        if (sent.reusedSocket && code === 'ECONNRESET') return resolve(send(wanted))
+        resolve({ status: 0, headers: {}, text, ms: performance.now() - started })
+      }
+      sent.setTimeout(60_000, () => sent.destroy(new Error('there was no response'))).on('error', fail)
       sent.end(body)
     })
+  return send
 }
