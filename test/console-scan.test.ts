@@ -121,6 +121,21 @@ if (browser) {
     await page.unroute('**/api/staff/order/DM*')
   })
 
+  t.test('a move that is refused for its reason says so', async t => {
+    const [waybill = ''] = await make({})
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [waybill])
+    const { page: other } = await openScan()
+    await scan(other, waybill)
+    await other.locator('#scan-status').selectOption('key_15')
+    await other.locator('#reason').selectOption('refused')
+    await orders.rows(`update tenants set failure_reasons = '[{"code": "closed", "name": "Closed"}]'`)
+    await other.getByRole('button', { name: /Move/ }).click()
+    await other.getByText('The reason_code may be closed.').waitFor({ timeout: 10_000 })
+    await orders.rows('update tenants set failure_reasons = null')
+    t.strictSame(await statusesOf([waybill]), ['key_12'])
+    await other.close()
+  })
+
   t.test('labels and the run sheet of scanned parcels arrive as PDF', async t => {
     for (const name of ['Labels (PDF)', 'Labels, four on A4', 'Run sheet (PDF)']) {
       const button = page.getByRole('button', { name, exact: true })

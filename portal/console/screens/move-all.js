@@ -17,6 +17,9 @@ export const Reasons = ({ value, onChange }) => {
     ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
 }
 
+/** Returns true for errors that stand at the items. */
+const isOfItem = (/** @type {string} */ path) => /^(waybill_numbers|collected)\./.test(path)
+
 /** Shows a form that moves all items to one status; it names the refused items and can leave them out. */
 export const Move = ({ list, field }) => {
   const [status, setStatus] = useState('')
@@ -71,7 +74,7 @@ export const Move = ({ list, field }) => {
         ${refused.length > 50 && html`<p>${t('scan.more', { count: number(refused.length - 50) })}</p>`}
         <${Button} onClick=${drop}>${t('scan.drop_refused')}<//></div>`
       }
-      <${ErrorText} error=${move.error} except=${Object.keys(move.error?.errors ?? {})} />
+      <${ErrorText} error=${move.error} except=${Object.keys(move.error?.errors ?? {}).filter(isOfItem)} />
       <${Button} kind="primary" isBusy=${move.isBusy || !isReady} onClick=${() => move.run()}>
         ${t('scan.move_all', { count: number(items.length) })}<//>
     </div>
