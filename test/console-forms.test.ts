@@ -45,7 +45,8 @@ if (browser) {
   })
 
   t.test('a message may use any of many approved templates', async t => {
-    await notifier.rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
+    await notifier.rows(`
+      insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
       select tenant_id, waba_id, 'zz_' || n, language, status, parameter_format, components
       from templates, generate_series(1, 250) n where name = 'order_delivered' and language = 'en_US'`)
     t.teardown(() => notifier.rows(`delete from templates where name like 'zz!_%' escape '!'`))
