@@ -11,13 +11,12 @@ const readFigures = (): Record<string, string> => JSON.parse(readFileSync(figure
 /** Renders the table of docs/promises.md: a line for each promise, with the values of its last full run. */
 const renderTable = async (): Promise<string> => {
   const measured = readFigures()
-  const rows = promiseNames.map(async name => {
+  const toRow = async (name: string): Promise<string> => {
     const { promise, limit } = await loadPromise(name)
     return `| \`${name}\` | ${promise} | ${limit} | ${measured[name] ?? 'not run yet'} |\n`
-  })
-  return ['| NAME | promise | shown by | last figures |\n', '|---|---|---|---|\n', ...(await Promise.all(rows))].join(
-    '',
-  )
+  }
+  const rows = await Promise.all(promiseNames.map(toRow))
+  return `| NAME | promise | shown by | last figures |\n|---|---|---|---|\n${rows.join('')}`
 }
 
 /** Returns the page as it is and as it should be. */

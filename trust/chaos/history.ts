@@ -53,7 +53,7 @@ const endingOfAll = (calls: readonly Call[]): Ending => {
 }
 
 /** Requests that only read have no effects. */
-export const reads: readonly string[] = ['look up', 'follow', 'read']
+export const reads: readonly string[] = ['look up', 'read']
 
 export const groupIntents = (history: readonly Call[]): Intent[] =>
   [...Map.groupBy(history, ({ name }) => name)].map(([name, calls]) => {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
-import { waitUntil } from '../../test/courier.ts'
 import { bearer, waitForOutbox } from '../courier.ts'
 import { addressOf, type Bed } from './bed.ts'
 
@@ -36,11 +35,6 @@ const countWaiting = async ({ courier, hasMessages }: Bed): Promise<Counts> => {
 const send = (url: string, init: RequestInit = {}) =>
   fetch(url, { ...init, signal: AbortSignal.timeout(12_000) }).catch(() => undefined)
 
-const isReady = async ({ processes }: Bed): Promise<boolean> => {
-  const ready = Object.values(processes).map(async ({ url }) => (await send(`${url}/health/ready`))?.ok === true)
-  return (await Promise.all(ready)).every(Boolean)
-}
-
 /** Resumes everything that waits for people: the merchant's endpoints, and the number. */
 const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
   const headers = { ...bearer(courier.tokens.merchant), 'content-type': 'application/json' }
@@ -71,9 +65,9 @@ const passTime = async ({ courier: { rows } }: Bed, sendSeconds: number): Promis
 type Until = number
 const secondsLeft = (until: Until): number => Math.max(1, (until - performance.now()) / 1000)
 
-export const becomeReady = async (bed: Bed, until: Until): Promise<void> => {
-  await waitUntil('all processes are ready', () => isReady(bed), Boolean, secondsLeft(until))
-}
+/** Waits until all processes are ready. */
+export const becomeReady = ({ processes }: Bed, until: Until): Promise<unknown> =>
+  Promise.all(Object.values(processes).map(process => process.ready(secondsLeft(until))))
 
 /** Waits until orders has delivered all its events to the notifier. */
 export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
