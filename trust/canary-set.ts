@@ -6,16 +6,8 @@ const persons = ['name', 'address', 'email', 'description', 'remark', 'parameter
 const tokens = ['accessToken', 'nextToken', 'verifyToken', 'strangeToken'] as const
 const secrets = ['password', 'appSecret', 'certificate', 'webhookPath'] as const
 const words = [...persons, 'profileName', 'staffName', ...tokens, ...secrets] as const
-/** Lists the canaries of digits, each with its prefix and the number of digits that follow. */
-const numbers = {
-  phone: ['770', 6],
-  secondaryPhone: ['770', 6],
-  recipient: ['770', 6],
-  writer: ['770', 6],
-  pin: ['', 6],
-  bankAccount: ['', 12],
-} as const
-export type Canaries = Record<(typeof words)[number] | keyof typeof numbers, string>
+const phones = ['phone', 'secondaryPhone', 'recipient', 'writer'] as const
+export type Canaries = Record<(typeof words)[number] | (typeof phones)[number] | 'pin' | 'bankAccount', string>
 
 /** Makes canaries of letters and digits alone, which no encoding changes. */
 export const makeCanaries = (seed: number): Canaries => {
@@ -24,7 +16,9 @@ export const makeCanaries = (seed: number): Canaries => {
     (BigInt(`0x${hash(name)}`) % 10n ** BigInt(count)).toString().padStart(count, '0')
   return Object.fromEntries([
     ...words.map(name => [name, `canary${hash(name).slice(0, 20)}`]),
-    ...Object.entries(numbers).map(([name, [head, count]]) => [name, head + digits(name, count)]),
+    ...phones.map(name => [name, `770${digits(name, 6)}`]),
+    ['pin', digits('pin', 6)],
+    ['bankAccount', digits('bankAccount', 12)],
   ])
 }
 

@@ -6,21 +6,8 @@ export const mix = <Value>(...parts: [weight: number, arbitrary: fc.Arbitrary<Va
 
 /** Lists texts that are known to break programs. */
 const texts = [
-  ...[
-    '',
-    ' ',
-    '\0',
-    'a\0b',
-    '\ud800',
-    'a\udfffb',
-    '\u202ebackwards',
-    '👩‍👩‍👧‍👦',
-    '\ufeff',
-    '\uffff',
-    '�',
-    'e\u0301',
-    '٣',
-  ],
+  ...['', ' ', '\0', 'a\0b', '\ud800', 'a\udfffb', '\u202ebackwards'],
+  ...['👩‍👩‍👧‍👦', '\ufeff', '\uffff', '�', 'e\u0301', '٣'],
   ...'__proto__ constructor toString null NaN Infinity -0 1e999 0x10 1_000 2147483648 9223372036854775808'.split(' '),
   ...['$1', '%s%n', '../../etc/passwd', '{{1}}', '<script>', '\\u0000', '\\', "'; drop table orders; --"],
   ...['2027-02-30T25:61:00Z', '+275760-09-13T00:00:00.001Z', 'ﷺ'.repeat(100), '9'.repeat(400), 'x'.repeat(70_000)],
