@@ -36,11 +36,11 @@ t.test('after too many wrong tokens an address gets 429 for more of them, and it
     'a token not seen before',
   )
   await delay(3_100)
-  t.equal((await request('/state', undefined, { token })).status, 200, 'one that was good before, looked up anew')
+  t.equal((await request('/state', undefined, { token })).status, 200, 'a token used before, looked up again')
   t.equal((await guess(5, '192.0.2.7')).status, 401, 'another address')
 })
 
-t.test('a right token whose role may not do something is no wrong token', async t => {
+t.test('a valid token whose role forbids a request does not count as a wrong token', async t => {
   const { request } = await build(t, { addressLimits: { requests: 1_000_000, refusals: 3 } })
   for (let index = 0; index < 4; index++) t.equal((await request('/person')).status, 403)
   t.equal((await request('/state', undefined, { token: `courier_${'x'.repeat(43)}` })).status, 401)

@@ -35,22 +35,22 @@ interface Flood {
 
 const floods: Flood[] = [
   {
-    of: 'one network for one merchant',
+    of: 'one network against one merchant',
     login: index => [{ ...shop, password: 'wrong' }, { remoteAddress: `2001:db8::${index.toString(16)}` }],
     victim: { remoteAddress: '192.0.2.1' },
   },
   {
-    of: 'one network for many tenants',
+    of: 'one network against many tenants',
     login: index => [shop, { tenant: `t${index}`, remoteAddress: '192.0.2.9' }],
     victim: { remoteAddress: '192.0.2.1' },
   },
   {
-    of: 'many networks for one merchant',
+    of: 'many networks against one merchant',
     login: index => [{ ...shop, password: 'wrong' }, { remoteAddress: `2001:db8:0:${index.toString(16)}::1` }],
     victim: { remoteAddress: '192.0.2.1' },
   },
   {
-    of: 'many networks for the merchants of one tenant',
+    of: 'many networks against the merchants of one tenant',
     login: index => [
       { email: `m${index}@example.com`, password: 'wrong' },
       { remoteAddress: `2001:db8:0:${index.toString(16)}::1` },
@@ -60,7 +60,7 @@ const floods: Flood[] = [
 ]
 
 for (const flood of floods)
-  t.test(`a flood from ${flood.of} blocks no login of others`, { timeout: 120_000 }, async t => {
+  t.test(`a flood from ${flood.of} blocks nobody else’s logins`, { timeout: 120_000 }, async t => {
     const { login, apply } = await open(t)
     await apply(tenantFile({ id: 'other' }))
     const underWay: Promise<unknown>[] = []
@@ -105,9 +105,17 @@ t.test('failed logins from one network do not lock merchants out elsewhere', asy
   t.equal((await login(shop, { remoteAddress: '192.0.2.1' })).status, 200)
 
   const elsewhere = await statuses(50, index => login(wrong, { remoteAddress: `198.51.100.${index}` }))
-  t.strictSame(elsewhere, [...times(45, 422), ...times(5, 429)], 'all networks together have ten times as many')
+  t.strictSame(
+    elsewhere,
+    [...times(45, 422), ...times(5, 429)],
+    'all networks together have ten times as many attempts',
+  )
   t.equal((await login(shop, { remoteAddress: '192.0.2.2' })).status, 429)
-  t.equal((await login(shop, { remoteAddress: '192.0.2.1' })).status, 200, 'where it logged in before it still may')
+  t.equal(
+    (await login(shop, { remoteAddress: '192.0.2.1' })).status,
+    200,
+    'the merchant may still log in where it did before',
+  )
 })
 
 t.test('a network over its limit uses up no attempts of an e-mail address', async t => {
@@ -124,7 +132,7 @@ t.test('a network over its limit uses up no attempts of an e-mail address', asyn
   t.strictSame(others, times(10, 422))
 })
 
-t.test('a program may log in before each request without ending the tokens of others', async t => {
+t.test('a program may log in before each request without ending earlier tokens', async t => {
   const { login, request } = await open(t, { login: { ...generous, triesPerEmail: 5, triesPerAddress: 30 } })
   const token = async () => (await login(shop)).body.token
   const kept = await token()

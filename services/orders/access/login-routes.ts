@@ -31,9 +31,9 @@ export const addLogin = <Row extends Account>(
   app: FastifyInstance,
   logins: Logins,
   accounts: Accounts<Row>,
-  /** Has the schemas of the body and of a successful response. */
+  /** Holds the schemas of the body and of a successful response. */
   { success, ...schema }: FastifySchema & { success: TSchema },
-  /** Returns the fields of the account that the response has. */
+  /** Returns the fields of the account that the response shows. */
   describe: (account: Row) => object,
 ): void => {
   acceptJson(app)

@@ -6,7 +6,7 @@ const maxSuccesses = 600
 /** Limits guesses from many networks; from one network far fewer are allowed. */
 const networksPerEmail = 10
 
-/** `account` is what the login claims: its kind, a tenant and an e-mail address, whether or not it exists. */
+/** `account` is what the login claims: its kind, a tenant and an e-mail address, whether or not there is one. */
 type LoginSource = Readonly<Record<'network' | 'account', string>>
 
 /** Limits logins per minute, in the memory of this process. */

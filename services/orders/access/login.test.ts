@@ -124,7 +124,7 @@ t.test('a login without X-tenant gets 400', async t => {
   t.equal((await app.inject('/api/public/merchant/login')).statusCode, 405)
 })
 
-t.test('an unknown merchant or tenant takes as much time as a wrong password', async t => {
+t.test('an unknown merchant or tenant takes about as long as a wrong password', async t => {
   const { login } = await open(t)
   const kinds: Record<string, () => Promise<unknown>> = {
     wrong: () => login({ ...shop, password: 'another' }),
@@ -149,7 +149,7 @@ t.test('an unknown merchant or tenant takes as much time as a wrong password', a
 
 t.test('after five failed logins a minute even the correct password gets 429', async t => {
   const { login, request, apply } = await open(t, { login: { ...generous, triesPerEmail: 5 } })
-  for (let tries = 0; tries < 20; tries++) t.equal((await login(shop)).status, 200, 'right ones do not count')
+  for (let tries = 0; tries < 20; tries++) t.equal((await login(shop)).status, 200, 'correct passwords do not count')
   const spellings = ['shop@example.com', 'SHOP@example.com', ' shop@example.com']
   const responses = await Promise.all(
     Array.from({ length: 30 }, (_, i) => login({ email: spellings[i % 3], password: `wrong-${i}` })),
@@ -162,13 +162,13 @@ t.test('after five failed logins a minute even the correct password gets 429', a
     t.ok(Number(headers['retry-after']) >= 1 && Number(headers['retry-after']) <= 60)
   }
   t.equal((await login(shop)).status, 429)
-  t.equal((await login({ email: 'books@example.com', password: 'ceylon-books-demo' })).status, 200, 'others go on')
+  t.equal((await login({ email: 'books@example.com', password: 'ceylon-books-demo' })).status, 200, 'another merchant')
   await apply(tenantFile({ id: 'other' }))
-  t.equal((await login(shop, { tenant: 'other' })).status, 200, 'also the namesake of another tenant')
-  t.equal((await request('/state')).status, 200, 'and tokens that are there')
+  t.equal((await login(shop, { tenant: 'other' })).status, 200, 'so may the namesake in another tenant')
+  t.equal((await request('/state')).status, 200, 'existing tokens stay valid')
 })
 
-t.test('an unknown address is limited like a known one', async t => {
+t.test('an unknown e-mail address is limited like a known one', async t => {
   const { login } = await open(t, { login: { ...generous, triesPerEmail: 2 } })
   for (const [tenant, email] of [
     ['demo', 'nobody@example.com'],
@@ -190,7 +190,7 @@ t.test('failed logins from one network address are limited across all merchants'
   t.equal((await login(shop, { remoteAddress: '192.0.2.1' })).status, 429)
   t.equal((await login(shop, { remoteAddress: '192.0.2.2' })).status, 200)
   const claimed = { remoteAddress: '192.0.2.1', headers: { 'x-forwarded-for': '192.0.2.9' } }
-  t.equal((await login(shop, claimed)).status, 429, 'nobody claims to come from elsewhere')
+  t.equal((await login(shop, claimed)).status, 429, 'an untrusted client cannot claim another address')
 })
 
 t.test('a trusted proxy names the address of the client', async t => {
@@ -325,7 +325,7 @@ t.test('a changed password invalidates the old one at once', async t => {
   t.equal((await login({ ...shop, password: 'a-new-password' })).status, 200)
 })
 
-t.test('housekeeping deletes only tokens that ended a week ago', async t => {
+t.test('housekeeping deletes only tokens that ended more than a week ago', async t => {
   const { pool, rows, login, request } = await open(t)
   const live = (await login(shop)).body.token
   const add = (id: string, expires: string | null, revoked: string | null) =>
@@ -356,7 +356,7 @@ t.test('housekeeping deletes only tokens that ended a week ago', async t => {
 })
 
 t.test(
-  'an account keeps its 50 newest logins however long they are unused, and all that were used in eight days',
+  'an account keeps its 50 last used logins, however long ago that was, and all used within eight days',
   async t => {
     const { pool, rows, login, request } = await open(t)
     const { token } = (await login(shop)).body

@@ -11,7 +11,7 @@ import { createPasswordCheck } from './passwords.ts'
 import { createToken, type Holder } from './tokens.ts'
 
 export interface LoginLimits {
-  /** Sets the lifetime of tokens from logins of merchants; `staffHours` sets it for staff. */
+  /** Sets the lifetime of tokens from merchants' logins; `staffHours` sets it for staff. */
   tokenDays: number
   staffHours: number
   /**
@@ -38,8 +38,8 @@ export interface Accounts<Row extends Account> {
 }
 
 /**
- * Limits the logins that wait at each of the levels below, so that the programs of an office may log in at the same
- * moment; further logins are refused.
+ * Limits the logins that wait at each of the levels below: the programs of an office may log in at the same moment.
+ * Further logins are refused.
  */
 const maxWaiting = 128
 
@@ -50,7 +50,7 @@ const maxWaiting = 128
 const maxChecks = { network: 1, account: 1, tenant: 2, process: 2 }
 
 /**
- * Creates the dependencies of logins. Merchants and staff share one, which limits how many passwords are hashed at
+ * Creates the dependencies of logins. Merchants and staff share them, which limits how many passwords are hashed at
  * once.
  */
 export const createLogins = (pool: pg.Pool, limits: LoginLimits) => ({
@@ -73,7 +73,7 @@ interface Login {
 }
 
 /**
- * The keys of bulkheads and throttle are the claims of a login, so they do not reveal which accounts exist. In one
+ * Lists the keys of bulkheads and throttle: what a login claims, so they do not reveal which accounts exist. In one
  * tenant, the keys of merchants and of staff differ.
  */
 const listKeys = (kind: 'merchant' | 'staff', { network, tenant, email }: Login) => ({
@@ -87,8 +87,8 @@ const tooMany = 'Too many logins at once. Repeat the request.'
 const wrongCredentials = 'These credentials do not match our records.'
 
 /**
- * Refuses an unknown tenant, a missing or inactive account and a wrong password alike: the client cannot tell which it
- * is.
+ * Creates the one refusal for an unknown tenant, a missing or inactive account and a wrong password: the client cannot
+ * tell which it is.
  */
 export const refuseLogin = () => invalid({ email: [wrongCredentials] }, { message: wrongCredentials })
 
@@ -125,7 +125,7 @@ const issueToken = <Row extends Account>(
 ) =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const account = await find(tx, tenant, email, true)
-    // An operator changed the password or deactivated the account meanwhile.
+    // Somebody changed the password or deactivated the account meanwhile.
     if (!account?.is_active || account.password_hash !== password_hash) throw refuseLogin()
     const holder = { ...toHolder(account), from_login: true }
     const end = sql<Date>`now() + make_interval(secs => ${tokenSeconds[kind]})`

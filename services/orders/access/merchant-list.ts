@@ -24,7 +24,7 @@ const ListedMerchant = component('ListedMerchant', {
   rate_card: orNull(Type.String(), { description: 'null: its orders are refused.' }),
   is_active: Type.Boolean(),
   recent_orders: Type.Integer({
-    description: `Orders created in the last ${listedDays} days; ${maxCounted} means that or more.`,
+    description: `Orders created in the last ${listedDays} days; ${maxCounted} means ${maxCounted} or more.`,
   }),
 })
 type ListedMerchant = Static<typeof ListedMerchant>

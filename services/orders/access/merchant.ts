@@ -103,6 +103,6 @@ export interface OrderScope {
   readonly merchantId: string | null
 }
 
-/** Reads the scope of a request that a merchant's or staff's token admitted. */
+/** Reads the scope of a request that a merchant's or a staff token admitted. */
 export const readScope = ({ merchant, staff }: FastifyRequest): OrderScope =>
   merchant ?? { tenant: staff.tenant, merchantId: null }

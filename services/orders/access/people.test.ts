@@ -85,7 +85,7 @@ t.test('clerks and programs get 403 for operations of owners, and the error name
 })
 
 t.test(
-  'timelines and edits name a clerk to merchant and staff, not to the public; the audit names the clerk, too',
+  'timelines and edits name a clerk to the merchant and to staff, not to the public; so does the audit',
   async t => {
     await make(['DM00000002'])
     const booked = await bulk(batch([order({ waybill_number: 'DM00000001' })]), { token: clerk })
@@ -175,7 +175,7 @@ t.test('an e-mail address is unique in the company, even across its file and con
   })
 })
 
-t.test('a merchant sees and changes its own people alone; odd input is refused under its field', async t => {
+t.test('a merchant sees and changes only its own people; invalid input is refused under its field', async t => {
   const books = await logIn('books@example.com', 'ceylon-books-demo')
   t.notMatch((await call('GET', '/person', undefined, books)).body.data, [{}, { email: 'nimali@example.com' }])
   t.equal((await call('PATCH', `/person/${id}`, { is_active: false }, books)).status, 404)

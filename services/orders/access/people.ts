@@ -21,8 +21,8 @@ export const listPeople = (tx: Tx, { tenant, merchantId }: Merchant): Promise<Pe
 type NewPerson = Pick<PersonRow, 'email' | 'name' | 'role'> & { readonly passwordHash: string }
 
 /**
- * Adds a person, whose e-mail address is in lower case. Throws a validation error if somebody of the tenant has the
- * address.
+ * Adds a person, whose e-mail address is in lower case. Throws a validation error if somebody in the tenant has the
+ * address, or the merchant has `maxPeople`.
  */
 export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): Promise<PersonRow> => {
   const { tenant, merchantId, actor } = merchant
@@ -52,7 +52,7 @@ const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void>
 
 type PersonChange = { role?: PersonRole; is_active?: boolean; password_hash?: string }
 
-/** Changes a person; a new password and a deactivation end the sessions. undefined: the merchant has no such person. */
+/** Changes a person; a new password or a deactivation ends the sessions. undefined: the merchant has no such person. */
 export const changePerson = async (tx: Tx, merchant: Merchant, id: string, change: PersonChange) => {
   const { tenant, actor } = merchant
   const before = (await listPeople(tx, merchant)).find(row => row.person_id === id)

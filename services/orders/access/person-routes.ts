@@ -59,7 +59,7 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   const listPeopleSchema = {
     operationId: 'listPeople',
     summary: 'The people who log in for the merchant',
-    description: "The merchant's account first, then the others, the oldest first.",
+    description: "Lists the merchant's account first, then the people, the oldest first.",
     response: { 200: Type.Object({ data: Type.Array(Person) }) },
   }
   app.get('/person', { schema: listPeopleSchema }, async ({ merchant }) => ({
@@ -85,8 +85,8 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
 
   const changePersonSchema = {
     operationId: 'changePerson',
-    summary: 'Change the role or the password of a person, deactivate or activate one',
-    description: 'A new password and a deactivation end the sessions within five seconds.',
+    summary: "Change a person's role or password, or deactivate or activate the person",
+    description: 'A new password or a deactivation ends the sessions within five seconds.',
     params: Type.Object({ id: Type.String({ maxLength: 18, pattern: '^[0-9]+$', must: 'be an id' }) }),
     body: PersonChange,
     response: { 200: Type.Object({ message: Type.String({ examples: [changed] }), data: Person }) },

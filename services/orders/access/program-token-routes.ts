@@ -27,7 +27,7 @@ const ProgramToken = component('ProgramToken', {
   name: orNull(Type.String(), { description: 'null: the courier company made it.' }),
   created_at: Time(),
   expires_at: orNull(Time(), { description: 'null: never.' }),
-  last_used_at: orNull(Time(), { description: 'Within a minute; null: never.' }),
+  last_used_at: orNull(Time(), { description: 'Accurate to a minute; null: never.' }),
 })
 const NewToken = Type.Object(
   { name: PersonName, expires_at: Type.Optional(Type.String({ maxLength: 40, description: 'Default: never.' })) },
@@ -58,7 +58,7 @@ export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   const createTokenSchema = {
     operationId: 'createToken',
     summary: 'Create a token for a program',
-    description: `Up to ${maxTokens}. A program may not create tokens, nor manage people.`,
+    description: `A merchant may have ${maxTokens} tokens. A program may neither create tokens nor manage people.`,
     body: NewToken,
     response: { 201: Type.Object({ message: Type.String({ examples: [created] }), data: WithSecret }) },
   }
@@ -73,7 +73,7 @@ export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   const revokeTokenSchema = {
     operationId: 'revokeToken',
     summary: "End a program's token",
-    description: 'Every process refuses it within five seconds.',
+    description: 'Every process refuses the token within five seconds.',
     params: Type.Object({ id: Type.String({ maxLength: 50 }) }),
     response: { 200: Type.Object({ message: Type.String({ examples: [revoked] }) }) },
   }
@@ -89,7 +89,7 @@ export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   })
 }
 
-/** Throws for anything but a future time. */
+/** Reads a future time; null without a text. Throws for any other text. */
 const readExpiry = (text: string | undefined): Date | null => {
   if (text === undefined) return null
   const at = readDateOrTime(text)

@@ -25,9 +25,9 @@ t.test('an owner creates tokens for programs, sees them without the secret, and 
   t.match(others, [{ name: null }], 'the one that the operator made')
   t.strictSame(await list(ofBooks), [{ ...(await list(ofBooks))[0], name: null }], 'another merchant sees its own')
 
-  t.equal((await revoke(id, ofBooks)).status, 404, 'that of another merchant')
+  t.equal((await revoke(id, ofBooks)).status, 404, 'a token of another merchant')
   t.equal((await revoke(id)).status, 200)
-  t.equal((await revoke(id)).status, 404, 'again')
+  t.equal((await revoke(id)).status, 404, 'already revoked')
   t.equal((await list()).length, 1)
   await delay(3_100)
   t.equal(await statusOf(token), 401)
@@ -56,12 +56,12 @@ t.test('a program may not manage tokens, and the refusal names the remedy', asyn
   t.equal(await statusOf(made), 200)
 })
 
-t.test('a session is not listed as a token, and cannot be revoked as one', async t => {
+t.test('a session cannot be revoked as the token of a program', async t => {
   const [session] = await rows(`select token_id from tokens where from_login and revoked_at is null`)
   t.equal((await revoke(session.token_id)).status, 404)
 })
 
-t.test('refuses odd names and times under their field, and more than 50 tokens', async t => {
+t.test('refuses invalid names and times under their fields, and more than 50 tokens', async t => {
   const time = 'The expires at field must be a future time such as 2027-01-31T00:00:00Z.'
   for (const expires_at of ['2020-01-01T00:00:00Z', '2999-01-01', 'soon', '2999-02-30T00:00:00Z'])
     t.strictSame((await create({ name: 'x', expires_at })).body, refusal({ expires_at: [time] }), expires_at)

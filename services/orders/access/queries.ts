@@ -61,7 +61,7 @@ export const splitName = (name: string): { first_name: string; last_name: string
 export type StaffRow = Selectable<Tables['staff']>
 
 /**
- * Finds the account of staff with an e-mail address. `isShared` keeps the row from changing until the transaction ends.
+ * Finds the staff account with an e-mail address. `isShared` keeps the row from changing until the transaction ends.
  */
 export const findStaffLogin = async (tx: Tx, tenant: string, email: string, isShared: boolean) =>
   (
@@ -70,7 +70,7 @@ export const findStaffLogin = async (tx: Tx, tenant: string, email: string, isSh
     ${isShared ? sql`for share` : sql``}`
   )[0]
 
-/** Reads the roles of a member of staff. Rows from before a person could have several roles have `role` alone. */
+/** Reads the roles of a member of staff. Rows from before a person could have several roles have only `role`. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]
 
 /** Reads the active businesses of one merchant. */

@@ -18,8 +18,8 @@ const Credentials = Type.Object(loginFields, {
 
 const User = component('User', {
   id: Type.Integer(),
-  first_name: Type.String({ description: "The merchant's name, or a person's." }),
-  last_name: Type.String({ description: 'Empty: a merchant has one name. Or that of a person.' }),
+  first_name: Type.String({ description: "The merchant's name, or a person's first name." }),
+  last_name: Type.String({ description: "Empty for a merchant, which has one name; or a person's last name." }),
   email: Type.String(),
   merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
   role: oneOf(merchantRoles),
@@ -30,7 +30,7 @@ const User = component('User', {
 
 const LoggedInResponse = component('LoggedIn', {
   message: Type.Literal('success'),
-  token: Type.String({ description: 'The bearer token of further requests.' }),
+  token: Type.String({ description: 'The bearer token for further requests.' }),
   expires_at: Type.String({ description: 'The time when the token expires.' }),
   user: User,
 })
@@ -46,7 +46,7 @@ export const loginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, {
   const schema = {
     tags: ['merchant'],
     operationId: 'logIn',
-    description: 'Creates a bearer token. Earlier ones stay valid.',
+    description: 'Creates a bearer token. Earlier tokens stay valid.',
     body: Credentials,
     success: LoggedInResponse,
   }

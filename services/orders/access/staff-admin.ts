@@ -13,7 +13,7 @@ import {
 } from './staff-commands.ts'
 
 const readPassword = () => readSecret('STAFF_PASSWORD', 'password of the member of staff')
-const roleOption = ['--role <roles>', `one or more, with commas between: ${staffRoles.join(', ')}`] as const
+const roleOption = ['--role <roles>', `one or more roles, comma-separated: ${staffRoles.join(', ')}`] as const
 
 /** Adds the commands `staff …` (docs/staff/staff.md). */
 export const addStaffCommands = (program: Command, withPool: WithPool): void => {
@@ -43,8 +43,8 @@ export const addStaffCommands = (program: Command, withPool: WithPool): void => 
 
   staff
     .command('list')
-    .description('all members of staff who log in')
-    .option('--tenant <id>', 'of that tenant alone')
+    .description('list the members of staff who log in')
+    .option('--tenant <id>', 'only those of this tenant')
     .option('--json', 'print JSON', false)
     .action(async ({ tenant, json }) => {
       const rows = await withPool(pool => listStaff(pool, tenant))
@@ -52,13 +52,13 @@ export const addStaffCommands = (program: Command, withPool: WithPool): void => 
       else printTable(rows, 'There is no staff. Add somebody: orders staff add --help')
     })
 
-  const roleDescription = 'change the roles; within 5 seconds both services go by it'
+  const roleDescription = 'change the roles; both services apply them within 5 seconds'
   command('role', roleDescription, 'has these roles', request =>
     withPool(pool => changeRole(pool, request)),
   ).requiredOption(...roleOption)
 
   const passwordDescription = 'change a password, from STAFF_PASSWORD or the terminal; sessions end within 5 seconds'
-  command('password', passwordDescription, 'has another password', async request => {
+  command('password', passwordDescription, 'has a new password', async request => {
     const password = await readPassword()
     return withPool(pool => changeStaffPassword(pool, request, password))
   })

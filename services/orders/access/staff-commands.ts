@@ -55,8 +55,8 @@ const readName = (text: string): string => {
 }
 
 /**
- * Creates a member of staff, or reactivates a deactivated one. Throws UsageError for an unknown tenant, an existing
- * account and a name that another member of staff has: orders' timelines and the audit show the name.
+ * Creates a member of staff, or reactivates a deactivated one. Throws UsageError for an unknown tenant, an active
+ * account, or a name that another member of staff has: orders' timelines and the audit show the name.
  */
 export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string) => {
   const { tenant } = request

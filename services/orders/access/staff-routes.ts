@@ -32,7 +32,7 @@ const StaffLogin = Type.Object(loginFields, {
 
 const LoggedInStaff = component('LoggedInStaff', {
   message: Type.Literal('success'),
-  token: Type.String({ description: 'The bearer token of further requests, at orders and at the notifier.' }),
+  token: Type.String({ description: 'The bearer token for further requests, to orders and to the notifier.' }),
   expires_at: Type.String({ description: 'The time when the token expires.' }),
   staff: Type.Object({ name: Type.String(), email: Type.String(), ...held }),
 })
@@ -53,7 +53,7 @@ const CurrentStaff = component('CurrentStaff', {
   operations: Type.Array(Type.String(), {
     maxItems: staffOperations.length,
     description:
-      'The operations that the token may request, by operationId: of orders and the notifier, or of orders alone without an account.',
+      'The operationIds that the token may request: those of orders and, for a token with an account, of the notifier.',
   }),
 })
 type CurrentStaff = Static<typeof CurrentStaff>
@@ -70,7 +70,7 @@ export const staffLoginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (a
   const schema = {
     tags: ['staff'],
     operationId: 'logInStaff',
-    description: 'Creates a bearer token for orders and the notifier. Earlier ones stay valid.',
+    description: 'Creates a bearer token for orders and the notifier. Earlier tokens stay valid.',
     body: StaffLogin,
     success: LoggedInStaff,
   }
@@ -84,7 +84,7 @@ export const staffLoginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (a
 export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
   const schema = {
     operationId: 'getCurrentStaff',
-    summary: 'The member of staff of the token, and what their roles may do',
+    summary: 'The member of staff whose token it is, and what their roles may do',
     response: { 200: Type.Object({ data: CurrentStaff }) },
   }
   app.get('/me', { schema }, async request => ({ data: await readStaff(options.pool, request.staff) }))

@@ -11,8 +11,8 @@ import { type Caller, findCallers } from './tokens.ts'
 const maxBodyBytes = 32_768
 
 /**
- * Lets the notifier find who logged in with a token. Tokens that the operator made are unknown here: they are valid in
- * orders alone.
+ * Lets the notifier find who logged in with a token. Tokens that the operator made are unknown here: they are valid
+ * only in orders.
  */
 export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const clock = createClock(pool)

@@ -45,7 +45,7 @@ t.test('a correct password gets a working token for twelve hours, with name and 
     { staff_name: name, from_login: true, merchant_id: null },
   ])
 
-  await t.test('a token of staff works until logout, and never for requests of merchants', async t => {
+  await t.test('a token of staff works until logout, and the audit names both the login and the logout', async t => {
     t.equal((await send('GET', '/order', token)).status, 200)
     t.strictSame(await send('POST', '/logout', token), { status: 200, body: { message: 'success' } })
     t.equal((await send('GET', '/order', token)).status, 401)
@@ -73,7 +73,11 @@ t.test('a person with several roles has the rights of each', async t => {
     { role: 'dispatcher,messenger' },
   )
   await rows(`update staff set role = 'viewer', roles = null where email = $1`, [email])
-  t.match((await login({ email, password })).body.staff, { role: 'viewer', roles: ['viewer'] }, 'as older rows say it')
+  t.match(
+    (await login({ email, password })).body.staff,
+    { role: 'viewer', roles: ['viewer'] },
+    'an older row has one role',
+  )
   await changeRole(pool, { tenant, email, role: 'messenger,messenger' })
   t.match((await login({ email, password })).body.staff, { role: 'messenger', roles: ['messenger'] })
   t.throws(() => changeRole(pool, { tenant, email, role: 'viewer,' }), /one or more of viewer, .* not nothing$/)
@@ -85,7 +89,7 @@ t.test('a token made by the operator has every right in orders, and no e-mail ad
   t.match(body.data, { name: 'Portal', email: null, role: 'admin' })
   t.strictSame(body.data.operations, ordersOperations)
   const merchant = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
-  t.equal((await send('GET', '/me', merchant.token)).status, 401, 'a merchant is no staff')
+  t.equal((await send('GET', '/me', merchant.token)).status, 401, 'a merchant is not staff')
 })
 
 t.test('every failed login gets the same response', async t => {

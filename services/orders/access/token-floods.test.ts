@@ -16,7 +16,7 @@ const open = async (t: Test, calls = 50) => {
   const { request } = built
   const statusOf = async (token: string, tenant = 'demo') =>
     (await request('/user/get-current', undefined, { token, tenant })).status
-  /** Sends more wrong tokens than the address may send requests, ten at once. */
+  /** Sends 100 wrong tokens, ten at once. */
   const flood = async (tokenOf: (index: number) => string) => {
     const statuses: number[] = []
     for (let round = 0; round < 10; round++)
@@ -53,7 +53,7 @@ t.test('valid tokens pass during a flood of forged ones, in any number of tenant
   t.strictSame([...new Set(await Promise.all(wrong))], [429])
 })
 
-t.test('malformed tokens are never looked up, and forged ones of a flood use one connection', async t => {
+t.test('malformed tokens are never looked up, and a flood of forged ones uses one connection', async t => {
   const { pool, statusOf, flood } = await open(t)
   let busy = 0
   let most = 0

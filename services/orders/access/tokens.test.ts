@@ -66,7 +66,7 @@ t.test('a token is refused within 5 seconds of its revocation, however often it 
   t.comment(`refused after ${seconds.toFixed(2)} s`)
   t.equal(await statusOf(token), 401)
   t.ok(seconds < 5, `refused after ${seconds} s`)
-  t.equal(await statusOf(other.token), 200, 'other tokens of the merchant stay')
+  t.equal(await statusOf(other.token), 200, 'other tokens of the merchant stay valid')
 })
 
 t.test('a second revocation keeps the time of the first, and an unknown id is reported', async t => {
@@ -84,7 +84,7 @@ t.test('a second revocation keeps the time of the first, and an unknown id is re
   )
 })
 
-t.test('the last use of a token is stored within a minute', async t => {
+t.test('the last use of a token is stored, at most once a minute', async t => {
   const { pool, statusOf, rows } = await open(t)
   const { id, token } = await createTokenFor(pool, shop)
   const lastUse = async () => (await listTokens(pool, 'demo')).find(row => row.token_id === id)?.last_used_at
@@ -130,7 +130,7 @@ t.test('a merchant is found by e-mail address in any letter case', async t => {
   t.equal(await statusOf(token), 200)
 })
 
-t.test('an impossible command says why, and creates no token', async t => {
+t.test('a refused command says why, and creates no token', async t => {
   const { pool, rows } = await open(t)
   const ending = (expires: string): [TokenRequest, string] => [
     { ...shop, expires },
@@ -157,7 +157,7 @@ t.test('an impossible command says why, and creates no token', async t => {
   t.equal(await count(), before)
 })
 
-t.test('only the hash of a password is stored, and two hashes of it differ', async t => {
+t.test('two hashes of a password differ, and each matches that password only', async t => {
   const [first, second] = await Promise.all([hashPassword('lanka-shoes-demo'), hashPassword('lanka-shoes-demo')])
   t.match(first, /^argon2id\$[\w-]{22}\$[\w-]{43}$/)
   t.not(first.split('$')[1], second.split('$')[1], 'the salts differ')

@@ -47,14 +47,14 @@ export interface Caller {
   readonly millisecondsLeft: number | null
 }
 
-/** Finds the holders of tokens, cached for a few seconds. undefined: unknown, expired or revoked. */
+/** Creates a finder of the holders of tokens, cached for a few seconds. undefined: unknown, expired or revoked. */
 export const createTokenReader = (pool: pg.Pool) => rememberCallers<Caller>(pool, findCallers)
 
 /** Reads the callers of live tokens, by hash in base64. */
 export const findCallers = (tx: AnyTransaction, tenant: string, hashes: readonly Buffer[]) =>
   findLiveTokens<Caller>(tx, tenant, hashes, callerSql)
 
-/** Finds nobody who is deactivated. Rows of staff from before a person could have several roles have `role` alone. */
+/** Finds nobody who is deactivated. Rows of staff from before a person could have several roles have only `role`. */
 const callerSql = {
   columns: sql`
     tokens.merchant_id as "merchantId", tokens.staff_id as "staffId", from_login as "isFromLogin",
@@ -69,7 +69,7 @@ const callerSql = {
     and (tokens.person_id is null or person.is_active)`,
 }
 
-/** Revokes all live tokens from logins of these accounts of merchants, members of staff or people of merchants. */
+/** Revokes the live tokens from logins of these merchants' accounts, members of staff or merchants' people. */
 export const revokeLogins = async (
   tx: Tx,
   tenant: string,

@@ -9,7 +9,7 @@ export interface NewBatch {
   /** Identifies the version of the catalogue that the batch was checked against. */
   readonly version: string
   readonly merchantId: string
-  /** Names the person who logged in for the merchant and books; null for its account and programs. */
+  /** Names the person who logged in for the merchant and books; null for the merchant's account and programs. */
   readonly person?: { readonly name: string } | null | undefined
   readonly batch: CheckedBatch
   readonly waybills: readonly string[]
@@ -19,7 +19,7 @@ export interface NewBatch {
   readonly duplicates: Check
   /** Is stored with the waybills in the same transaction. */
   readonly key?: IdempotencyKey | undefined
-  /** Is stored with the batch's entry of the log. */
+  /** Is stored with the batch's entry in the log. */
   readonly traceparent?: string | undefined
 }
 
@@ -55,7 +55,7 @@ export const orderColumns: readonly Column[] = [
   { name: 'delivery_charge', type: 'numeric', read: row => `${row.priced.charge}e-2` },
 ]
 
-/** Lists the columns that the orders of a batch share. */
+/** Lists the columns that have one value for all orders of a batch. */
 export const batchColumns: readonly Column[] = [
   { name: 'merchant_id', type: 'bigint', read: row => row.of.merchantId },
   { name: 'business_id', type: 'integer', read: row => row.of.batch.businessId },
@@ -66,8 +66,8 @@ export const batchColumns: readonly Column[] = [
 export type NamedValues = Record<string, string | null>
 
 /**
- * Writes an array for every column. For a single batch, `all_<name>` has the value that its orders share: Postgres
- * would take longer for an array of a thousand equal values.
+ * Writes an array for each column. For a single batch, `all_<name>` holds the value that its orders share instead:
+ * Postgres would take longer for an array of a thousand equal values.
  */
 export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   const rows = toRows(batches)
@@ -94,7 +94,7 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))
 }
 
-/** Makes an entry of the log for each batch. A single batch takes waybills and statuses from the orders. */
+/** Writes a log entry for each batch. The entry of a single batch takes waybills and statuses from the orders. */
 export const entryParameters = (batches: readonly NewBatch[]): NamedValues => {
   const isAlone = batches.length === 1
   return {

@@ -15,24 +15,24 @@ type Written =
   | { kind: 'written'; warnings: FieldErrors }
   /** The catalogue's version has changed. */
   | { kind: 'stale' }
-  /** A waybill or the key exists or is in use, or an order is like an earlier one and must not be. */
+  /** A waybill or the key exists or is in use, or the tenant refuses an order that is like an earlier one. */
   | { kind: 'taken' }
 
 /** Writes a checked batch. Rejects when Postgres is unavailable or its response was lost. */
 export type WriteBatch = (tenant: string, batch: NewBatch) => Promise<Written>
 
-/** Another batch of the same statement may be the stale or conflicting one. */
+/** `retry_alone`: another batch of the same statement may be the one in conflict. */
 type WrittenTogether = Written | { kind: 'retry_alone' }
 
 /** Limits the orders of a small batch. Larger batches gain nothing from group commit. */
 const maxSmallBatch = 100
 /** Limits the orders in one statement of several batches. */
 const maxGroupOrders = 1_000
-/** While so many batches wait, or one waits so long, `lanes` statements of a tenant run at once. */
+/** While this many batches wait, or one has waited this long, `lanes` statements of a tenant run at once. */
 const crowdSize = 16
 const patienceMilliseconds = 50
 const lanes = 4
-/** While more orders wait, two statements run: Postgres writes on both cores, and still many orders at once. */
+/** While more orders than this wait, two statements run: Postgres uses two cores, and still writes many at once. */
 const manyOrders = 200
 
 /** Commits in groups: small batches of a tenant that arrive while others are written share the next statement. */
@@ -72,7 +72,10 @@ const writeTogether = async (
   }
 }
 
-/** Writes, then looks for similar orders where there may be any. undefined: a waybill, a key or an order is taken. */
+/**
+ * Writes, then looks for similar orders where there may be any. undefined: a key is known or in use, or the tenant
+ * refuses an order that is like an earlier one. Throws 23505 for an existing waybill.
+ */
 const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Written[] | undefined> => {
   const { is_current, is_free, maybe_alike } = await insertBatches(tx, tenant, batches)
   if (!is_current) return batches.map(() => ({ kind: 'stale' }))
@@ -108,8 +111,8 @@ interface DatabaseError {
 }
 
 /**
- * Returns true if a waybill or a key exists, or for a deadlock. The table of a shard has a suffix; an error of another
- * node of Citus names no table, only the constraint.
+ * Returns true if a waybill or a key exists, or for a deadlock. The table of a shard has a suffix; an error from
+ * another node of Citus names no table, only the constraint.
  */
 const isCollision = ({ code, table, message }: DatabaseError): boolean =>
   code === '40P01' ||
@@ -123,8 +126,8 @@ const lanesFor = (waiting: readonly NewBatch[]): number => {
 }
 
 /**
- * Returns how many of the first batches fit one statement: all must have the same version. A batch like one before it
- * waits for the next statement, which sees that one: a request is often sent twice at once.
+ * Returns how many of the first batches fit into one statement: all must have the same version. A batch with an order
+ * like an earlier one waits for the next statement, which sees that order: a request is often sent twice at once.
  */
 const groupSize = (waiting: readonly NewBatch[]): number => {
   const seen = new Set<string>()
@@ -135,7 +138,7 @@ const groupSize = (waiting: readonly NewBatch[]): number => {
   )
 }
 
-/** Returns true if an order is like one that was seen; else remembers the orders of the batch. */
+/** Returns true if an order is like one in `seen`; otherwise adds the orders of the batch to `seen`. */
 const isRepeated = ({ merchantId, batch: { orders }, duplicates }: NewBatch, seen: Set<string>): boolean => {
   if (duplicates === 'off') return false
   const keys = orders.flatMap(({ order: { customerPhone, cod, orderNo }, destination: { id } }) => {

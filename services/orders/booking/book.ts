@@ -22,12 +22,12 @@ export interface BookingDependencies {
   readonly writeBatch: WriteBatch
 }
 
-/** Describes a merchant's batch, with the parts whose shape is right. */
+/** Describes a merchant's batch: the parts whose shape is right. */
 interface Asked {
   readonly tenant: string
   readonly merchantId: string
   readonly batch: ReadableBatch
-  /** Lists the errors of its shape. */
+  /** Lists the errors in the shape of the batch. */
   readonly errors?: ErrorList
 }
 
@@ -53,8 +53,8 @@ export type Booked =
 const maxAttempts = 20
 
 /**
- * Creates all orders of a batch, or none and returns every error (docs/merchants/contract.md#errors). Tries again when
- * the batch was not written although nothing is wrong with it now.
+ * Creates all orders of a batch, or creates none and returns every error (docs/merchants/contract.md#errors). Tries
+ * again when the batch was not written although nothing is wrong with it now.
  */
 export const bookOrders = async (dependencies: BookingDependencies, booking: Booking): Promise<Booked> => {
   const { pool, catalogues, numbers, writeBatch } = dependencies
@@ -83,7 +83,7 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
 
 export type Quotation = { kind: 'quoted'; batch: CheckedBatch; currency: string; warnings: FieldErrors } | Refusal
 
-/** Runs all checks of `bookOrders`, and prices the batch. Writes nothing and uses no waybill number. */
+/** Runs all checks of `bookOrders`, and prices the batch. Creates nothing and uses no waybill number. */
 export const quoteOrders = async (
   dependencies: BookingDependencies,
   asked: Asked & { readonly actor: Actor },
@@ -146,7 +146,7 @@ const explain = async (
   return newest.version === version ? refuse(checked, batch, conflicts, numbered !== undefined) : undefined
 }
 
-/** Adds what the batch conflicts with to its errors and warnings. Returns every error; undefined when there is none. */
+/** Adds the batch's conflicts to its errors and warnings. Returns every error; undefined when there is none. */
 const refuse = (
   { verdict, catalogue, suspicions: { errors, warnings } }: Checked,
   { orders }: ReadableBatch,

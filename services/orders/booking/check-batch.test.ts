@@ -98,7 +98,7 @@ t.test('waybills are optional or required, fit the mask, and are unique in a bat
   })
 })
 
-t.test('checks the readable parts of a batch besides the errors of its shape', async t => {
+t.test('checks the readable parts of a batch whose shape has errors', async t => {
   const errors = new ErrorList()
   errors.add('order_data.0.cod', 'The cod field is required.')
   const rest = {

@@ -23,8 +23,8 @@ export type Verdict = { kind: 'accepted'; batch: CheckedBatch } | Refusal
 
 /**
  * Finds every error of a batch except existing waybills (docs/merchants/contract.md#errors), or its cities and prices.
- * `errors` has the errors of its shape: the readable parts of the batch are checked besides them. The function is pure:
- * its verdict holds for that version of the catalogue.
+ * `errors` already holds the errors in the batch's shape; errors in its readable parts are added. The verdict holds for
+ * this version of the catalogue only.
  */
 export const checkBatch = (
   batch: Batch | ReadableBatch,

@@ -22,14 +22,14 @@ const listen = async (t: Test) => {
 
 const waybill = (number: number) => `DM${String(number).padStart(8, '0')}`
 
-/** Builds 50 batches of 200 out of 1,000 waybills: each pair has the same ones in opposite order, others overlap. */
+/** Builds 50 batches of 200 out of 1,000 waybills: each pair has the same ones in opposite orders; pairs overlap. */
 const overlapping = Array.from({ length: 50 }, (_, round) => {
   const first = Math.floor(round / 2) * 77
   const waybills = Array.from({ length: 200 }, (_, index) => waybill(1000 + ((first + index * 3) % 1000)))
   return { name: `batch ${round}`, waybills: round % 2 ? waybills.reverse() : waybills }
 })
 
-t.test('in 50 batches at once with overlapping waybills in opposite order each waybill has one owner', async t => {
+t.test('when 50 batches at once share waybills, in opposite orders, each waybill gets one owner', async t => {
   const { post, rows } = await listen(t)
   const responses = await Promise.all(
     overlapping.map(async ({ name, waybills }) => {
@@ -62,7 +62,7 @@ t.test('in 50 batches at once with overlapping waybills in opposite order each w
   )
 })
 
-/** Returns the errors of a refused batch, except for waybills that another batch really has. */
+/** Returns the errors of a refused batch, except those about waybills that another batch really has. */
 const strangeErrors = (waybills: string[], owned: Set<string>, { errors }: ApiResponse['body']): unknown[] => {
   if (Object.keys(errors).length === 0) return ['no error']
   return Object.entries(errors).filter(([path, sentences]) => {

@@ -50,7 +50,7 @@ export const findExisting = async (tx: Tx, tenant: string, waybills: readonly st
   return new Set(rows.map(row => row.waybill_number))
 }
 
-/** Holds the waybills of the newest orders of the last 24 hours that are similar to an order. */
+/** Holds the waybills of the newest orders from the last 24 hours that are similar to an order. */
 interface Alike {
   readonly sameParcel: string | null
   readonly sameOrderNo: string | null
@@ -65,7 +65,7 @@ export interface Comparable {
 }
 
 /**
- * Finds the earlier orders that are similar to the groups' orders; leaves out orders without any. Ignores cancelled
+ * Finds the earlier orders that are similar to the groups' orders; leaves out orders without one. Ignores cancelled
  * orders and orders that this transaction has `written`.
  */
 export const findAlike = async (
@@ -113,8 +113,8 @@ export const maybeAlikeSql = `(
   )`
 
 /**
- * Limits the orders read of one phone or order number: all merchants may use the same. For 100 orders with it, reading
- * 200 each takes 7 ms (measured).
+ * Limits the orders read for one phone or order number, which all merchants may share. For 100 orders that share one,
+ * reading 200 each takes 7 ms (measured).
  */
 const mostRead = 200
 
@@ -123,7 +123,7 @@ const newest = (condition: string): string => `
   ${recent('$1', condition)} and waybill_number <> all($7::text[])
   order by created_at desc limit ${mostRead}`
 
-/** Joins the look-ups, because Citus takes no subquery of another table as a column. */
+/** Joins the look-ups, because Citus accepts no subquery on another table as a column. */
 const findAlikeSql = {
   name: 'find_alike',
   text: `

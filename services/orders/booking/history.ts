@@ -22,10 +22,10 @@ const newest = 1_000
 /** Fewer orders say nothing about the next one. */
 const fewest = 100
 const rememberedMilliseconds = 60_000
-/** Limits the cities of all merchants together: 20 to 40 MB. */
+/** Limits the cities of all merchants together, which then take 20 to 40 MB. */
 const maxCityIds = 1_000_000
 
-/** Returns undefined for a merchant with few orders. A process reads a merchant's orders once a minute. */
+/** Creates a function that returns a merchant's habits, remembered for a minute; undefined with few orders. */
 export const createFindHabits = (pool: pg.Pool) => {
   const cache = new LRUCache<string, Habits>({
     max: 10_000,

@@ -51,7 +51,7 @@ t.test('a request without a key is never a repetition', async t => {
   t.equal(await countOf('free'), 4)
 })
 
-t.test('refuses a key that came with another body, even if only its white space differs', async t => {
+t.test('refuses a key that came with another body, even if only the white space differs', async t => {
   await bulk(named('body'), keyed('body'))
   for (const body of [batch(), JSON.stringify(named('body'), null, 1)]) {
     const response = await bulk(body, keyed('body'))
@@ -61,7 +61,7 @@ t.test('refuses a key that came with another body, even if only its white space 
   t.equal(await countOf('body'), 2)
 })
 
-t.test('the response stays the same after the numbers ran out and the prices changed', async t => {
+t.test('the response stays the same after the numbers have run out and the prices are gone', async t => {
   const short = tenantFile({ id: 'short', waybills: { mode: 'auto', format: 'Z#' } })
   await apply(short)
   const options = keyed('K', { tenant: 'short', token: await createToken('shop@example.com', 'short') })

@@ -16,7 +16,7 @@ import { maybeAlikeSql } from './conflicts.ts'
 
 /** Shows why nothing was written, or which orders may be similar to earlier ones. */
 interface Inserted {
-  /** The catalogue has the version of the batches. */
+  /** The catalogue still has the version of the batches. */
   readonly is_current: boolean
   /** No key is known or in use. */
   readonly is_free: boolean
@@ -25,9 +25,9 @@ interface Inserted {
 }
 
 /**
- * Writes batches of one version and treatment of similar orders, with their first timeline events, an entry of the log
- * for each, and their idempotency keys, in one statement. Throws 23505 for an existing waybill, or a key that another
- * request writes at the same time.
+ * Writes batches in one statement, with their first timeline events, log entries and idempotency keys. All must have
+ * the same version and treat similar orders alike. Throws 23505 for an existing waybill, or a key that another request
+ * writes at the same time.
  */
 export const insertBatches = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Inserted> => {
   const isKeyed = batches.some(({ key }) => key)
@@ -72,7 +72,7 @@ const keyInsertion = `, keyed as (
     where (select is_current and is_free from now) returning tenant_id
   )`
 
-/** Citus takes no insertions from a select without `returning`. */
+/** Citus accepts no insertion from a select without `returning`. */
 const statement = (areKeysFree: string, keyInsertion: string): string => `
   with now as (
     select version = :version::bigint as is_current, ${areKeysFree} as is_free, messaging
@@ -97,7 +97,7 @@ const statement = (areKeysFree: string, keyInsertion: string): string => `
   )${keyInsertion}
   select is_current, is_free, maybe_alike from now left join ${maybeAlikeSql} similar_order on true`
 
-/** Replaces each `:name` by the `$n` of that parameter. */
+/** Replaces each `:name` with the `$n` of that parameter. */
 const prepare = (name: string, statement: string) => {
   const names: string[] = []
   const text = statement.replace(/(?<!:):([a-z_]+)/g, (_, name) => {
@@ -117,8 +117,7 @@ export const storeWarnings = (tx: Tx, tenant: string, { scope, key }: Idempotenc
     where tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
 
 /**
- * Names the person of a merchant in the first events of orders. The separate update costs the batches of programs
- * nothing.
+ * Names the merchant's person in the first events of orders. The separate update costs the batches of programs nothing.
  */
 export const nameBooker = (tx: Tx, tenant: string, name: string, waybills: readonly string[]) =>
   tx.rows({ name: 'name_booker', text: nameBookerSql, values: [tenant, waybills, name] })

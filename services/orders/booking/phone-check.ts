@@ -7,7 +7,7 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
 
-/** Matches the separator of two numbers in one field; each has six digits at least. */
+/** Matches the separator of two numbers in one field; each has at least six digits. */
 const separator = /[/,;|&\n]|\s(?:or|and)\s/i
 const minDigits = 6
 

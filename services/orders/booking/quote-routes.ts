@@ -43,7 +43,7 @@ const Quotes = Type.Object(
         currency: Type.String(),
         rate: PlaceRate,
       }),
-      { description: 'The order is that of order_data.' },
+      { description: 'One quote for each parcel, in the order of order_data.' },
     ),
   },
   { title: 'Quotes' },
@@ -68,9 +68,8 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   const readParts = partsReader(body, Origin, Parcel, maxOrdersPerBatch)
   const schema = {
     operationId: 'quoteOrders',
-    summary: 'The charges of parcels',
-    description:
-      'Prices by origin, destination and weight, as a dry run does, without recipients. Accepts a complete bulk body.',
+    summary: 'Quote the charges of parcels',
+    description: 'Prices by origin, destination and weight alone, as a dry run does. Accepts a complete bulk body.',
     body,
     response: { 200: Quotes },
   }

@@ -13,7 +13,7 @@ import type { CityReference } from '../catalogue/cities.ts'
 import type { InitialStatusKey } from '../statuses/statuses.ts'
 import { bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 
-/** Holds one order as the merchant described it: text is trimmed, absent fields are undefined. */
+/** Holds one order as the merchant described it, text trimmed. Absent fields are undefined, but the status is key_1. */
 export type Order = Readonly<ReturnType<typeof toOrder>>
 
 export type Batch = Readonly<ReturnType<typeof readGeneral>> & { readonly orders: readonly Order[] }
@@ -26,7 +26,7 @@ type ReadBatch =
   | { kind: 'malformed'; message: string }
   | { kind: 'refused'; batch: ReadableBatch; errors: ErrorList }
 
-/** Compiles a reader of bodies, as JSON and as bytes, of up to `maxOrders` orders. */
+/** Compiles a reader for batches of up to `maxOrders` orders; it takes each body both parsed and as bytes. */
 export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
   const readParts = partsReader(bulkBody(maxOrders), GeneralData, OrderData, maxOrders)
   return (body, bytes) => {
@@ -42,7 +42,7 @@ export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer |
 
 const bodyIsList = 'The body must be an object with general_data and order_data, not a list.'
 
-/** Returns true if the text may hold characters that Postgres refuses: valid UTF-8 has them only in escapes. */
+/** Returns true if the text may hold characters that Postgres refuses: JSON in valid UTF-8 has them only in escapes. */
 const mayHoldBadText = (bytes: Buffer): boolean =>
   bytes.includes('\\') && /\\u(0000|d[89a-f])/i.test(bytes.toString('latin1'))
 
@@ -51,8 +51,8 @@ export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Compiles a reader of `general_data` and `order_data`, with every error of their shape. Ignores unknown fields. A part
- * is absent if its shape is wrong, or where there may be more errors than were counted.
+ * Compiles a reader of `general_data` and `order_data` that lists every error of their shape. Ignores unknown fields. A
+ * part is absent if its shape is wrong, or where there may be more errors than were counted.
  */
 export const partsReader = <General extends TObject, Item extends TObject>(
   schema: TObject,

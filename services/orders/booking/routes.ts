@@ -41,7 +41,7 @@ export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (a
   const single = {
     operationId: 'createOrder',
     summary: 'Create one order',
-    description: 'Like the bulk request, with exactly one object in order_data.',
+    description: 'Works like the bulk request, with exactly one object in order_data.',
   }
   addBooking(app, options, 'order/single', 1, single)
 }

@@ -127,7 +127,7 @@ export const quotedMessage = 'Nothing was created: this was a dry run'
 
 const warnings = Type.Optional(
   Type.Record(Type.String(), Type.Array(Type.String()), {
-    description: 'Names what looks wrong but is legal, by path; absent if there is nothing.',
+    description: 'Lists by path what looks wrong but is legal; absent if nothing does.',
   }),
 )
 

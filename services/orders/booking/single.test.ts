@@ -17,7 +17,7 @@ t.test('creates one order as the bulk request does', async t => {
   ])
 })
 
-t.test('refuses a body with no order or several, under order_data', async t => {
+t.test('reports no order, or more than one, under order_data', async t => {
   const table: [unknown, string][] = [
     [[], 'The order data field is required.'],
     [undefined, 'The order data field is required.'],

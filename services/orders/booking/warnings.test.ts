@@ -20,7 +20,7 @@ t.test('a response has warnings only when there are any', async t => {
   t.strictSame(Object.keys(body), ['message', 'data'])
 })
 
-t.test('warns of a phone that messages cannot reach, and of two in a field, and creates the orders', async t => {
+t.test('warns of an unreachable phone number and of two numbers in one field, and creates the orders', async t => {
   const reachable = [
     '0770000101',
     '+94 77 000 01 01',
@@ -45,7 +45,7 @@ t.test('warns of a phone that messages cannot reach, and of two in a field, and 
   })
 })
 
-t.test('warns of an order like one of the last 24 hours, with its waybill', async t => {
+t.test('warns of an order like one from the last 24 hours, and names the earlier waybill', async t => {
   const first = own({ order_no: 'LS-1' })
   const { body } = await bulk(batch([first]))
   const [waybill] = body.data
@@ -63,7 +63,7 @@ t.test('warns of an order like one of the last 24 hours, with its waybill', asyn
     t.notOk('warnings' in (await bulk(batch([{ ...first, order_no: undefined, ...other }]))).body)
 })
 
-t.test('orders of another merchant, older orders and cancelled orders are not duplicates', async t => {
+t.test('orders of another tenant, older orders and cancelled orders are not duplicates', async t => {
   const [old, cancelled] = [own(), own()]
   const { body } = await bulk(batch([old, cancelled]))
   await rows(`update orders set created_at = now() - interval '25 hours' where waybill_number = $1`, [body.data[0]])
@@ -73,7 +73,7 @@ t.test('orders of another merchant, older orders and cancelled orders are not du
   t.notOk('warnings' in (await bulk(batch([old]), elsewhere)).body)
 })
 
-t.test('finds an order number of the merchant that many others use, too', async t => {
+t.test("finds the merchant's earlier order number behind many newer ones of another merchant", async t => {
   const at = await tenantWith('numbers')
   const [first] = (await bulk(batch([own({ order_no: '1001' })]), at)).body.data
   const others = (await bulk(batch(Array.from({ length: 50 }, () => own({ order_no: '1001' }))), at)).body.data
@@ -87,7 +87,7 @@ t.test('finds an order number of the merchant that many others use, too', async 
   })
 })
 
-t.test('similar orders of one batch give one warning', async t => {
+t.test('a group of similar orders in one batch gives one warning of each kind', async t => {
   const same = own({ order_no: 'LS-7' })
   const { body } = await bulk(batch([own(), same, own(), same, same, same]))
   t.strictSame(body.warnings, {
@@ -112,7 +112,7 @@ t.test('a repeated request gets the warnings of the first response, and no refus
   }
 })
 
-t.test('a tenant may turn a warning into an error, or off', async t => {
+t.test('a tenant may turn a warning into an error, or turn it off', async t => {
   const strict = await tenantWith('strict', { phone: 'refuse', duplicate: 'refuse' })
   const first = own()
   const [waybill] = (await bulk(batch([first]), strict)).body.data
@@ -141,7 +141,7 @@ t.test('a request sent twice at once is a duplicate', async t => {
   }
 })
 
-t.test('looks for orders like those of a large batch only if the tenant asks, and in dry runs', async t => {
+t.test('checks a large batch for similar earlier orders only if the tenant asks, or in a dry run', async t => {
   const asking = await tenantWith('asking', { duplicate: 'warn' })
   const many = batch(Array.from({ length: 101 }, () => own()))
   const usual = { tenant: 'demo' }
@@ -192,5 +192,5 @@ t.test('a dry run warns of a phone number to which most parcels came back, where
   t.match(await rows(`select actor_kind, object_id from audit where action = 'recipient.read'`), [
     { actor_kind: 'merchant', object_id: 'dry run' },
   ])
-  t.strictSame(await warningsOf(''), undefined, 'a booking looks nothing up')
+  t.strictSame(await warningsOf(''), undefined, 'a booking does not look up returns')
 })

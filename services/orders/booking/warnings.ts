@@ -9,7 +9,7 @@ import { isUsualPhone, phoneProblem } from './phone-check.ts'
 
 export type Suspicions = ReturnType<typeof suspect>
 
-/** In larger batches, similar orders are searched for only where the tenant's file asks, and in dry runs. */
+/** Larger batches are checked for similar earlier orders only if the tenant's file asks, or in a dry run. */
 const maxLookedUp = 100
 
 /** Returns how orders similar to earlier ones are treated. */
@@ -29,7 +29,8 @@ export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue
 }
 
 /**
- * Adds warnings of similar orders, which are found last. Does not change `warnings`: the batch may be written again.
+ * Returns `warnings` and those of similar orders, which are found last. Does not change `warnings`: the batch may be
+ * written again.
  */
 export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
   const list = new ErrorList()

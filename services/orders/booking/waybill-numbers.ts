@@ -31,7 +31,7 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
 
   const refill = async (stock: Stock, tenant: string, format: WaybillFormat, count: number): Promise<void> => {
     const size = Math.max(count, blockSize(format))
-    // Numbers that may have been reserved are a gap: no order was changed.
+    // If it is unknown whether the numbers were reserved, they are a gap: no order was changed.
     const next = await inTenant(pool, tenant, (tx: Tx) => reserveNumbers(tx, tenant, size)).catch(withoutDoubt)
     const end = Math.min(stock.end, format.capacity)
     for (let number = stock.next; number < end; number++) stock.spare.push(format.waybill(number))
@@ -65,7 +65,7 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
   }
 }
 
-/** Makes a block large enough for rare refills; a restart wastes at most a ten-thousandth of the format. */
+/** Makes refills rare: a block is a ten-thousandth of the format, but from 1 to 10,000 numbers. */
 export const blockSize = ({ capacity }: WaybillFormat): number =>
   Math.min(10_000, Math.max(1, Math.floor(capacity / 10_000)))
 
@@ -81,7 +81,7 @@ export type NumberedOrders = NonNullable<Awaited<ReturnType<typeof numberOrders>
 
 /**
  * Returns the waybill of each order, in the order of the batch, and the newly reserved ones: each order keeps its own
- * waybill or gets the next number. After a collision with a waybill that a merchant chose, `collided`, numbers are
+ * waybill or gets the next number. `collided`: after a collision with a waybill that a merchant chose, numbers are
  * looked up before use. undefined when the format has too few left.
  */
 export const numberOrders = async (

@@ -8,7 +8,7 @@ const { apply, bulk, ordersOptions, rows, token, createToken } = await build(t)
 
 /** Applies a tenant with a mask of its own; `post` books orders with these waybills, undefined for none. */
 const tenantWith = async (id: string, format: string, mode: 'auto' | 'manual' = 'auto') => {
-  // The orders here differ in their waybills alone.
+  // The orders here differ only in their waybills.
   await apply(tenantFile({ id, waybills: { mode, format }, checks: { duplicate: 'off' } }))
   const options = { tenant: id, token: await createToken('shop@example.com', id) }
   const post = (...waybills: (string | undefined)[]) =>
@@ -109,7 +109,7 @@ t.test('a waybill that occurs twice in a batch is an error at the later order', 
   t.equal(await count(), 0)
 })
 
-t.test('the manual mode requires a waybill of the format', async t => {
+t.test('manual mode requires a waybill in the format', async t => {
   const { post, count } = await tenantWith('manual', 'M-##', 'manual')
   t.strictSame(
     (await post('M-01', undefined, 'M-001')).body,
