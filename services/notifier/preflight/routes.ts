@@ -1,6 +1,6 @@
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { findConversation } from '../conversations/queries.ts'
@@ -56,7 +56,7 @@ const preflight = async (dependencies: WaybillDependencies, tenant: string, give
       const examined = { request: requests.messages[index], checked: found ? undefined : checked[index] }
       return body ? [runPreflight({ body, ...examined, errors: Object.fromEntries(found ?? []) }, known)] : []
     })
-  })
+  }).catch(withoutDoubt)
 }
 
 const isBulk = (body: unknown): boolean =>

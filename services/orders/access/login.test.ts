@@ -1,13 +1,13 @@
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError, loadConfig } from '@courier/shared/config.ts'
 import { createBulkheads } from '@courier/shared/edge/bulkheads.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import { BulkheadRejectedError } from 'cockatiel'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Settings } from '../config.ts'
 import type { Tx } from '../database/tables.ts'
-import type { OrdersOptions } from '../dependencies.ts'
 import { build } from '../test/build.ts'
 import { tenantFile } from '../test/tenant.ts'
 import { createLoginThrottle } from './login-throttle.ts'
@@ -22,7 +22,7 @@ const wrong = {
 }
 const generous = { tokenDays: 30, staffHours: 12, triesPerEmail: 1000, triesPerAddress: 1000 }
 
-const open = async (t: Test, options: Partial<OrdersOptions> = {}) => {
+const open = async (t: Test, options: Parameters<typeof build>[1] = {}) => {
   const built = await build(t, { login: generous, ...options })
   const login = (
     body: unknown,
@@ -112,6 +112,30 @@ t.test('an invalid e-mail address or password is refused under its field', async
   const { status } = await login({ ...shop, email: `${'a'.repeat(5_000_000)}@example.com` })
   t.ok([413, 422].includes(status), `${status}`)
   t.equal((await login(shop, { headers: { 'content-type': 'text/plain' } })).status, 415)
+})
+
+t.test('a connection lost during the commit of the look-up leaves nothing in doubt', async t => {
+  let isLosing = false
+  const poolOf = async (url: string) => {
+    const pool = createPool({ url, name: 'lossy', connections: 2 })
+    pool.on('connect', client => {
+      const { query } = client
+      const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+      const lossy = (...words: Parameters<typeof query>) => {
+        if (isLosing && String(words[0]) === 'commit') stream.destroy()
+        return query.apply(client, words)
+      }
+      client.query = lossy as unknown as typeof query
+    })
+    t.teardown(() => pool.end())
+    return pool
+  }
+  const { login } = await open(t, { poolOf })
+  t.equal((await login(shop)).status, 200)
+  isLosing = true
+  t.match(await login(shop), { status: 503, headers: { 'retry-after': 1 }, body: { code: 'unavailable' } })
+  isLosing = false
+  t.equal((await login(shop)).status, 200)
 })
 
 t.test('a login without X-tenant gets 400', async t => {

@@ -2,7 +2,7 @@ import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { rateLimited } from '@courier/shared/edge/limits.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -110,7 +110,7 @@ const check = async <Row extends Account>(
 ): Promise<Row> => {
   const retryAfterSeconds = throttle.secondsSpent(keys)
   if (retryAfterSeconds > 0) throw rateLimited(retryAfterSeconds)
-  const account = await inTenant(pool, tenant, (tx: Tx) => accounts.find(tx, tenant, email, false))
+  const account = await inTenant(pool, tenant, (tx: Tx) => accounts.find(tx, tenant, email, false)).catch(withoutDoubt)
   const isRight = await isPassword(password, account?.is_active ? account.password_hash : dummyHash)
   throttle.count(keys, isRight)
   if (!isRight || !account) throw refuseLogin()

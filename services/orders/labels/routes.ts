@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -53,7 +53,7 @@ const findListed = async (
     throw invalid({ reattempts_by: ['Give either the waybill_numbers or reattempts_by.'] })
   if (waybills) return waybills
   if (day === undefined) throw invalid({ waybill_numbers: ['The waybill numbers field is required.'] })
-  const found = await inTenant(pool, tenant, (tx: Tx) => findReattempts(tx, tenant, day, maxLabels))
+  const found = await inTenant(pool, tenant, (tx: Tx) => findReattempts(tx, tenant, day, maxLabels)).catch(withoutDoubt)
   if (found.length === 0) throw invalid({ reattempts_by: [`No parcel is to be delivered again by ${day}.`] })
   return found
 }
