@@ -87,6 +87,17 @@ if (browser) {
     )
   })
 
+  t.test('the sheet of reattempts is of the company’s day, wherever the person is', async t => {
+    const { page } = await openConsole(t, browser, url, { timezoneId: 'Pacific/Kiritimati' })
+    // In Colombo it is still the day before.
+    await page.clock.setFixedTime('2026-11-24T12:00:00Z')
+    await signIn(page)
+    await page.goto(`${url}#/failures`)
+    const sent = page.waitForRequest(request => request.url().endsWith('/run-sheet') && request.method() === 'POST')
+    await page.getByRole('button', { name: 'Run sheet of reattempts' }).click()
+    t.match((await sent).postDataJSON(), { reattempts_by: '2026-11-24', title: /2026-11-24/ })
+  })
+
   t.test('the list fits in Sinhala and Tamil', async t => {
     for (const language of ['si', 'ta']) {
       await page.getByRole('combobox').first().selectOption(language)

@@ -4,11 +4,11 @@ import { Failures as List } from '../../kit/failures.js'
 import { t } from '../../kit/i18n.js'
 import { Filters } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
-import { may } from '../../kit/session.js'
+import { getSession, may } from '../../kit/session.js'
 
-/** Prints the run sheet of the parcels that the courier is to deliver again today. */
+/** Prints the run sheet of the parcels that the courier is to deliver again today, by the clock of the company. */
 const printRunSheet = async () => {
-  const reattempts_by = new Intl.DateTimeFormat('sv-SE').format()
+  const reattempts_by = new Intl.DateTimeFormat('sv-SE', { timeZone: getSession().me?.tenant.time_zone }).format()
   const body = { reattempts_by, title: `${t('failures.run_sheet')} ${reattempts_by}` }
   saveFile(await own('/order/run-sheet', { method: 'POST', body, as: 'blob' }), 'run-sheet.pdf')
 }
