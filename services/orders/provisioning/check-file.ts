@@ -44,12 +44,12 @@ export const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile =>
 /** Adds an error at a path. */
 type Add = (path: string, sentence: string) => void
 
-/** Returns a check that adds an error at the path of every value that it has seen before. */
+/** Returns a check that adds an error at the path of every value whose key it has seen before. */
 const unique = (add: Add, what: string) => {
   const seen = new Set<unknown>()
-  return (path: string, value: unknown): void => {
-    if (seen.has(value)) add(path, `The ${what} ${value} is there twice.`)
-    seen.add(value)
+  return (path: string, value: unknown, key = value): void => {
+    if (seen.has(key)) add(path, `The ${what} ${value} is there twice.`)
+    seen.add(key)
   }
 }
 
@@ -100,7 +100,7 @@ const checkRateCards = ({ states, rate_cards }: TenantFile, add: Add): void => {
       for (const end of ['from', 'to'] as const)
         if (!Object.hasOwn(card.zones, rate[end]))
           add(`${path}.rates.${r}.${end}`, `The card has no zone ${rate[end]}.`)
-      pair(`${path}.rates.${r}`, `${rate.from} to ${rate.to}`)
+      pair(`${path}.rates.${r}`, `${rate.from} to ${rate.to}`, JSON.stringify([rate.from, rate.to]))
     }
   }
 }

@@ -146,6 +146,16 @@ t.test('a zone has a name, and lists cities or is "*"', async t => {
   }
 })
 
+t.test('pairs of zones differ even if their names read alike', async t => {
+  const price = { first_kg: 1, each_extra_kg: 1 }
+  const zones = { a: [1500], 'b to c': [1501], 'a to b': [2100], c: '*' }
+  const rates = [
+    { from: 'a', to: 'b to c', ...price },
+    { from: 'a to b', to: 'c', ...price },
+  ]
+  t.strictSame(validationErrors(fileWith({ 'rate_cards.0': { name: 'standard', zones, rates } })), 'accepted')
+})
+
 t.test('text that Postgres cannot store is an error of the file', async t => {
   const sentence = 'The name field must not contain a null character or half of a surrogate pair.'
   for (const name of ['Kot\u0000te', 'Kot\ud800te'])
