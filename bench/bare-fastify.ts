@@ -1,4 +1,5 @@
-// Returns, as a bare Fastify, the bytes that it was given, or checks a signature. Run as a program, it starts one.
+// Starts a bare Fastify as a baseline: it returns the bytes that it was given, or checks the signature of a webhook.
+// Run as a program, this file is that Fastify.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'
 import { appSecret } from './notifier-messages.ts'

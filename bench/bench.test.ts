@@ -24,7 +24,7 @@ t.test('measures each service and its baselines', async t => {
 })
 
 // bench/regression.test.ts measures this code beside that of another commit.
-t.test('names a commit that does not exist', async t => {
+t.test('the error names a commit that does not exist', async t => {
   await t.rejects(bench('bulk', '--against', 'no-such-commit'), {
     code: 1,
     stderr: /invalid reference: no-such-commit/,
@@ -32,6 +32,6 @@ t.test('names a commit that does not exist', async t => {
 })
 
 t.test('refuses a wrong name or option, and lists the right ones', async t => {
-  await t.rejects(bench('bulky'), { code: 1, stderr: /there is no bench bulky; there are: bulk, / })
+  await t.rejects(bench('bulky'), { code: 1, stderr: /unknown benchmark: bulky; choose from bulk, / })
   await t.rejects(bench('bulk', '--rounds', '0'), { code: 1, stderr: /--rounds must be a whole number from 1, not 0/ })
 })

@@ -10,7 +10,7 @@ export interface BenchOptions {
   rounds: number
   /** Sets the length of one measurement. */
   seconds: number
-  /** Holds the batch sizes, as `connections` holds the numbers of connections. undefined: the defaults of the bench. */
+  /** Lists the batch sizes; `connections` lists the numbers of connections. undefined: the benchmark's defaults. */
   batches: number[] | undefined
   connections: number[] | undefined
 }
@@ -61,7 +61,7 @@ export const startBed = async ({ commit, profileFolder }: BedOptions, cleanUps: 
   return { tools, startOurs: startFrom(root, profileFolder), startTheirs }
 }
 
-/** Holds the programs beside the services. The bare ones start when first used; the clean-ups of the run stop all. */
+/** Holds the programs beside the services. The bare ones start when first used; the run's clean-ups stop them all. */
 export type Tools = Awaited<ReturnType<typeof startBed>>['tools']
 
 /** Calls `start` once for each argument. */

@@ -67,7 +67,7 @@ const emptyTablesFirst =
 const emptyTables = async (superuser: Side['superuser']): Promise<unknown> =>
   superuser.query(`truncate ${['orders', 'idempotency_keys', ...(await findTables(superuser))].join(', ')}`)
 
-/** Finds the tables beside orders that a booking of this version, or of an earlier one, writes. */
+/** Finds the tables, besides `orders`, that a booking of this version or of an earlier one writes. */
 const findTables = async (superuser: Side['superuser']): Promise<string[]> => {
   const { rows } = await superuser.query(
     `select relname as name from pg_class where relkind = 'r'

@@ -23,7 +23,7 @@ export const compare = async (cell: Cell, { ours, floors }: Sides, options: Benc
   for (let round = 1; round <= options.rounds; round++) {
     tell(`${cell.name}, round ${round} of ${options.rounds}`)
     const measured: Record<string, Costed> = {}
-    // Reverses the order every second time, so that neither side always follows the other's disk writes.
+    // Reverses the order in every second round, so that no side always follows the disk writes of the same other side.
     for (const [name, measure] of round % 2 ? sides : sides.toReversed())
       measured[name] = await measure(options.seconds)
     rounds.push(measured)

@@ -7,8 +7,8 @@ import type { Costed, Measure, Measurement } from './repeat.ts'
 import type { Side } from './versions.ts'
 
 /**
- * Adds the CPU of the service at `url`, or of this process if there is none, and of the Postgres that took part, if any
- * did.
+ * Adds the CPU of the service at `url`, or of the measuring process without a `url`, and the CPU of the Postgres behind
+ * `superuser`; NaN without one.
  */
 export const measureCost = async (
   run: () => Promise<Measurement>,
@@ -35,7 +35,7 @@ const readMetric = async (url: string, name: string): Promise<number> => {
 /** Equals the value that `getconf CLK_TCK` prints on every Linux that Node runs on. */
 const ticksPerSecond = 100
 
-/** Returns the CPU that all processes of a local Postgres have taken since it started. NaN where there is no /proc. */
+/** Returns the CPU seconds of all processes of a local Postgres since it started. NaN where there is no /proc. */
 const postgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
   const { rows } = await superuser.query<{ pid: number }>('select pid from pg_stat_activity')
   const processes = await Promise.all(rows.map(({ pid }) => readStat(pid)))
@@ -46,7 +46,7 @@ const postgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
   return ticks / ticksPerSecond
 }
 
-/** Returns the CPU of a process in ticks; zeros when it has ended. */
+/** Returns the CPU ticks of a process and of its ended children; zeros if the process has ended. */
 const readStat = async (pid: number): Promise<{ parent?: number; own: number; ofEndedChildren: number }> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (stat === undefined) return { own: 0, ofEndedChildren: 0 }
@@ -56,8 +56,8 @@ const readStat = async (pid: number): Promise<{ parent?: number; own: number; of
 }
 
 /**
- * Measures requests over HTTP, with the CPU of the process that handles them, or a statement; both with the CPU of
- * their Postgres, if there is one.
+ * Measures requests over HTTP with the CPU of the service that handles them, or a statement with the CPU of the process
+ * that sends it. Both include the CPU of their Postgres, if there is one.
  */
 export const measureLoad =
   (load: Tools['load'], side: Pick<Side, 'url'> & Partial<Side>, work: LoadWork, connections: number): Measure =>

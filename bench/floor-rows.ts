@@ -2,7 +2,7 @@ import type pg from 'pg'
 
 /** Holds the rows that the service wrote for batches; a bare statement writes them again under new waybills. */
 interface FloorRows {
-  /** Writes orders and the rows beside them at once. Its first parameter is an array of waybills. */
+  /** Inserts orders, and the rows of the other tables. Its first parameter is an array of waybills. */
   statement: string
   /** Holds the values that follow the waybills, for each batch: one text for all rows, or an array literal. */
   batches: string[][]

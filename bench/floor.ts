@@ -6,7 +6,7 @@ export interface StatementWork {
   kind: 'statement'
   tenant: string
   text: string
-  /** Are used in turn; with `newWaybills`, an array of that many new waybills comes before them. */
+  /** Lists the values to send in turn; with `newWaybills`, an array of that many new waybills precedes each of them. */
   values: (string | null)[][]
   newWaybills?: number
 }
@@ -14,7 +14,7 @@ export interface StatementWork {
 const clientsByUrl = new Map<string, pg.Client[]>()
 let nextNumber = 0
 
-/** Connects as the role of the service, because row-level security counts here too. */
+/** Runs the statement as the role of the service, because row-level security is part of the cost. */
 export const runStatement = async (
   databaseUrl: string,
   { tenant, text, values, newWaybills: count }: StatementWork,
@@ -45,7 +45,7 @@ const connect = async (databaseUrl: string, tenant: string): Promise<pg.Client> 
   return client
 }
 
-/** Returns the next waybill, in rising order, as the service assigns them to a batch. */
+/** Returns the next waybill: waybills rise, as do those that the service assigns to a batch. */
 const makeWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
 
 const names = new Map<string, string>()

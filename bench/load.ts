@@ -1,5 +1,5 @@
-// Sends requests to a service, or statements to a database, from a process. Only responses with status 200 count: any
-// other status fails the task.
+// Sends requests to a service, or a statement to a database, from its own process. Only responses with status 200
+// count: any other status fails the task.
 import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ export type LoadWork =
   | { kind: 'requests'; headers: Record<string, string>; requests: LoadRequest[]; isKeyed?: boolean }
   /** Sends signed updates, two for each of `messages` waiting messages, and repeats no update. */
   | { kind: 'webhooks'; messages: number; updatesPerRequest: number }
-  /** Sends messages as the notifier does to the API. */
+  /** Sends messages to the API, as the notifier does. */
   | { kind: 'messages' }
   | StatementWork
 
@@ -82,7 +82,7 @@ const updatesFrom = (
   const timestamp = String(Math.floor(Date.now() / 1000))
   const statuses = Array.from({ length: updatesPerRequest }, (_, index) => {
     const status = ['delivered', 'read'][Math.floor((first + index) / messages)]
-    if (status === undefined) throw new Error(`${messages} messages are too few for this bench: measure fewer seconds`)
+    if (status === undefined) throw new Error(`${messages} messages are too few: measure fewer seconds`)
     const id = formatId(((first + index) % messages) + 1)
     return { id: `wamid.${id}`, status, timestamp, recipient_id: '94770000000', biz_opaque_callback_data: id }
   })

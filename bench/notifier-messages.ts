@@ -36,7 +36,7 @@ export const formatMessage = (place: number): string =>
 /** Returns our id of the n-th message of a tenant, counted from 1. */
 export const formatId = (place: number): string => `msg_${String(place).padStart(idDigits, '0')}`
 
-/** Inserts this many messages with their first events, each to another recipient, as one commit. */
+/** Inserts `count` messages with their first events, each to a different recipient, in one transaction. */
 export const insertMessages = async (
   superuser: pg.Client,
   tenant: Tenant,

@@ -7,12 +7,12 @@ import { rounded } from './figures.ts'
 import { countAccepted, formatId, insertMessages, removeMessages } from './notifier-messages.ts'
 import type { Measure, Measurement } from './repeat.ts'
 
-/** Limits the messages that the bare loop has in flight, to as many as the queue has. */
+/** Limits the bare loop to as many messages in flight as the queue has. */
 const inFlight = 64
 
 /**
- * Measures from the first to the last queued message that the running service sends, beside a bare loop that sends as
- * many requests at once and stores nothing.
+ * Measures the time from the first to the last queued message that the API accepts from the service, beside a bare loop
+ * that sends as many requests at once and stores nothing.
  */
 export const queueCell = ({ apiUrl, load }: Tools, latency: number): Cell => {
   const behave = () => control(apiUrl, '/behaviour', { answer_latency_ms: latency }, 'PUT')
@@ -102,7 +102,7 @@ const webhookCell = ({ load, bareFastify }: Tools, updatesPerRequest: number): C
   }
 }
 
-/** Requires that the timelines have as many updates as were counted. */
+/** Requires that the timelines have as many updates as the client sent. */
 const expectUpdates = async (superuser: pg.Client, expected: number): Promise<void> => {
   const { rows } = await superuser.query(
     `select count(*)::integer as count from message_events
@@ -111,7 +111,7 @@ const expectUpdates = async (superuser: pg.Client, expected: number): Promise<vo
   if (rows[0].count !== expected) throw new Error(`${rows[0].count} updates were written, not ${expected}`)
 }
 
-/** Inserts `count` messages that await updates, and some that had theirs: Postgres plans by its statistics. */
+/** Inserts `count` messages that await updates, and some that have all of them: Postgres plans by its statistics. */
 const renewMessages = async (superuser: pg.Client, count: number): Promise<void> => {
   await removeMessages(superuser)
   await insertMessages(superuser, 'small', readMessages, 'accepted')

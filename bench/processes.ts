@@ -5,8 +5,8 @@ import { join } from 'node:path'
 type TaskResult<Result> = { result: Result } | { error: string }
 
 /**
- * Starts a file of this folder that calls `runTasks`. Returns a function that runs one task at a time in that process;
- * it rejects with the task's error, or when the process ends.
+ * Starts a file from this folder that calls `runTasks`. Returns a function that runs one task at a time in that
+ * process; it rejects with the task's error, or when the process ends.
  */
 export const startTaskProcess = <Task extends object, Result>(file: string, cleanUps: AsyncDisposableStack) => {
   const child = fork(join(import.meta.dirname, file), { stdio: ['ignore', 2, 2, 'ipc'] })

@@ -6,9 +6,9 @@ import type { Side } from './versions.ts'
 
 interface Reading {
   what: string
-  /** Returns the paths, of which the first is a sample. */
+  /** Returns the paths to read; the bare route returns the response to the first one. */
   paths: (side: Side) => Promise<string[]>
-  /** Reads the rows that the response contains; $1 is the tenant, $2 the end of a path. */
+  /** Reads the rows that the response contains; $1 is the tenant and $2, if there is one, the end of the path. */
   select?: string
 }
 

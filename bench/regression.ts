@@ -15,7 +15,7 @@ export interface Ratios {
 /** Sets the share of the last release's speed that this code must reach. */
 const limit = 0.85
 
-/** Lists the cells that may be even slower, by the share of `limit` that is enough, and why. A release empties it. */
+/** Lists the cells that may be even slower: the share of `limit` that is enough, and why. A release empties it. */
 const accepted: Readonly<Record<string, number>> = {
   // Reaches 0.86 on a quiet machine: bookings also write the feed of changes and look up similar orders.
   'bulk, batch 1000, key off, connections 16': 0.95,
@@ -28,7 +28,7 @@ const takeMedians = (rounds: readonly Ratios[]): Ratios => ({
   perCpuSecond: median(rounds.map(({ perCpuSecond }) => perCpuSecond)),
 })
 
-/** Waiting for locks or round trips costs no CPU, so throughput below this alone is a failure. */
+/** Waiting for locks or round trips costs no CPU, so a throughput below this share is a failure by itself. */
 const limitOfWaiting = 0.55
 
 /**

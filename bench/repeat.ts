@@ -8,7 +8,7 @@ export interface Measurement {
   cpuSeconds: number
 }
 
-/** Adds the CPU that the work cost: in the Node process that does it, and in Postgres (NaN: unknown). */
+/** Adds the CPU seconds of the work: in the Node process that does it, and in Postgres (NaN: unknown). */
 export interface Costed extends Measurement {
   nodeSeconds: number
   postgresSeconds: number

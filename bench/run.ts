@@ -11,26 +11,26 @@ import { read } from './read.ts'
 
 const benches: Record<string, (options: BenchOptions, tools: Tools) => Cell[]> = { bulk, moves, read, notifier }
 
-const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
+const help = `npm run bench -- [NAME ...] [OPTION ...]     runs the named benchmarks, or all of these:
 
   bulk      orders/s of the bulk request, beside a bare statement that writes the same rows
-  moves     deliveries/s, beside the same moves to a status that books no money (not with --against)
+  moves     deliveries/s, beside the same moves to a status that books no money (with --against only if named)
   read      requests/s of one order, pages and cities, beside a bare Fastify route and the bare select
   notifier  messages/s from queued to accepted, beside a bare undici loop; updates/s of webhooks
 
-  --rounds N            rounds of each cell, ours and the baselines in turn; medians are printed (default 5)
-  --seconds N           length of one measurement (default 1.4)
-  --batch N,N           only these batch sizes; notifier: updates of a webhook
-  --connections N,N     only these numbers of connections
-  --against COMMIT      the services of that commit in place of the baselines
-  --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
+  --rounds N            measures each cell and its baselines N times and prints the medians (default 5)
+  --seconds N           sets the length of one measurement (default 1.4)
+  --batch N,N           measures only these batch sizes; notifier: updates in a webhook
+  --connections N,N     measures only these numbers of connections
+  --against COMMIT      compares with the services of that commit instead of the baselines
+  --profile FOLDER      writes a CPU profile of the service into FOLDER, which slows the service
   --json                prints JSON
 
-Each baseline is measured in turn with ours; "ratio to" it is ours by it. p50 and p99 are of our responses. The columns
-in us are CPU per order, request, message or update: of the service, of Postgres, of the client; --json has those of the
-baselines too. Each run has processes and databases of its own in TMPDIR, gone afterwards; settings of the service may
-stand in the environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to another. A short run:
---rounds 1 --seconds 1 --batch 1000.`
+Each baseline is measured in turn with the service; "ratio to X" is the service's rate divided by that of X. p50 and p99
+are of the service's responses. The columns in us show the CPU time of the service, Postgres and the client per order,
+request, message or update; --json also shows that of the baselines. Each run creates its own processes and databases in
+TMPDIR and removes them afterwards. The environment may set the service's settings, such as DATABASE_CONNECTIONS=16.
+Only ratios are comparable between machines. A short run: --rounds 1 --seconds 1 --batch 1000.`
 
 const readArguments = () => {
   const text = { type: 'string' } as const
@@ -42,7 +42,7 @@ const readArguments = () => {
   })
   const unknown = positionals.filter(name => !Object.hasOwn(benches, name))
   if (unknown.length > 0)
-    throw new Error(`there is no bench ${unknown.join(', ')}; there are: ${Object.keys(benches).join(', ')}`)
+    throw new Error(`unknown benchmark: ${unknown.join(', ')}; choose from ${Object.keys(benches).join(', ')}`)
   const options: BenchOptions = {
     rounds: wholeNumber('rounds', values.rounds ?? '5'),
     seconds: Number(values.seconds ?? '1.4'),
@@ -60,7 +60,7 @@ const wholeNumber = (name: string, text: string): number => {
   return Number(text)
 }
 
-/** Removes the CPU of baselines, which makes a table too wide to read. */
+/** Leaves out the CPU of baselines: with it, a table is too wide to read. */
 const withoutDetails = (row: TableRow): TableRow =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !/ (Node|Postgres) us$/.test(name)))
 

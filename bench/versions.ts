@@ -51,8 +51,8 @@ const linkPackages = async (folder: string): Promise<void> => {
 }
 
 /**
- * Makes a folder with the code of a commit and its packages, which `cleanUps` deletes. Takes half a minute where the
- * packages differ from ours.
+ * Makes a folder with the code of a commit and its packages; `cleanUps` deletes the folder. Takes half a minute where
+ * the packages differ from ours.
  */
 export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-version-'))
@@ -73,7 +73,7 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
 /** Describes a service of one version as it runs in production, on a Postgres of its own. */
 export interface Side {
   url: string
-  /** Carries the token of a merchant. */
+  /** Carries the token of a merchant to orders; empty for the notifier. */
   headers: Record<string, string>
   /** Connects as the role of the service. */
   databaseUrl: string
@@ -157,7 +157,7 @@ const applyChannel = async (admin: Admin, tenant: Tenant): Promise<void> => {
   await admin(['apply', '-'], JSON.stringify({ tenant: { id: tenant, country: 'LK' }, channels: [channel] }))
 }
 
-/** Returns the URL of a simulator that accepts every message, and sends no webhooks. */
+/** Starts a simulator that accepts every message and sends no webhooks. Returns its URL. */
 export const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> => {
   const environment = { DEMO_ACCESS_TOKEN: accessToken, SIMULATOR_THROUGHPUT_PER_SECOND: '0', WEBHOOK_URL: 'none' }
   const url = await startService({ file: 'simulator/main.ts', portSetting: 'SIMULATOR_PORT', environment }, cleanUps)

@@ -18,7 +18,7 @@ const readDistributionSql = (): string => {
   return text
 }
 
-/** Connects as the superuser of each node of the cluster, in its database `name`, the coordinator first. */
+/** Calls `act` with the superuser's address of the database `name` on each node, the coordinator first. */
 const onNodes = async (server: string, name: string, act: (url: string) => Promise<unknown>): Promise<void> => {
   const listing = 'select nodename, nodeport from pg_dist_node order by groupid'
   const { rows } = await onServer(server, client => client.query(listing))

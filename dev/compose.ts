@@ -5,7 +5,7 @@ import { findStart } from './start-lock.mjs'
 
 /**
  * Finds the container of a service that docker compose runs from this folder, or as COMPOSE_PROJECT_NAME. Returns
- * undefined while `npm start` runs.
+ * undefined without one, and while `npm start` runs.
  */
 export const findContainer = (service: string): string | undefined => {
   if (findStart()) return undefined

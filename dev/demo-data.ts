@@ -11,7 +11,7 @@ const tokensPath = (dataFolder: string): string => join(dataFolder, 'demo-tokens
 export const readTokens = (dataFolder: string): Promise<Tokens | undefined> =>
   readFile(tokensPath(dataFolder), 'utf8').then(JSON.parse, () => undefined)
 
-/** Sends a request for tenant demo, a POST if there is a body. Throws an Error with the response to a refused one. */
+/** Sends a request for tenant demo, a POST if there is a body. Throws an Error with a response that refuses it. */
 export const request = async <Body>(url: string, token?: string, body?: unknown): Promise<Body> => {
   const headers = {
     'x-tenant': 'demo',
@@ -23,7 +23,7 @@ export const request = async <Body>(url: string, token?: string, body?: unknown)
     throw new Error(`Nothing listens at ${url}: run npm start or docker compose up in another terminal first.`)
   })
   const text = await response.text()
-  if (!response.ok) throw new Error(`${url} responded ${response.status}: ${text}`)
+  if (!response.ok) throw new Error(`${url} responded with ${response.status}: ${text}`)
   return JSON.parse(text)
 }
 
@@ -61,9 +61,9 @@ console     ${notifier}/portal/   company demo, and the login below
 desk        ${orders}/desk/   company demo, and the merchant's login
 merchant    ${email}   password ${password}
 token       ${merchant.token}
-staff       ${staff.token}   of orders
-            ${portal.token}   of the notifier
-login       ${demoEmail('admin')}   password ${demoPassword}   of staff, for both
+staff       ${staff.token}   for orders
+            ${portal.token}   for the notifier
+login       ${demoEmail('admin')}   password ${demoPassword}   for staff, in both services
 
 Send a batch of 25 orders:
 

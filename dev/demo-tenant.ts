@@ -22,7 +22,7 @@ interface Token {
   token: string
 }
 
-/** Holds the tokens of the demo's first merchant, and of the staff of each service. */
+/** Holds the tokens of the demo's first merchant, and of staff for each service. */
 export interface Tokens {
   merchant: Token
   staff: Token
@@ -88,7 +88,7 @@ export const loadNotifier = (kept: Tokens | undefined) =>
     return { portal: await provide(listed, kept?.portal, create) }
   })
 
-/** Admits the demo's staff, one person for each role. The password is public: it protects nothing. */
+/** Is the password of all the demo's staff, one person for each role. It is public: it protects nothing. */
 export const demoPassword = 'courier-demo'
 const demoStaff = [
   { role: 'viewer', name: 'Saman Fernando' },

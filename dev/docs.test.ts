@@ -1,4 +1,4 @@
-// Checks that the files, folders and sections that documentation and comments name exist, and the rules of prose.
+// Checks the rules of prose, and that the files, folders and sections that documentation and comments name exist.
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import t from 'tap'
@@ -29,7 +29,7 @@ const namedFolder =
 const citation = /docs\/((?:[\w-]+\/)?[\w-]+\.md)((?:#[\w-]+(?:, )?)+)/g
 const link = /\]\((?!\w+:)([^)#\s]*)(?:#([\w-]+))?\)/g
 
-/** Returns a sentence for each reference that leads nowhere. A path may be the end of a longer one. */
+/** Returns a sentence for each reference that leads nowhere. A path may name only the end of a longer one. */
 const findBroken = (texts: Texts, files: readonly string[]): string[] => {
   const ends = new Set(files.flatMap(file => file.split('/').map((_, index, parts) => parts.slice(index).join('/'))))
   const hasAnchor = (page: string, anchor: string): boolean => anchorsOf(texts[page] ?? '').includes(anchor)

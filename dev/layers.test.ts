@@ -9,13 +9,13 @@ const explained = (from: string, to: string): string =>
 
 const find = (from: string, to: string) => findUpwardImports(readImports(explained(from, to)))
 
-t.test('a folder imports from those below it', async t => {
+t.test('a folder may import from the folders below it', async t => {
   t.strictSame(find('services/orders/booking/book.ts', 'services/orders/catalogue/catalogue.ts'), [])
   t.strictSame(find('services/orders/app.ts', 'services/orders/booking/book.ts'), [])
   t.strictSame(find('services/orders/booking/book.ts', 'shared/errors/errors.ts'), [])
 })
 
-t.test('names an import of a higher folder or of another package', async t => {
+t.test('names an import from a higher folder or another package', async t => {
   t.match(find('services/orders/catalogue/queries.ts', 'services/orders/booking/book.ts'), [/higher folder/])
   t.match(find('services/orders/access/login.ts', 'services/orders/app.ts'), [/higher folder/])
   t.match(find('services/orders/app.ts', 'services/notifier/app.ts'), [/another package/])
@@ -38,7 +38,7 @@ t.test('every folder of a package has a purpose, and every purpose a folder', as
   }
 })
 
-t.test('architecture.md lists the folders with their purposes (node dev/layers.ts writes it)', async t => {
+t.test('architecture.md lists the folders with their purposes (node dev/layers.ts writes them)', async t => {
   const page = readFileSync(join(root, 'docs/contributors/architecture.md'), 'utf8')
   t.ok(page.includes(blockStart) && page.includes(blockEnd))
   t.equal(page, writeFolders(page))

@@ -1,5 +1,5 @@
-// Lists the folders of each package, their purposes and allowed imports. Run as a program, it writes them into
-// architecture.md.
+// Lists the folders of each package, their purposes and allowed imports. Run as a program, this file writes the
+// folders and purposes into architecture.md.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './settings.ts'

@@ -6,7 +6,7 @@ import { startProxy } from './tcp-proxy.ts'
 /** Describes a pool that loses its database between two transactions. */
 export interface LossyPool {
   readonly pool: pg.Pool
-  /** Loses Postgres once so many transactions have returned their connections to the pool. */
+  /** Loses Postgres once this many transactions have returned their connections to the pool. */
   loseAfter: (transactions: number) => void
   /** Restores Postgres. Returns true if Postgres was lost. */
   restore: () => Promise<boolean>

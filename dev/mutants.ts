@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { findMutants } from './mutations.ts'
 import { keepCompiled, root } from './settings.ts'
 
-/** Returns true if every test passes with that code of the file. A mutant may loop without an end. */
+/** Returns true if every test passes with that code of the file. A mutant may loop forever, so a test gets a minute. */
 const passes = async (tests: readonly string[], file: string, code: string): Promise<boolean> => {
   const env = { ...process.env, TAP_BAIL: '1', MUTANT_URL: pathToFileURL(join(root, file)).href, MUTANT_CODE: code }
   for (const test of tests) {
@@ -27,7 +27,7 @@ const passes = async (tests: readonly string[], file: string, code: string): Pro
   return true
 }
 
-/** Prints what becomes of each mutant. Returns false unless the survivors are those that have an explanation. */
+/** Prints the survivors and the idle explanations. Returns true if exactly the explained mutants survive. */
 const tryFile = async (file: string): Promise<boolean> => {
   const { tests, equivalent = {} } = table[file] ?? { tests: [] }
   const survived: string[] = []

@@ -1,4 +1,4 @@
-// Builds the services' documents, and all generated files. Run as a program, it writes those files.
+// Builds the services' documents and all generated files. Run as a program, this file writes them.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpenApi } from '@courier/shared/api-docs/openapi.ts'

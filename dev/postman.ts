@@ -56,7 +56,8 @@ const findEntries = (service: string, { paths }: OpenApi): Entry[] =>
 
 /**
  * Builds a collection in Postman's format 2.1, which Bruno and Insomnia import too, with a folder for each tag. The
- * collection runs from top to bottom. The notifier's collection begins with a login and a parcel, at orders.
+ * collection runs from top to bottom. The notifier's collection begins with two requests to orders: a login, and the
+ * newest parcel.
  */
 export const toCollection = (service: string, documents: Readonly<Record<string, OpenApi>>): object => {
   const { orders, [service]: document = orders } = documents
@@ -70,9 +71,9 @@ export const toCollection = (service: string, documents: Readonly<Record<string,
     item: toItems(entries.filter(entry => entry.operation.tags?.includes(name) && !last.includes(readId(entry)))),
   }))
   const begins = findEntries('orders', orders).filter(entry => readId(entry) in first)
-  const start = { name: 'start', description: 'The login, and the newest parcel.', item: toItems(begins, first) }
+  const start = { name: 'start', description: 'The login and the newest parcel.', item: toItems(begins, first) }
   const ends = last.flatMap(id => entries.filter(entry => readId(entry) === id))
-  const end = { name: 'end', description: 'What ends the run.', item: toItems(ends) }
+  const end = { name: 'end', description: 'The requests that end the run.', item: toItems(ends) }
   const { title: name, description } = document.info
   return {
     info: { name, description, schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json' },
@@ -120,7 +121,7 @@ const toItem = ({ service, method, path, operation }: Entry, keep?: Record<strin
   }
 }
 
-/** Names an id after its resource: /webhook/{id}. The bearer token has the name `token`. */
+/** Names an id after its resource: `webhook` for /webhook/{id}. The name `token` belongs to the bearer token. */
 const nameId = (path: string): string => {
   const parts = path.split('/')
   const resource = parts[parts.indexOf('{id}') - 1] ?? 'id'

@@ -7,8 +7,7 @@ if (start && Number(start.pid) !== process.pid) {
   process.stderr.write(`npm start is already running on ${folder}:
 ${start.addresses.join('\n')}
 Stop it with Ctrl-C in its terminal, or with: kill ${start.pid}
-One beside it needs a DATA_DIR, an EMBEDDED_POSTGRES_PORT and ports of its own: ORDERS_PORT, NOTIFIER_PORT,
-SIMULATOR_PORT.
+A second one beside it needs its own DATA_DIR, EMBEDDED_POSTGRES_PORT, ORDERS_PORT, NOTIFIER_PORT and SIMULATOR_PORT.
 `)
   process.exit(1)
 }

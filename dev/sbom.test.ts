@@ -12,7 +12,7 @@ interface Component {
   licenses?: { license?: { id?: string; name?: string }; expression?: string }[]
 }
 
-/** Follows the command of SECURITY.md. `--omit dev` would leave out packages that development shares, such as pg. */
+/** Repeats the command in SECURITY.md. `--omit dev` would leave out packages that development shares, such as pg. */
 const sbom = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']
 
 /** Lists the licences under which a closed product may ship a package, with its notice. */
@@ -39,7 +39,7 @@ const idOf = ({ name, version }: Component): string => `${name}@${version}`
 const licenceOf = ({ licenses = [] }: Component): string =>
   licenses.map(({ license, expression }) => license?.id ?? license?.name ?? expression).join(' and ')
 
-t.test('the bill of materials is CycloneDX and names each package of production that the lock file has', t => {
+t.test('the bill of materials is CycloneDX and names each production package in the lock file', t => {
   t.equal(bill.bomFormat, 'CycloneDX')
   const lock: Record<string, { version: string; dev?: boolean; devOptional?: boolean; link?: boolean }> = JSON.parse(
     readFileSync(join(root, 'package-lock.json'), 'utf8'),
@@ -57,7 +57,7 @@ t.test('the bill of materials is CycloneDX and names each package of production 
   t.end()
 })
 
-t.test('every package of production has a permissive licence', t => {
+t.test('every production package has a permissive licence', t => {
   for (const component of components.filter(
     ({ name }) => !/^(orders|notifier|simulator|shared|@courier\/.*)$/.test(name),
   )) {

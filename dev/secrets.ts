@@ -7,8 +7,8 @@ import { runTool } from './tool.ts'
 
 const usage = `usage: npm run secrets [-- FILE]
 
-Writes FILE (.env without it): .env.example with a new strong secret for each empty setting, readable by you alone.
-docker compose reads .env. A file that exists is not changed: its secrets may be in use.
+Writes FILE, or else .env: a copy of .env.example with a new strong secret for each empty setting, which only you can
+read. docker compose reads .env. An existing file is not changed: its secrets may be in use.
 `
 
 const makeSecret = (name: string): string =>

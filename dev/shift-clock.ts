@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 
-/** Sets the clock of this process wrong by so many hours. Returns the real Date. */
+/** Moves this process's clock by `hours()` hours. Returns the real Date. */
 export const falsifyDate = (hours: () => number): DateConstructor => {
   const Real = Date
   const now = () => Real.now() + hours() * 3_600_000
@@ -15,7 +15,8 @@ export const falsifyDate = (hours: () => number): DateConstructor => {
 }
 
 /**
- * Sets the clock of this process wrong by so many hours until the test ends. Returns the right time, in milliseconds.
+ * Moves this process's clock by `hours` until the test ends. Returns a function that reads the real time, in
+ * milliseconds.
  */
 export const shiftClock = (t: Test, hours: number | (() => number)): (() => number) => {
   const Real = falsifyDate(typeof hours === 'number' ? () => hours : hours)

@@ -23,7 +23,7 @@ const settings = readDevSettings()
 keepCompiled()
 const cleanUps: (() => Promise<unknown>)[] = []
 
-/** Stops everything that was started, in reverse order. Idempotent. */
+/** Stops everything that was started, in reverse order. A repeated call has nothing left to stop. */
 const stopAll = async (): Promise<void> => {
   for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp()
 }
@@ -45,7 +45,7 @@ const lockFolder = async (): Promise<void> => {
 /** Lists the origins of a service on this machine: by address and by name. */
 const listOrigins = (url: string): string => `${url},${url.replace('127.0.0.1', 'localhost')}`
 
-/** Starts the simulator as the messaging API, with the secrets of its demo account. Existing variables win. */
+/** Makes the simulator the messaging API, with the secrets of its demo account. Existing variables win. */
 const demoEnvironment = (): Record<string, string> => ({
   MESSAGING_API_URL: addresses.simulator,
   WEBHOOK_URL: `${addresses.notifier}/webhooks/messaging`,
@@ -80,7 +80,7 @@ const startService = async (name: keyof Addresses, folder: string): Promise<void
 
 let isStopping = false
 
-/** Only the first call counts: each service that it stops calls it again. */
+/** Acts only on the first call: each service that stops calls this function again. */
 const stop = async (status: number): Promise<void> => {
   if (isStopping) return
   isStopping = true

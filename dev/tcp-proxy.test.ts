@@ -40,7 +40,7 @@ for (const [kind, arrives] of [
   ['lost_response', true],
   ['half_response', true],
 ] as const)
-  t.test(`${kind}: the client sees a failure, the request ${arrives ? 'arrives' : 'does not arrive'}`, async t => {
+  t.test(`${kind}: the client sees a failure, and the request ${arrives ? 'arrives' : 'does not arrive'}`, async t => {
     const { proxy, request, requests } = await start(t)
     proxy.trouble = { kind } as Trouble
     await t.rejects(request())

@@ -13,7 +13,7 @@ export type Trouble =
   /** Half of the request arrives, or half of the response, then both ends are reset. */
   | { kind: 'half_request' }
   | { kind: 'half_response' }
-  /** Everything arrives later by `milliseconds`, in both directions. */
+  /** Everything arrives `milliseconds` later, in both directions. */
   | { kind: 'slow'; milliseconds: number }
 
 /** Applies to a connection after `silence`. */
@@ -21,7 +21,7 @@ const silence: Trouble = { kind: 'black_hole' }
 
 /** Describes a proxy in front of servers, which injects failures. */
 export interface TcpProxy {
-  /** Belongs to 127.0.0.1. */
+  /** Is a port of 127.0.0.1. */
   readonly port: number
   /** Applies to data from now on, on open connections too; undefined ends the failure. */
   trouble: Trouble | undefined

@@ -39,6 +39,6 @@ const endLeftovers = (folder: string): void => {
     try {
       process.kill(Number.parseInt(readFileSync(join(folder, path), 'utf8'), 10), 'SIGQUIT')
     } catch {
-      // The process has ended meanwhile.
+      // The process has ended in the meantime.
     }
 }

@@ -1,6 +1,6 @@
-// npm test [-- [--all] [--jobs N] [FILE ...]]: checks types, lint and patterns and runs the tests, or runs only the
-// named files. --all adds the short forms of trust/, a short bench, the tests that need a browser or other languages
-// and, with a Docker engine, the containers.
+// npm test [-- [--all] [--jobs N] [FILE ...]]: checks types, lint, patterns and OpenAPI documents and runs the tests,
+// or runs only the named files. --all adds the short forms of trust/, a short bench, the tests that need a browser or
+// other languages and, with a Docker engine, the containers.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
