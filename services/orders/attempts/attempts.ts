@@ -3,10 +3,10 @@ import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { failedAttemptKeys, returnedKeys } from '../statuses/statuses.ts'
 
-/** Lists what may be done with a parcel whose delivery failed, and who may say so (docs/staff/failed-deliveries.md). */
+/** Lists what may be done with a parcel whose delivery failed (docs/staff/failed-deliveries.md). */
 export const instructionActions = ['reattempt', 'reschedule', 'return', 'change_address'] as const
 export type InstructionAction = (typeof instructionActions)[number]
-/** Lists the parties by rank, lowest first: the instruction of a higher party overrides others. */
+/** Lists the parties by rank, lowest first: the instruction of a higher party overrides those of lower ones. */
 export const parties = ['company', 'merchant', 'customer', 'staff'] as const
 export type Party = (typeof parties)[number]
 
@@ -61,7 +61,7 @@ const nameReasonSql = `
 
 /**
  * Follows a move that was taken back: deletes the attempt of a failure that did not happen, reopens the one that the
- * order is in again, or gives it the reason before the move. The order is locked.
+ * order is in again, or restores the reason from before the move. The order is locked.
  */
 export const followTakeBack = async (tx: Tx, tenant: string, waybill: string, from: string, to: string) => {
   if (!isFailed(from) && !isFailed(to)) return
@@ -115,7 +115,7 @@ const reattemptsSql = `
     and action <> 'return'
   order by attempt_id limit $3`
 
-/** Names a reason, from the company's list, why a delivery failed or a parcel goes back. */
+/** Names a reason from the company's list why a delivery failed or a parcel goes back. */
 export interface FailureReason {
   readonly code: string
   readonly name: string

@@ -58,7 +58,7 @@ t.test('a merchant logs out under either path', async t => {
   t.equal((await request('GET', '/api/merchant/state', undefined, own)).status, 401)
 })
 
-t.test('both paths share limits, metrics and the rules of paths; links keep the path of the request', async t => {
+t.test('both paths share limits, metrics and path rules; links keep the path of the request', async t => {
   const limited = await ordersFixture(t, { requestsPerMinute: 3 })
   const get = (url: string) => limited.request('GET', url)
   t.equal((await get('/api/merchant/state')).status, 200)
@@ -100,7 +100,7 @@ t.test('the finance status comes by POST too, with the waybill in the query or t
   t.equal((await inject('POST', `${prefix}/order/waybill-finance-status`, 'x'.repeat(20_000))).statusCode, 413)
 })
 
-t.test('HEAD returns the headers of GET, without a body', async t => {
+t.test('HEAD returns the status and content type of GET, without a body', async t => {
   const gets = documented.filter(([method]) => method === 'GET').map(([, path]) => path)
   const extras = [
     '/order?noPagination',

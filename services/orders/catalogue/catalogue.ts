@@ -75,7 +75,7 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
     // A restored backup takes the version back.
     return catalogue.version === read ? catalogue : reload(tenant)
   }
-  /** Returns what is in memory under this name of a catalogue's version, or puts there what `make` returns. */
+  /** Returns what memory holds under this name for the catalogue's version; makes and stores it if there is nothing. */
   const keep = <Kept extends Sized>({ tenant, version }: Catalogue, name: string, make: () => Kept): Kept => {
     const key = `${tenant} ${version} ${name}`
     const known = cache.get(key) as Kept | undefined

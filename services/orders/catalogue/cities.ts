@@ -63,7 +63,7 @@ export class CityIndex {
     return this.#byName.get(key) ?? this.#byAlias.get(key) ?? []
   }
 
-  /** An id wins over names, a name over an alias. If there is no city, `wrong` lists the fields that are wrong. */
+  /** Finds a city: an id wins over names, a name over an alias. If there is none, `wrong` lists the wrong fields. */
   find({ cityId, cityName = '', stateName = '' }: CityReference): { city?: City | undefined; wrong: WrongField[] } {
     if (cityId !== undefined) return { city: this.#byId.get(cityId), wrong: ['city_id'] }
     const state = this.#states.get(nameKey(stateName))

@@ -37,7 +37,7 @@ t.test('an order by alias shows the city under its own name', async t => {
   t.match(body.data, { destination_city_id: 2101, destination_city_name: 'Hikkaduwa' })
 })
 
-t.test('a name wins over an alias; an alias of another state is suggested', async t => {
+t.test('a name wins over an alias; a city with the alias in another state is suggested', async t => {
   t.equal(await chosen('Galle', 'Galle'), 'Galle')
   t.equal(await chosen('Galle', 'Colombo'), 'Dehiwala')
   const { body } = await bulk(to('Hikka', 'Colombo'))

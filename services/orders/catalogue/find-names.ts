@@ -70,7 +70,7 @@ const matchAt = (words: readonly Word[], names: readonly Named[], start: number,
 
 export const citiesIn = ({ names }: Match): City[] => [...new Set(names.flatMap(({ city }) => city ?? []))]
 
-/** Returns false for words such as "Fort", which every other city has too. */
+/** Returns false for words such as "Fort", which many cities have. */
 export const isTown = ({ words }: Match): boolean => words.some(({ kind }) => kind === 'name')
 
 /** Returns true for a name that is often part of another: "Hali Ella" is not Ella. */
@@ -122,7 +122,7 @@ export const findNames = (words: readonly Word[], index: PlaceIndex): { matches:
   return { matches, streets }
 }
 
-/** Shorter names that only sound alike are also words of a language. */
+/** A shorter name must be spelt exactly or stand alone: common words may sound like it. */
 const minLength = 5
 
 const longestAt = (words: readonly Word[], start: number, index: PlaceIndex): Match | undefined => {

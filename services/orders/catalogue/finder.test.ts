@@ -126,7 +126,7 @@ t.test(`${places.length} real addresses resolve to the city they mean, or to non
   }
 })
 
-t.test('a district capital is recognised even where the states are not the districts', async t => {
+t.test('a district capital is recognized even where the states are not the districts', async t => {
   for (const text of ['Welimada, Badulla', 'Kosgoda, Galle', 'Kalpitiya Puttalam'])
     t.equal(find({ text }, provinces).confidence, 'ambiguous', text)
   t.equal(find({ text: 'Hikkaduwa, Galle' }, provinces).city?.name, 'Hikkaduwa')
@@ -170,7 +170,7 @@ t.test('most cities are found with a letter left out or two swapped, and the wro
   t.ok(counts.right > 0.8 * counts.all && counts.wrong < 0.005 * counts.all, JSON.stringify(counts))
 })
 
-t.test('booking suggests misspelt cities, and short names within one edit', async t => {
+t.test('booking suggests cities for misspelt names, and for short names only within one edit', async t => {
   const suggested = (cityName: string, stateName = '') =>
     suggestCities({ cityName, stateName }, company, new SuggestionBudget()).map(({ name }) => name)
   t.strictSame(suggested('Nugegodha'), ['Nugegoda'])

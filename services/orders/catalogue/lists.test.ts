@@ -76,7 +76,11 @@ t.test('states include their cities on request, and in the whole list', async t 
   t.strictSame((await request('/city/2101')).body.data, cities[3])
   t.match((await request('/business/7291')).body.data, { id: 7291, ...named('Lanka Shoes Outlet') })
   const ofBooks = (await request('/state?noPagination', undefined, { token: booksToken })).body.data
-  t.strictSame([ofBooks[0].cities[0].zone, ofBooks[0].cities[0].zone_id], [null, null], 'zones are of its own card')
+  t.strictSame(
+    [ofBooks[0].cities[0].zone, ofBooks[0].cities[0].zone_id],
+    [null, null],
+    'zones are those of the own card',
+  )
 })
 
 t.test('an unknown id gets 404', async t => {
@@ -146,10 +150,10 @@ t.test('cities are found by part of the name, in any letter case, and by state',
     ['colour=red&filter[state_id]=3', [3000]],
   ]
   for (const [query, ids] of table) t.strictSame(await cityIds(query), ids, query)
-  t.equal((await cityIds('filter[name]=&filter[state_id]=')).length, 11, 'blank is not given')
+  t.equal((await cityIds('filter[name]=&filter[state_id]=')).length, 11, 'a blank filter does not count')
 })
 
-t.test('odd text in a filter is literal', async t => {
+t.test('special characters in a filter are literal', async t => {
   const table: [string, number[]][] = [
     ['%', [4000]],
     ['_', [4001]],
@@ -231,7 +235,7 @@ t.test('every list and the user require a merchant’s token', async t => {
       )
 })
 
-t.test('the OpenAPI document has every request', async t => {
+t.test('the OpenAPI document has the lists with their filters, the login and the bookings', async t => {
   const { paths } = (await app.inject('/openapi.json')).json()
   const merchant = '/api/public/merchant'
   for (const path of ['/user/get-current', '/business', '/state', '/city'])

@@ -2,10 +2,10 @@ import { distance as edits } from 'fastest-levenshtein'
 import { addTo, type City, type CityIndex, type State } from './cities.ts'
 import { maxSoundLength, readStart, soundDistance, splitWords, writeSound } from './spelling.ts'
 
-/** Says what a name means: a city, or a state or numbered districts (Colombo 01 to 15), which are no single city. */
+/** Says what a name means: one city, or several, as a state and numbered districts (Colombo 01 to 15) do. */
 export interface Named {
   readonly sound: string
-  /** Holds the name as it is written, without spaces and signs. */
+  /** Holds the name in lower-case Latin letters and digits, without spaces and signs. */
   readonly plain: string
   readonly city?: City
   readonly state?: State
@@ -46,7 +46,7 @@ export class PlaceIndex {
   readonly #bySound = new Map<string, Named[]>()
   readonly #byStart = new Map<string, Named[]>()
   readonly #byCode = new Map<string, City[]>()
-  /** Counts the words of the longest name, up to the number that addresses are read for. */
+  /** Counts the words of the longest name, up to `mostWords`. */
   maxWords = 1
 
   constructor({ states, cities }: CityIndex) {
@@ -63,7 +63,7 @@ export class PlaceIndex {
     for (const [stem, among] of stems) this.#add(stem, { among: [...new Set(among)] })
   }
 
-  /** A state has the aliases of the city with the same name. */
+  /** Gives a state the aliases of its city with the same name. */
   #addState(state: State, among: readonly City[]): void {
     const namesake = among.find(({ name }) => writeSound(name) === writeSound(state.name))
     for (const name of [state.name, ...(namesake?.aliases ?? [])]) this.#add(name, { state, among })
@@ -109,7 +109,7 @@ export class PlaceIndex {
     return found.sort((a, b) => a.distance - b.distance)
   }
 
-  /** Drops leading zeros: spreadsheets lose them. */
+  /** Finds the cities with a postal code. Ignores leading zeros, since spreadsheets lose them. */
   coded(postalCode: string): readonly City[] {
     return this.#byCode.get(codeKey(postalCode)) ?? []
   }
@@ -125,7 +125,7 @@ const codeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().
 
 const indexes = new WeakMap<CityIndex, PlaceIndex>()
 
-/** Makes the index at its first use; it lives as long as the cities. */
+/** Creates the index on first use; it lives as long as the cities. */
 export const indexPlaces = (cities: CityIndex): PlaceIndex => {
   const index = indexes.get(cities) ?? new PlaceIndex(cities)
   indexes.set(cities, index)

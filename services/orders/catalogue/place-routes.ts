@@ -22,8 +22,8 @@ const maxPlaceBytes = 3_584
 const Place = component('WrittenPlace', {
   text: optional(255, 'A name or an address as somebody wrote it. Give either this or city_name.'),
   city_name: optional(255, 'The name of a city. Give either this or text.'),
-  state_name: optional(255, 'The name of its state.'),
-  postal_code: optional(20, 'Its postal code.'),
+  state_name: optional(255, 'The name of the state.'),
+  postal_code: optional(20, 'The postal code.'),
 })
 
 const ResolvePlaces = Type.Object(
@@ -32,7 +32,7 @@ const ResolvePlaces = Type.Object(
     origin_city_id: Type.Optional(
       Type.Union([Type.String({ maxLength: 64 }), Type.Number(), Type.Null()], {
         description:
-          'The city where the parcels start: with it, `served` and `rate` say what a parcel from there costs.',
+          'The city where the parcels start: `served` and `rate` say whether there is a rate from there, and which.',
       }),
     ),
   },
@@ -58,7 +58,7 @@ const ResolvedPlaces = component('ResolvedPlaces', {
       }),
       rate: orNull(PlaceRate),
     }),
-    { description: 'The order is that of the places.' },
+    { description: 'One result for each place, in the order of the places.' },
   ),
 })
 type ResolvedPlaces = Static<typeof ResolvedPlaces>
@@ -75,7 +75,7 @@ export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, 
     operationId: 'resolvePlaces',
     summary: 'Find the cities of up to 1,000 places as people write them',
     description:
-      'Matches name, alias, spelling, address, state or postal code, each with a confidence. Stores nothing.',
+      'Matches name, alias, spelling, address, state or postal code; each result has a confidence. Stores nothing.',
     body: ResolvePlaces,
     response: { 200: ResolvedPlaces },
   }

@@ -60,7 +60,7 @@ t.test("with an origin the response says what the merchant's rate card has", asy
   t.strictSame(await answers(1500, withoutCard), [[false, null], [false, null], nothing])
 })
 
-t.test('refuses malformed places, with every error', async t => {
+t.test('refuses malformed places and lists every error', async t => {
   const errors = async (places: unknown, rest = {}) => {
     const { status, body } = await resolve(places, rest)
     t.equal(status, 422)

@@ -8,7 +8,7 @@ import type { RateCard } from './rate-card.ts'
 import { resolvePlace } from './resolve-place.ts'
 import { splitWords } from './spelling.ts'
 
-/** Holds the parcels of one origin; undefined where the shape is wrong. */
+/** Holds the parcels from one origin; undefined where the shape is wrong. */
 interface Parcels {
   readonly origin?: CityReference | undefined
   readonly destinations: readonly (CityReference | undefined)[]
@@ -39,8 +39,7 @@ const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index =>
 
 /**
  * Finds the cities of parcels and a merchant's rates for them; adds every error to `errors`
- * (docs/merchants/contract.md#errors). `refusal` holds if there is an error, even one that the caller adds later. The
- * function is pure.
+ * (docs/merchants/contract.md#errors). `refusal` applies if there is an error, even one that the caller adds later.
  */
 export const findPrices = (
   { origin: from, destinations: to }: Parcels,
@@ -126,7 +125,7 @@ const createSearch = (cities: CityIndex) => {
 
 const maxSuggestions = 3
 
-/** Suggests up to three cities, those of the given state first. */
+/** Suggests up to three cities, those in the given state first. */
 export const suggestCities = (
   { cityName = '', stateName = '' }: CityReference,
   cities: CityIndex,

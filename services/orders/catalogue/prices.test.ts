@@ -39,7 +39,7 @@ const find = (destinations: readonly (object | undefined)[], origin: object | nu
   return { ...found, errors: found.refusal.errors.errors, missing: found.refusal.missingRates }
 }
 
-t.test('returns the rates in the order of the parcels, without the malformed ones', async t => {
+t.test('returns the rates in the order of the parcels, and undefined for malformed ones', async t => {
   const { rates, destinations, errors } = find([kotte, undefined, galle])
   t.strictSame(
     rates.map(rate => rate?.firstKg),
@@ -59,7 +59,7 @@ t.test('wrong cities have errors at their paths, and without an origin there are
   t.match(find([galle], null), { rates: [], origin: undefined, errors: {} })
 })
 
-t.test('a combination without a rate is one error, with its first ten places and how many more', async t => {
+t.test('a combination without a rate gives one error, with ten of its parcels and the count of the rest', async t => {
   const { errors, missing } = find([jaffna, nallur, ...Array.from({ length: 10 }, () => jaffna)])
   const [first = '', second = '', ...others] = errors['rate_card.destination_city_id'] ?? []
   t.equal(others.length, 0)
@@ -96,7 +96,7 @@ t.test('names the fields of a bulk body, and suggests cities and states for wron
   t.strictSame(suggest({ cityName: 'Quetzalcoatl', stateName: 'Galle' }).suggestions, undefined)
 })
 
-t.test('suggests three cities at most, those of the named state first', async t => {
+t.test('suggests three cities at most, those in the named state first', async t => {
   const [east, west] = ['East', 'West'].map((name, id) => ({ id, name })) as [City['state'], City['state']]
   const names = ['Kalagama', 'Kalagoma', 'Kalagema', 'Kalagima']
   const cities = names.map((name, id) => ({ id, name, postalCode: null, state: id === 3 ? west : east }))
@@ -109,7 +109,7 @@ t.test('suggests three cities at most, those of the named state first', async t 
   t.strictSame(shown[0], { id: 3, name: 'Kalagima', state: 'West' })
 })
 
-t.test('suggests cities for fifty names of a request, also where the names are repeated', async t => {
+t.test('suggests cities for fifty names of a request, even where the names are repeated', async t => {
   const gale = (spaces: number) => ({ cityName: 'Gale', stateName: `Galle${' '.repeat(spaces)}` })
   const { suggestions = {} } = suggest(...Array.from({ length: 51 }, (_, spaces) => gale(spaces)), gale(0))
   const paths = Object.keys(suggestions)

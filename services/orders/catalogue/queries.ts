@@ -26,12 +26,13 @@ export interface Settings {
   /** Signs the links to parcels' pages. */
   readonly linkKey: string
   readonly secondaryPhone: boolean
-  /** Sets how doubtful but valid input is treated; null is `warn`. */
+  /** Sets how doubtful but valid input is treated; null is `warn`, but see `chooseCheck` for `duplicate`. */
   readonly checks: Readonly<Record<'phone' | 'duplicate' | 'unusual', Check | null>>
 }
 
 /**
- * Includes deactivated rows: orders still refer to them. Lists are sorted by id, statuses as in the set of statuses.
+ * Includes deactivated rows: orders still refer to them. States and cities are sorted by id, aliases by alias, statuses
+ * as in the set of statuses.
  */
 export interface CatalogueRow {
   readonly settings: Settings
@@ -53,7 +54,7 @@ export interface CardRow {
   readonly rates: readonly [from: string, to: string, firstKg: number, eachExtraKg: number][]
 }
 
-/** Reads everything of one version: one statement has one snapshot. */
+/** Reads everything in one version: one statement has one snapshot. */
 export const readCatalogueRow = async (pool: pg.Pool, tenant: string): Promise<CatalogueRow> => {
   const query = { name: 'read_catalogue', text: catalogueSql, values: [tenant] }
   const [row] = await readInTenant<CatalogueRow>(pool, tenant, query)

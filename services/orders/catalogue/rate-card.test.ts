@@ -42,7 +42,7 @@ const findPlace = (card: RateCard, from: number, to: number): number | undefined
   return rate && rate.firstKg / 100
 }
 
-t.test('a card finds the rate of the zones of two cities, in that direction', async t => {
+t.test('a card finds the rate from the zone of one city to the zone of another', async t => {
   const pairs: Pair[] = [
     ['metro', 'metro'],
     ['metro', 'elsewhere'],

@@ -85,7 +85,7 @@ t.test('a dry run finds every error that a real request would', async t => {
   t.strictSame(await rows('select count(*)::int from orders'), [{ count: 1 }])
 })
 
-t.test('true, 1 and a bare dry_run make a dry run, and other words are refused', async t => {
+t.test('a bare dry_run makes a dry run, false and 0 do not, and other words are refused', async t => {
   const { bulk, rows } = await build(t)
   for (const query of ['?dry_run=', '?dry_run'])
     t.strictSame((await bulk(batch(), { query })).body.message, 'Nothing was created: this was a dry run', query)
@@ -99,7 +99,7 @@ t.test('true, 1 and a bare dry_run make a dry run, and other words are refused',
   t.strictSame(await rows('select count(*)::int from orders'), [{ count: 3 }])
 })
 
-/** Turns off the check for duplicates: the orders here may look alike. */
+/** Changes the small tenant's file, whose check for duplicates is off: the orders here may look alike. */
 const changed = (change: (file: TenantFile) => unknown): TenantFile => {
   const file = tenantFile({ checks: { duplicate: 'off' } })
   change(file)

@@ -28,7 +28,7 @@ export interface ResolvedPlace {
   readonly confidence: Confidence
   /** undefined: no single city is meant. */
   readonly city: City | undefined
-  /** Lists the candidates, nearest first. */
+  /** Lists the candidates other than `city`, likeliest first. */
   readonly alternatives: readonly City[]
 }
 
@@ -36,7 +36,7 @@ const maxAlternatives = 5
 
 type Clues = ReturnType<typeof findClues>
 
-/** Finds the city that a text means, with a confidence (docs/merchants/places.md#confidence). The function is pure. */
+/** Finds the city that a text means, with a confidence (docs/merchants/places.md#confidence). Spends `budget`. */
 export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
   const index = indexPlaces(cities)
   const clues = findClues(place, index)
@@ -51,8 +51,9 @@ export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: Sug
 }
 
 /**
- * Finds the context of a place in its other fields: the states that they name and the cities of its postal code. Each
- * is undefined where there is none.
+ * Finds the clues to a place: the states that its state name means, and the cities of its postal code, or else of a
+ * code in its text. `states` is undefined if none is named; `coded` is undefined without a code, and empty if no city
+ * has the given code.
  */
 const findClues = ({ text, stateName, postalCode }: WrittenPlace, index: PlaceIndex) => {
   const wordsOfState = splitWords(stateName ?? '')
@@ -148,7 +149,7 @@ const read = (
   )
 }
 
-/** Settles on a city of the states that the text names beside it. */
+/** Settles on a city in the states that the text also names. */
 const settleIn = (broad: readonly Named[], cities: readonly City[], clues: Clues): ResolvedPlace => {
   const states = findStates(broad)
   const inside = states ? cities.filter(({ state }) => states.has(state.id)) : cities
@@ -170,9 +171,9 @@ const namesakesFirst = (cities: readonly City[]): City[] =>
   cities.toSorted((a, b) => Number(isNamesake(b)) - Number(isNamesake(a)))
 const isNamesake = ({ name, state }: City): boolean => nameKey(name) === nameKey(state.name)
 
-/** Galle is a city, and people write it for its district: a town before it may be meant. */
+/** Returns true for a name such as Galle: people also write it for its district, so a town before it may be meant. */
 const isCapital = ({ names }: Match): boolean => names.some(({ sound, among }) => among || districts.has(sound))
-/** Lists the districts: they are no states in a catalogue whose states are provinces. */
+/** Lists the districts: they are not states in a catalogue whose states are provinces. */
 const districts = new Set(
   (
     'colombo gampaha kalutara kandy matale nuwaraeliya galle matara hambantota jaffna kilinochchi mannar vavuniya ' +

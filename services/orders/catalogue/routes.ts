@@ -15,7 +15,7 @@ import { ById, businesses, cities, states } from './schema.ts'
 
 type CatalogueOptions = { pool: pg.Pool; catalogues: Catalogues }
 
-/** The responses match their schemas as they are; long lists serialize twice as fast without them. */
+/** The responses match their schemas as they are; long lists serialize twice as fast without schemas. */
 const serializerCompiler = () => JSON.stringify
 
 const listSchema = <Query extends TObject>(
@@ -84,7 +84,7 @@ const sendCities = (request: FastifyRequest, reply: FastifyReply, lists: Lists) 
   return writePage(request, query, rows)
 }
 
-/** Sends prepared bytes, without types and the serializer. */
+/** Sends prepared bytes, without the serializer. */
 const sendJson = (reply: FastifyReply, json: Buffer) => reply.type('application/json; charset=utf-8').send(json)
 
 const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => {

@@ -5,7 +5,7 @@ import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typ
 import type { Rate } from './rate-card.ts'
 
 const text = Type.String()
-const is_active = Type.Boolean({ description: 'Always true: the list has no others.' })
+const is_active = Type.Boolean({ description: 'Always true: the list has only active rows.' })
 
 export const ById = Type.Object({ id: Type.String({ description: 'The id.' }) })
 
@@ -58,7 +58,7 @@ const rowFilters = {
   is_active: flag<Row>(row => row.is_active, 'The list has only active rows.'),
 }
 
-/** Creates the schemas of the list of a kind of rows, of its query and of one row. */
+/** Creates the schemas of a list of rows, of its query and of one row. */
 const listKind = <S extends TSchema, Filters extends Parameters<typeof listQuery>[1], Fields extends TProperties>(
   row: S,
   filters: Filters,
@@ -81,13 +81,13 @@ export const states = listKind(
   {
     ...rowFilters,
     country_id: whole<ListedState>(row => row.country_id, 'Always 1.'),
-    has_child: flag<ListedState>(row => row.has_child, 'Whether it has cities.'),
+    has_child: flag<ListedState>(row => row.has_child, 'True for states with cities.'),
   },
   {
     include: Type.Optional(
       Type.String({
         maxLength: 255,
-        description: '`cities` adds its cities to each state, as the whole list always does.',
+        description: '`cities` adds to each state its cities, which the whole list always has.',
       }),
     ),
   },

@@ -1,4 +1,4 @@
-// Converts names of places to their sound, in Latin, Sinhala or Tamil letters
+// Converts names of places in Latin, Sinhala or Tamil letters to their sound
 // (docs/merchants/places.md#how-it-matches).
 
 /** Reads pairs of a sound and its letters, `k:කඛக`. */
@@ -56,7 +56,7 @@ export const splitWords = (text: string): string[][] =>
     .map(words => words.filter(word => word !== ''))
     .reduce<string[][]>(joinNumber, [])
 
-/** "Colombo, 07" is one part. */
+/** Joins a number to the part before it: "Colombo, 07" is one part. */
 const joinNumber = (parts: string[][], words: string[]): string[][] => {
   const last = parts.at(-1)
   const isNumber = words.length === 1 && /^[0-9]{1,2}$/.test(words[0] ?? '')
@@ -80,7 +80,7 @@ export const writeSound = (word: string): string =>
 
 const pairs = new Map(readPairs('g:k d:t b:p j:c s:c'))
 
-/** Returns the consonant that a sound begins with, one for all that are easily confused; `a` for a vowel. */
+/** Returns the consonant that a sound begins with, one for all that are easily confused; `a` for a vowel or h. */
 export const readStart = (sound: string): string => {
   const letter = sound[0] ?? ''
   return isWeak(letter) ? 'a' : (pairs.get(letter) ?? letter)
@@ -104,7 +104,7 @@ const swap = 0.6
 /** Longer sounds are not compared. */
 export const maxSoundLength = 40
 
-/** Returns the distance of two sounds: 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
+/** Returns the distance between two sounds: 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
 export const soundDistance = (one: string, other: string): number => {
   let before: number[] = []
   let row = [0]

@@ -26,7 +26,7 @@ export class WaybillFormat {
     return waybill.length === this.#sets.length && this.#sets.every((set, index) => set.includes(waybill.charAt(index)))
   }
 
-  /** Returns the waybill of a number from 0 to `capacity - 1`; later numbers sort later. */
+  /** Returns the waybill of a number from 0 to `capacity - 1`; higher numbers sort later. */
   waybill(number: number): string {
     let rest = number
     let text = ''

@@ -21,7 +21,7 @@ const read = async (query: Record<string, string | number> = {}, token?: string)
   get(`/order/changes?${new URLSearchParams(query as Record<string, string>)}`, token === undefined ? {} : { token })
 const nowCursor = async (token?: string): Promise<string> => (await read({ cursor: 'now' }, token)).body.next_cursor
 
-/** Reads everything behind a cursor, in pages of `limit` changes. */
+/** Reads everything after a cursor, in pages of `limit` changes. */
 const readAll = async (cursor: string, limit: number): Promise<Item[]> => {
   const items: Item[] = []
   for (;;) {
@@ -65,14 +65,14 @@ t.test('orders of one batch keep the statuses that each began with', async t => 
   t.strictSame(keys, ['DM20000001 key_2', 'DM20000002 key_1', 'DM20000003 key_2'])
 })
 
-t.test('a merchant reads its own changes alone, from the first that is kept', async t => {
+t.test('a merchant reads only its own changes, from the first that is kept', async t => {
   await makeOfBooks(['DM30000001'])
   await make(['DM30000002'])
   const { body } = await read({}, booksToken)
   t.strictSame(body.data.map(short), ['DM30000001 order.created key_1 merchant'])
   const own = await readAll((await read({ limit: 1 })).body.next_cursor, 500)
   t.notOk(own.some(({ waybill_number }) => waybill_number === 'DM30000001'))
-  t.match(await read({ cursor: await nowCursor() }, booksToken), { status: 410 }, 'a cursor is of one merchant')
+  t.match(await read({ cursor: await nowCursor() }, booksToken), { status: 410 }, 'a cursor belongs to one merchant')
 })
 
 t.test('a transaction that commits late is not skipped', async t => {
@@ -98,7 +98,7 @@ t.test('a transaction that commits late is not skipped', async t => {
 })
 
 t.test(
-  'beside writers and open transactions a reader gets every change once, and the changes of an order in sequence',
+  'while others write, a reader gets every change exactly once, and the changes of each order in sequence',
   async t => {
     const start = await nowCursor()
     let isWriting = true
@@ -149,7 +149,7 @@ t.test('a waiting request gets changes made in this process and in another', asy
   await other.app.close()
 })
 
-t.test('a wait ends after its time or with the service, and few requests may wait', async t => {
+t.test('a wait ends after its time or with the service, and at most 20 requests may wait', async t => {
   const cursor = await nowCursor()
   t.match(await read({ cursor, wait: 1 }), { status: 200, body: { data: [], next_cursor: cursor, has_more: false } })
   const { app } = await createOrders(ordersOptions)
@@ -181,7 +181,7 @@ t.test('changes are gone after thirty days, and an older cursor gets 410', async
   await inTenant(pool, 'demo', (tx: Tx) => numberUnread(tx, 'demo'))
   await inTenant(pool, 'demo', (tx: Tx) => deleteOldChanges(tx, 'demo'))
   t.match(await read({ cursor: first }), { status: 410, body: { code: 'cursor_expired', message: /without a cursor/ } })
-  t.match(await read({ cursor: last }), { status: 410 }, 'unread changes, too, are gone')
+  t.match(await read({ cursor: last }), { status: 410 }, 'unread changes are gone, too')
   await make(['DM70000003'])
   t.strictSame((await read()).body.data.map(short), ['DM70000003 order.created key_1 merchant'])
 })

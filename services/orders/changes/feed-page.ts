@@ -15,7 +15,7 @@ export const ChangeItem = component('Change', {
   }),
   type: oneOf(changeTypes),
   waybill_number: orNull(Type.String(), {
-    description: 'null: the change is of an invoice.',
+    description: 'null: the change is about an invoice.',
     examples: ['DM00000001'],
   }),
   order_no: orNull(Type.String()),
@@ -41,7 +41,7 @@ export const changeItem = (epoch: string, { position, fields, ...change }: Chang
   fields: fields && [...fields],
 })
 
-/** Writes the id of a change, which is permanent and unique across merchants, and is the cursor behind the change. */
+/** Writes the id of a change: it is permanent, unique across merchants, and also the cursor after the change. */
 export const writeId = (epoch: string, position: number): string => `${epoch}.${position}`
 
 export const cursorPattern = '^(now|[0-9a-f-]{36}\\.(0|[1-9][0-9]{0,14}))$'
@@ -61,7 +61,7 @@ const readPosition = (cursor: string | undefined, feed: FeedState): number | und
 
 export type FeedPage = Awaited<ReturnType<typeof readFeed>>
 
-/** Reads up to `limit` changes behind a cursor. Throws when what follows it is no longer kept. */
+/** Reads up to `limit` changes after a cursor. Throws when what follows the cursor is no longer kept. */
 export const readFeed = async (pool: pg.Pool, merchant: FeedOwner, cursor: string | undefined, limit: number) => {
   const feed = await (cursor === 'now' ? catchUp : openFeed)(pool, merchant)
   const after = readPosition(cursor, feed)

@@ -27,7 +27,7 @@ const Query = Type.Object({
     }),
   ),
   limit: wholeNumber(1, maxLimit, `Maximum number of changes. Default: ${defaultLimit}.`),
-  wait: wholeNumber(0, maxWaitSeconds, 'How many seconds to wait if there are no changes yet. Default: 0.'),
+  wait: wholeNumber(0, maxWaitSeconds, 'Seconds to wait if there are no changes yet. Default: 0.'),
 })
 
 const Changes = component('Changes', {
@@ -48,7 +48,7 @@ export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (ap
   const schema = {
     operationId: 'listChanges',
     summary: 'List what happened to your orders since the last request',
-    description: `Every creation, status change, edit, instruction and payment, once, oldest first; kept for ${keptDays} days.`,
+    description: `Lists each creation, status change, edit, instruction and payment of ${keptDays} days once, oldest first.`,
     querystring: Query,
     response: { 200: Changes, ...errorResponses(410) },
   }

@@ -26,7 +26,7 @@ const findNews = async (tx: Tx, readers: readonly Waiter[]): Promise<Waiter[]> =
   return rows.map(({ index }) => readers[index] as Waiter)
 }
 
-/** The next poll finds what other processes write. */
+/** Sets how soon a poll finds what other processes write. */
 const pollSeconds = 1
 /** Changes that this process writes within this time share a poll. */
 const wakeMilliseconds = 50
@@ -76,7 +76,7 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
   /** Counts the merchant's waiting requests. */
   const countWaiting = (tenant: string, merchantId: string): number =>
     [...waiters].filter(waiter => waiter.tenant === tenant && waiter.merchantId === merchantId).length
-  /** Polls soon: orders of this process have changed. */
+  /** Polls soon: this process has changed orders. */
   const wake = (): void => {
     if (waiters.size > 0) worker.wake()
   }

@@ -25,7 +25,7 @@ interface Delivered {
   readonly action: CustomerAction
   readonly requestId: string
   readonly traceparent: string | undefined
-  /** Holds the public address of the service orders. */
+  /** Holds the public address of orders. */
   readonly publicUrl: string | undefined
 }
 
@@ -34,7 +34,7 @@ export type Result = CustomerActionResults['data'][number]
 type Acted = { readonly result: Result; readonly isRepeated: boolean }
 
 /**
- * Applies an action once for its id: outcome, order, timeline, log and audit are one transaction, and a repeated id
+ * Applies an action once for its id: one transaction writes outcome, order, timeline, log and audit, and a repeated id
  * changes nothing. undefined: the catalogue kept changing, and nothing was written.
  */
 export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Delivered): Promise<Acted | undefined> => {
@@ -55,7 +55,7 @@ export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Deli
 
 interface Stored {
   readonly outcome: Outcome
-  /** Is present only for the person who may know it. */
+  /** Is present only if the recipient of the message is still that of the order. */
   readonly row: TrackedRow | undefined
   readonly isRepeated: boolean
 }
@@ -111,8 +111,8 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
 }
 
 /**
- * The notifier wrote to the order's phone number; whoever got the message by mistake decides nothing once the number is
- * corrected.
+ * Returns false if the message went to a phone number that the order no longer has: whoever got it by mistake decides
+ * nothing.
  */
 const isRecipient = (order: OrderRow, recipient: string | undefined): boolean =>
   recipient === undefined ||
@@ -131,7 +131,7 @@ const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Ou
   return moved.kind === 'moved' ? done : refusedBy(moved.errors)
 }
 
-/** After a failed delivery customers decide what they otherwise request of staff. */
+/** Gives an instruction: after a failed delivery customers decide what they otherwise request from staff. */
 const giveInstruction = async (
   tx: Tx,
   delivered: Delivered,
@@ -147,7 +147,7 @@ const giveInstruction = async (
   return done
 }
 
-/** Returns the day after a press, or today if the press arrived late, in the time zone of the company. */
+/** Returns the day after a press, or today if that day is past, in the time zone of the company. */
 const findDayAfter = async (tx: Tx, tenant: string, pressedAt: string): Promise<string> =>
   (await tx.client.query(dayAfterSql, [tenant, pressedAt])).rows[0].day
 

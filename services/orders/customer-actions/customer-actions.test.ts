@@ -74,7 +74,7 @@ t.test('a repeated action changes nothing, and shows the order as it is now', as
   const refused = action('DM00000010', 'cancel_order')
   t.match(await act(refused), [{ outcome: 'refused' }])
   await rows(`update orders set status_key = 'key_2' where waybill_number = 'DM00000010'`)
-  t.match(await act(refused), [{ outcome: 'refused', order: { status_key: 'key_2' } }], 'a refusal stays one')
+  t.match(await act(refused), [{ outcome: 'refused', order: { status_key: 'key_2' } }], 'a refusal stays a refusal')
 })
 
 t.test('one of 20 simultaneous deliveries of an action takes effect', async t => {
@@ -110,7 +110,7 @@ t.test('processes six simultaneous lists one at a time, and completes each', asy
   t.match(await Promise.all(posted), Array(6).fill([{ outcome: 'requested' }]))
 })
 
-t.test('concurrent, different actions of many customers each take effect once', async t => {
+t.test('when many customers act at once, each confirmation and each request takes effect once', async t => {
   const waybills = Array.from({ length: 10 }, (_, index) => `DM000001${index}0`)
   await make(waybills)
   const pairs = await Promise.all(
@@ -144,7 +144,7 @@ t.test('a customer cancels the orders that the merchant could cancel', async t =
       ['done', 'key_3'],
       ['refused', 'key_3'],
     ],
-    'one that is refused hinders no other',
+    'a refused action does not affect the others',
   )
 })
 
@@ -238,13 +238,13 @@ t.test('any other action is a request, which is open only once, until the order 
     { request: 'call_me', status: 'open', requested_at: '2026-02-19T19:06:23.000000Z', decided_by: null, note: null },
     { request: 'reschedule', status: 'open', waybill_number: 'DM00000050', decided_at: null },
   ])
-  t.equal((await outboxOf('DM00000050')).length, 1, 'a request is no event')
+  t.equal((await outboxOf('DM00000050')).length, 1, 'a request is not an event')
   await decide(data[1].id, { decision: 'declined' })
   t.match(await act(ask('reschedule')), [{ outcome: 'requested' }])
   t.equal(
     (await list('?waybill_number=DM00000050&status=open')).body.data.length,
     2,
-    'a decided one may be asked again',
+    'a decided request may be made again',
   )
   await moveAlong('DM00000050', [3])
   t.match(await act(ask('reschedule')), [
@@ -252,18 +252,18 @@ t.test('any other action is a request, which is open only once, until the order 
   ])
 })
 
-t.test('staff decide a request once, and the notifier gets an event', async t => {
+t.test('staff decide on a request once, and the notifier gets an event', async t => {
   await make(['DM00000060'], confirmed)
   const reschedule = action('DM00000060', 'reschedule')
   await act(reschedule)
   const id = await requestOf('DM00000060')
   const body = { decision: 'accepted', note: ' Tomorrow after 4 pm ' }
   const bodies = await Promise.all([body, { decision: 'declined' }].map(each => decide(id, each)))
-  t.strictSame(bodies.map(({ status }) => status).sort(), [200, 409], 'of two at once one counts')
+  t.strictSame(bodies.map(({ status }) => status).sort(), [200, 409], 'only one of two decisions at once counts')
   const accepted = bodies.some(({ body }) => body.data?.status === 'accepted')
   const refusal = bodies.find(({ status }) => status === 409)?.body
   t.match(refusal, { code: 'already_decided', message: /^Kamal Perera (accepted|declined) this request at 2.*Z\.$/ })
-  t.equal((await decide(id, accepted ? body : { decision: 'declined' })).status, 200, 'the same once more')
+  t.equal((await decide(id, accepted ? body : { decision: 'declined' })).status, 200, 'the same decision once more')
   t.match(await outboxOf('DM00000060'), [
     { type: 'order.created' },
     {
@@ -333,7 +333,7 @@ t.test('deletes decided requests after 90 days, and keeps open ones', async t =>
   ])
 })
 
-t.test("a merchant's webhook says that it was the customer", async t => {
+t.test("a merchant's webhooks name the customer as the one who acted", async t => {
   const { app, sender, addReceiver, book } = await webhooksFixture(t)
   const { receiver } = await addReceiver({ events: ['order.status_changed', 'order.edited'] })
   const [waybill = ''] = await book(1)
@@ -351,7 +351,7 @@ t.test("a merchant's webhook says that it was the customer", async t => {
   t.notMatch(JSON.stringify(receiver.accepted), /Sea Street/)
 })
 
-t.test('attributes rows that the previous version wrote to merchant or staff', async t => {
+t.test('attributes rows from the previous version to the merchant or to staff', async t => {
   const [waybill] = await make(['DM00000090'])
   await rows(
     `insert into order_events (tenant_id, waybill_number, status_key, staff_name)
@@ -368,7 +368,7 @@ t.test('attributes rows that the previous version wrote to merchant or staff', a
   t.match(edits, [{ by: 'staff' }])
 })
 
-t.test('a phone number in Arabic or full-width digits is the one that the message went to', async t => {
+t.test('a phone number in Arabic or full-width digits matches the number that the message went to', async t => {
   for (const [index, customer_phone] of ['٠٧٧٠٠٠٠١٠١', '０７７ ０００ ０１０１'].entries()) {
     const waybill = `DM0000092${index}`
     await make([waybill], { ...confirmed, customer_phone })

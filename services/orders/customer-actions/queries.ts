@@ -11,8 +11,8 @@ export interface Outcome {
 }
 
 /**
- * Two deliveries of an action never run at once: the second waits, and sees in its next statement what the first
- * stored.
+ * Keeps two deliveries of an action from running at once: the second waits, and sees in its next statement what the
+ * first stored.
  */
 export const lockAction = (tx: Tx, tenant: string, id: string) =>
   tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`customer action ${id} of ${tenant}`])
@@ -24,7 +24,7 @@ export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<O
     select outcome, detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`
   )[0]
 
-/** Stores an action; opens a request unless the waybill has the same one open. The order is locked. */
+/** Stores an action; `requested` opens a request unless the waybill has the same one open. The order is locked. */
 export const insertAction = async (
   tx: Tx,
   tenant: string,
@@ -83,7 +83,7 @@ export const insertEvent = (
 
 const keptDays = 90
 
-/** Deletes expired actions without open requests. */
+/** Deletes expired actions, but no open requests. */
 export const deleteOldActions = deleteWhere(
   'customer_actions',
   `stored_at < now() - make_interval(days => ${keptDays}) and status is distinct from 'open'

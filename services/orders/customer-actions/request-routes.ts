@@ -16,14 +16,14 @@ import { CustomerRequest, listRequests } from '../tracking/customer-requests.ts'
 import { type Decision, findRequest, insertEvent, lockRequest, storeDecision } from './queries.ts'
 
 const RequestsQuery = listQuery(cursorFields, {
-  status: oneOf(requestStatuses, 'Without it all.'),
-  waybill_number: text('The whole number.'),
+  status: oneOf(requestStatuses, 'Without it, all requests.'),
+  waybill_number: text('The complete waybill number.'),
 })
 const cursors = listCursor(/^[1-9]\d{0,17}$/)
 const RequestDecision = Type.Object(
   {
     decision: Type.Union([Type.Literal('accepted'), Type.Literal('declined')], { must: 'be accepted or declined' }),
-    note: Type.Optional({ ...StatusMove.properties.note, description: 'Sent to the notifier, for its messages.' }),
+    note: Type.Optional({ ...StatusMove.properties.note, description: 'The notifier gets the note for its messages.' }),
   },
   {
     title: 'RequestDecision',
@@ -35,7 +35,7 @@ const RequestDecision = Type.Object(
 const decidedMessage = 'Request Decided Successfully'
 const closed = {
   ...ErrorBody,
-  description: 'It was decided before: the message says by whom and when.',
+  description: 'The request was decided before: the message says by whom and when.',
   examples: [
     { message: 'Kamal Perera declined this request at 2026-02-19T19:20:00.000000Z.', code: 'already_decided' },
   ],
@@ -44,7 +44,7 @@ const closed = {
 const maxDecisionBytes = 8_192
 const id = /^[1-9]\d{0,17}$/
 
-/** Lists and decides the requests that customers make of staff by a button of a message. */
+/** Lists the requests that customers make of staff by a button of a message, and stores the decisions on them. */
 export const customerRequestRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
   const listCustomerRequestsSchema = {
@@ -63,7 +63,7 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = a
   const decideCustomerRequestSchema = {
     operationId: 'decideCustomerRequest',
     summary: 'Accept or decline what a customer asks for',
-    description: 'Works once. The notifier learns of it as an event such as reschedule.accepted, with the note.',
+    description: 'Works once. The notifier gets an event such as reschedule.accepted, with the note.',
     params: Type.Object({ id: Type.String() }),
     body: RequestDecision,
     response: {
@@ -104,8 +104,8 @@ interface Decided {
 }
 
 /**
- * Decides a request once, in one transaction with its audit and its event. Throws for a request that was decided
- * before.
+ * Decides on a request once, in one transaction with its audit and its event. Throws for a request that was decided
+ * before, unless the member of staff repeats the decision.
  */
 const decide = (pool: pg.Pool, wanted: WantedDecision): Promise<Decided> =>
   inTenant<Tables, Decided>(pool, wanted.tenant, async tx => {

@@ -39,8 +39,8 @@ export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOpti
     operationId: 'actForCustomers',
     summary: 'Do what customers asked for by a button of a message, each id once',
     description:
-      'Each action by itself: one that is refused hinders no other. A repeated id has the outcome of the first, ' +
-      'with the order as it is now. After 404 and 503 repeat the request. With SERVICE_TOKEN.',
+      'Handles each action by itself: a refused one does not affect the others. A repeated id gets the outcome of the ' +
+      'first, with the order as it is now. After 404 or 503, repeat the request. Needs SERVICE_TOKEN.',
     body: CustomerActions,
     response: { 200: CustomerActionResults, ...errorResponses(404) },
   }

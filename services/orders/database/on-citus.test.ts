@@ -23,7 +23,7 @@ import type { Tx } from './tables.ts'
 
 const skip = !process.argv.includes(onCitus) && 'TEST_CITUS_URL names no Citus'
 
-/** Opens two tenants whose rows lie on different nodes, with relay and sender; `complaints` lists what was logged. */
+/** Opens two tenants whose rows lie on different nodes, with relay and sender; `complaints` lists logged warnings. */
 const openTwo = async (t: Test) => {
   const complaints: string[] = []
   const logger = pino({ level: 'warn' }, { write: line => void complaints.push(line) })
@@ -47,7 +47,7 @@ const openTwo = async (t: Test) => {
   return { ...fixture, complaints, events: receiver.events, rival, tokensOf }
 }
 
-t.test('every operation of both tenants works, and no other tenant sees what it did', { skip }, async t => {
+t.test('every operation works for both tenants, and the token of one is refused at the other', { skip }, async t => {
   const { app, complaints, rival, tokensOf, ...fixture } = await openTwo(t)
   const operations = readOperations((await app.inject('/openapi.json')).json())
   const rankOf = ({ id }: Operation) => ['DELETE', 'logout'].findIndex(word => id.includes(word))
@@ -76,7 +76,7 @@ t.test('every operation of both tenants works, and no other tenant sees what it 
       const url = path.replace(/\{([^}]+)\}/g, (_all, name: string) => names[name] ?? '1')
       const headers = { 'x-tenant': tenant, authorization: `Bearer ${token}` }
       const response = await app.inject({ method: method as 'GET', url, headers, ...(payload ? { payload } : {}) })
-      // Messages are read at the notifier, which is away here.
+      // Messages come from the notifier, which is away here.
       const isAway = path.endsWith('/messages') && response.statusCode === 503
       t.ok(response.statusCode < 500 || isAway, `${tenant} ${id}: ${response.statusCode}`)
       return response
@@ -111,7 +111,7 @@ t.test('every operation of both tenants works, and no other tenant sees what it 
       t.ok((await send({ id: path, method: 'POST', path }, body)).statusCode < 423, path)
     for (const operation of inOrder)
       for (const body of operation.body ? rightBodies(operation) : [undefined]) await send(operation, body)
-    await waitUntil('webhooks were sent', async () => {
+    await waitUntil('webhooks are queued', async () => {
       const left = await fixture.rows(`select 1 from webhook_deliveries where tenant_id = $1`, [tenant])
       return left.length > 0
     })
@@ -137,7 +137,7 @@ t.test('a waiting request gets changes; an order like an earlier one gets a warn
 })
 
 t.test(
-  '20 batches or moves at once with one key take effect once; the others are repeated or 409',
+  '20 batches or moves at once with one key take effect once; the others get the same response or 409',
   { skip },
   async t => {
     const { bulk, app, tokensOf, complaints } = await openTwo(t)

@@ -2,10 +2,10 @@ import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
 
-/** bigint is read as text, and written as number or text. */
+/** Is read as text, and written as a number or text. */
 type Bigint = ColumnType<string, number | string, number | string>
 
-/** Lists the types of changes to an order, and the actors that may make them. */
+/** Lists the types of changes that a merchant's feed may show. */
 export const changeTypes = [
   'order.created',
   'order.status_changed',
@@ -18,7 +18,7 @@ export type ChangeType = (typeof changeTypes)[number]
 export const changeActors = ['merchant', 'staff', 'customer'] as const
 export type ChangeActor = (typeof changeActors)[number]
 
-/** Lists the statuses of a customer's request that staff decide. */
+/** Lists the statuses of the customers' requests that staff decide on. */
 export const requestStatuses = ['open', 'accepted', 'declined'] as const
 export type RequestStatus = (typeof requestStatuses)[number]
 

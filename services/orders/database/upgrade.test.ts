@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-/** Holds the statements of 0.2.0 with which its processes write, deliver and number. */
+/** Holds the statements with which processes of 0.2.0 write, deliver and number. */
 const release = {
   move: `with moved as (
       update orders set status_key = $3 where tenant_id = $1 and waybill_number = any($2::text[])

@@ -31,7 +31,7 @@ export type Edited =
 const maxAttempts = 5
 
 /**
- * Edits an order that the editor may change. One transaction writes the order, its edits, the log entry and the audit.
+ * Edits an order that the editor may change. One transaction writes the order, the edit, the log entry and the audit.
  * undefined: the catalogue kept changing and nothing was written.
  */
 export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited | undefined> => {
@@ -45,7 +45,7 @@ export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edi
 
 /**
  * Calls `attempt` again with a newer catalogue while it returns undefined, which means that its catalogue is out of
- * date. undefined: it gave up.
+ * date. undefined: five attempts failed.
  */
 export const withCatalogue = async <Result>(
   catalogues: Catalogues,
@@ -92,7 +92,7 @@ const lockOrderSql = `
 const matches = (ifMatch: string | undefined, etag: string): boolean =>
   ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
 
-/** Reads the clock while the row is locked, so that the changes of a waybill never go backwards. */
+/** Reads the clock while the row is locked, so that the times of a waybill's changes never go backwards. */
 export const writeEdit = async (
   tx: Tx,
   edit: Edit,

@@ -20,7 +20,7 @@ const moveAlong = async (waybill: string, keys: number[]): Promise<void> => {
 }
 const confirmed = { initial_status_key: 'key_2' }
 
-t.test('a merchant changes an order; timeline, changes and audit name the fields and hold no values', async t => {
+t.test('a merchant changes an order; its edits, changes and audit name the fields and hold no values', async t => {
   await make(['DM00000001'])
   const before = await orderOf('DM00000001')
   const response = await edit('DM00000001', {
@@ -78,7 +78,7 @@ t.test('each edit, whoever makes it, is an event for the notifier of a company w
   t.equal(await told(), 3)
   t.equal((await edit('DM00000006', { cod: 1 })).status, 200)
   t.equal((await edit('DM00000006', { customer_phone: '' })).status, 422)
-  t.equal(await told(), 3, 'neither the same values nor a refused edit')
+  t.equal(await told(), 3, 'neither the same values nor a refused edit makes an event')
   await rows(`update tenants set messaging = false`)
   t.teardown(() => rows(`update tenants set messaging = true`))
   await edit('DM00000006', { cod: 2 })
@@ -102,7 +102,7 @@ t.test('a new city or weight reprices the order; other edits keep the price', as
   for (const rate of dearer.rate_cards[0]?.rates ?? []) rate.first_kg = 1000
   await apply(dearer)
   t.equal((await edit('DM00000010', { cod: 1, weight: 3, ...city })).body.data.delivery_charge, 400)
-  t.equal((await edit('DM00000010', { weight: 1 })).body.data.delivery_charge, 1000, 'with the rates of now')
+  t.equal((await edit('DM00000010', { weight: 1 })).body.data.delivery_charge, 1000, 'with the current rates')
   t.match(await edit('DM00000010', { destination_city_id: 3000 }), {
     status: 422,
     body: { errors: { 'rate_card.destination_city_id': [/^No rate card is assigned for .* Kotte to Jaffna/] } },
@@ -130,8 +130,8 @@ t.test('refuses a stale If-Match with the current ETag, and changes nothing', as
   t.equal((await edit('DM00000015', { cod: 4 }, ifMatch('*'))).status, 200)
   const drafted = (await get('/order/DM00000015')).headers.etag
   await moveAlong('DM00000015', [2])
-  t.equal((await edit('DM00000015', { cod: 5 }, ifMatch(drafted))).status, 412, 'a move changes it too')
-  t.equal((await edit('DM00000015', { cod: 5 })).status, 200, 'without it nothing is compared')
+  t.equal((await edit('DM00000015', { cod: 5 }, ifMatch(drafted))).status, 412, 'a move changes the ETag too')
+  t.equal((await edit('DM00000015', { cod: 5 })).status, 200, 'without If-Match nothing is compared')
 })
 
 t.test('one of several edits of the same version wins', async t => {
@@ -195,7 +195,7 @@ t.test('staff edit the order of any merchant with a reason, which only staff see
   ])
 })
 
-t.test('refuses to edit missing orders, those of others, and malformed edits', async t => {
+t.test('refuses edits of missing orders and of the orders of others, and malformed edits', async t => {
   await make(['DM00000040'])
   const gone = { status: 404, body: { code: 'not_found' } }
   t.match(await edit('DM09999999', { cod: 1 }), gone)
@@ -277,7 +277,7 @@ t.test('gives up after two seconds on an order that another request has locked',
   t.ok(held.headers['retry-after'])
 })
 
-t.test('refuses a second phone where the company has none; a stored one may stay or go', async t => {
+t.test('refuses a second phone where the company keeps none; a stored one may stay or go', async t => {
   await make(['DM00000080'], { customer_secondary_phone: '0112345678' })
   await apply(tenantFile({ secondary_phone: false }))
   t.match(await edit('DM00000080', { customer_secondary_phone: '0112345679', cod: 1 }), {

@@ -40,7 +40,8 @@ export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async 
     ...common,
     operationId: 'editAnyOrder',
     summary: 'Change an order',
-    description: 'All fields before pickup; then, until it is delivered, returned or cancelled, the customer_ fields.',
+    description:
+      'Changes any field before pickup; then only the customer_ fields, until it is delivered, returned or cancelled.',
     body: StaffOrderEdit,
   }
   addEdit(app, options, schema, ({ staff }) => ({ staffName: staff.name }))

@@ -55,7 +55,7 @@ export const OrderEdit = Type.Object(fields, {
   examples: [{ customer_phone: '0770000102', customer_address: '14 Temple Road, Galle' }],
 })
 
-/** Defines the same edit by staff. */
+/** Defines the same fields for staff, who give a reason. */
 export const StaffOrderEdit = Type.Object(
   {
     ...fields,
@@ -88,7 +88,7 @@ export const EditedOrder = component('EditedOrder', {
   }),
   warnings: Type.Optional(
     Type.Record(Type.String(), Type.Array(Type.String()), {
-      description: 'Names what looks wrong but is accepted, by field. Absent if there is nothing.',
+      description: 'Lists by field what looks wrong but is accepted; absent if nothing does.',
     }),
   ),
 })

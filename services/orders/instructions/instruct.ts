@@ -65,7 +65,7 @@ const refuseDate = async (tx: Tx, { tenant, date }: Instruction) => {
   return date < first || date > last ? refuse('date', `The date must be from ${first} to ${last}.`) : undefined
 }
 
-/** Selects the first and last day of another attempt: a parcel waits for a month at most. */
+/** Selects the first and last possible day of another attempt: a parcel waits for 30 days at most. */
 const daysSql = `
   select today::text as first, (today + 30)::text as last
   from (select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1) days`
@@ -128,7 +128,7 @@ const lateSql = `
       limit ${decidedAtOnce}
   ) late order by waybill_number`
 
-/** Applies the company's default to failed deliveries that nobody decided in time; returns how many. */
+/** Applies the company's default to failed deliveries that nobody decided in time; returns how many it found. */
 export const decideLate = async (tx: Tx, tenant: string): Promise<number> => {
   const late = await tx.rows<{ waybill_number: string; action: InstructionAction }>(lateSql, [tenant])
   await limitLockWait(tx)

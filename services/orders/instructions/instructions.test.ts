@@ -104,7 +104,7 @@ t.test('a merchant gives an instruction; timeline, feed and staff show it', asyn
   t.strictSame(await rows(`select is_relayed from log where type = 'order.instructed'`), [{ is_relayed: true }])
 })
 
-t.test('an instruction of staff overrides one of the customer, which overrides one of the merchant', async t => {
+t.test("an instruction from staff overrides the customer's, which overrides the merchant's", async t => {
   await fail(['DM00000020'])
   t.equal((await instruct('DM00000020', { action: 'return' })).status, 200)
   t.match(await act('press 1', 'DM00000020', { action: 'reattempt' }), { outcome: 'done' })
@@ -126,7 +126,7 @@ t.test('an instruction of staff overrides one of the customer, which overrides o
   t.equal((await orderOf('DM00000020')).instructions.length, 3)
 })
 
-t.test('a press of "tomorrow" is a reattempt on the day after the press, even when it arrives late', async t => {
+t.test('a press of "tomorrow" is a reattempt on the day after the press, or today if that day is past', async t => {
   await fail(['DM00000026', 'DM00000027', 'DM00000028'])
   const now = { action: 'tomorrow', happened_at: new Date().toISOString() }
   t.match(await act('press 5', 'DM00000026', now), { outcome: 'done' })
@@ -141,7 +141,7 @@ t.test('a press of "tomorrow" is a reattempt on the day after the press, even wh
   t.match(await act('press 8', 'DM00000029', { action: 'tomorrow' }), { outcome: 'requested' }, 'nothing failed')
 })
 
-t.test('an instruction changes the address: order, edits and the notifier have it', async t => {
+t.test('an instruction changes the address, which is recorded as an edit and queued for the notifier', async t => {
   await fail(['DM00000025'])
   t.match(await act('press 3', 'DM00000025', { action: 'change_address' }), { outcome: 'asked' })
   const address = '7 Beach Road, Galle'
@@ -149,7 +149,7 @@ t.test('an instruction changes the address: order, edits and the notifier have i
   const order = await orderOf('DM00000025')
   t.match(order, { customer_address: address, edits: [{ fields: ['customer_address'], by: 'customer' }] })
   t.match(order.instructions, [{ action: 'change_address', given_as: 'customer' }])
-  t.equal(JSON.stringify(order.instructions).includes('Beach'), false, 'the address stands in the order alone')
+  t.equal(JSON.stringify(order.instructions).includes('Beach'), false, 'only the order holds the address')
   t.match(await rows(`select is_relayed from log where type = 'order.edited'`), [{ is_relayed: false }])
 })
 
@@ -173,12 +173,12 @@ t.test('refuses an instruction that is incomplete, too late or not for a failed 
     (await instruct('DM00000031', { action: 'return' })).body,
     refusal({ waybill_number: ['DM00000031 is key_1 DRAFT: no failed delivery waits for an instruction.'] }),
   )
-  t.equal((await instruct('DM00000032', { action: 'return' })).status, 404, 'of another merchant')
+  t.equal((await instruct('DM00000032', { action: 'return' })).status, 404, 'an order of another merchant')
   t.equal((await instruct('DM09999999', { action: 'return' })).status, 404)
   t.strictSame((await orderOf('DM00000030')).instructions, [])
 })
 
-t.test('after the deadline the default of the company holds, and staff alone may change it', async t => {
+t.test("after the deadline the company's default applies, and only staff may change it", async t => {
   await fail(['DM00000040', 'DM00000041'])
   await instruct('DM00000041', { action: 'reattempt' })
   await rows(`update attempts set due_at = now() - interval '1 second' where waybill_number like 'DM0000004%'`)
@@ -207,7 +207,7 @@ t.test('a failure that is taken back does not count as an attempt', async t => {
   t.equal((await instruct('DM00000050', { action: 'return' })).status, 200, 'the failure is open again')
 })
 
-t.test('a move that is taken back takes its reason of the failure with it', async t => {
+t.test('a move that is taken back takes its reason for the failure with it', async t => {
   await fail(['DM00000051'])
   const reason = async () =>
     (await failures()).find((failure: { waybill_number: string }) => failure.waybill_number === 'DM00000051').reason
@@ -247,7 +247,7 @@ t.test('a run sheet lists the parcels that are to be delivered again by a day', 
   )
 })
 
-t.test('pages of failed deliveries hold each once, and a repeated request with its key acts once', async t => {
+t.test('pages list each failed delivery once, and a request repeated with its key acts once', async t => {
   await fail(['DM00000065', 'DM00000066', 'DM00000067', 'DM00000068', 'DM00000069'])
   const seen: string[] = []
   for (let cursor: string | null = ''; cursor !== null && seen.length < 100; ) {
@@ -272,7 +272,7 @@ t.test('pages of failed deliveries hold each once, and a repeated request with i
   t.equal((await orderOf('DM00000070')).instructions.length, 1)
 })
 
-t.test('shows the history of a recipient from three finished parcels on, without a name', async t => {
+t.test('shows the history of a recipient with three finished parcels or more, without a name', async t => {
   const phone = '0779990001'
   const waybills = ['DM00000081', 'DM00000082', 'DM00000083']
   await make(waybills, { initial_status_key: 'key_2', customer_phone: phone })

@@ -15,14 +15,14 @@ import { isWaybill } from '../tracking/read-orders.ts'
 import { instruct } from './instruct.ts'
 import { exampleFailure, FailedDelivery, FailuresQuery, GivenInstruction, InstructionBody } from './schema.ts'
 
-/** Lets merchants say what happens with their parcels whose delivery failed. */
+/** Lets merchants say what happens to their parcels whose delivery failed. */
 export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   addInstructions(app, options, 'instructOrder')
   addFailures(app, options, 'listFailedDeliveries')
   addReasons(app, options, 'listFailureReasons')
 }
 
-/** Lets staff give instructions for any parcel, and override those of others. */
+/** Lets staff give instructions for any parcel, and override those of customers and merchants. */
 export const staffInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   addInstructions(app, options, 'instructAnyOrder')
   addFailures(app, options, 'listAllFailedDeliveries')
@@ -67,7 +67,7 @@ const addReasons = (app: FastifyInstance, { pool }: ChangeOptions, operationId: 
   const Reason = Type.Object({ code: Type.String(), name: Type.String() }, { title: 'FailureReason' })
   const schema = {
     operationId,
-    summary: 'List the reasons of the company for failed deliveries',
+    summary: "List the company's reasons for failed deliveries",
     response: { 200: Type.Object({ data: Type.Array(Reason) }, { examples: [{ data: [usualReasons[0]] }] }) },
   }
   app.get('/order/failure-reasons', { schema }, async request => {

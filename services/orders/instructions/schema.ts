@@ -15,7 +15,7 @@ export const InstructionBody = Type.Object(
       Type.String({
         maxLength: 500,
         pattern: '\\S',
-        description: 'The new address in the same city, of `change_address`.',
+        description: 'The new address, in the same city; `change_address` needs it, and no other action takes it.',
       }),
     ),
     note: Type.Optional({ ...Note, description: 'A note for the rider.' }),
@@ -30,7 +30,7 @@ export const GivenInstruction = Type.Object(
 )
 export type GivenInstruction = Static<typeof GivenInstruction>
 
-/** Describes a parcel that waits for an instruction after a failed delivery. */
+/** Describes a parcel whose last delivery failed, with its current instruction, if any. */
 export const FailedDelivery = Type.Object(
   {
     waybill_number: Type.String(),
@@ -39,7 +39,7 @@ export const FailedDelivery = Type.Object(
     attempt: Type.Integer({ description: 'The number of failed attempts.' }),
     reason: orNull(Type.Object({ code: Type.String(), name: Type.String() })),
     failed_at: Type.String(),
-    due_at: Type.String({ description: 'The customer and the merchant may give an instruction until then.' }),
+    due_at: Type.String({ description: 'The deadline for instructions from the customer and the merchant.' }),
     instruction: orNull(
       Type.Object({ action: Type.String(), date: nullable, note: nullable, given_as: oneOf(parties) }),
       { description: 'The current instruction; null: nobody gave one.' },

@@ -37,7 +37,7 @@ export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWa
   await ended
 }
 
-/** Other work may run at each `yield`. */
+/** Draws in steps: other work may run at each `yield`. */
 const drawSteps = (page: Page, job: PrintJob): Iterable<void> => {
   if (job.kind === 'invoice') return drawInvoice(page, job)
   return job.kind === 'run_sheet' ? drawRunSheet(page, job) : drawLabels(page, job)

@@ -75,7 +75,7 @@ interface Run {
 const keepPrintable = (text: string): string =>
   text.normalize('NFC').replace(/[\u1e00-\u1eff]/g, letter => letter.normalize('NFD').charAt(0))
 
-/** Splits a text into parts that one font can show. Pure. */
+/** Splits a text into runs that one font can show. */
 export const splitRuns = (text: string, weight: Weight): Run[] => {
   const runs: Run[] = []
   for (const character of keepPrintable(text)) {

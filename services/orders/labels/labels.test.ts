@@ -64,7 +64,7 @@ t.test('the label of an order is a PDF of one page, which only its merchant and 
 })
 
 t.test(
-  'a scanner reads the waybill and the address of its page at 203 dots per inch',
+  'a scanner reads the waybill and the link to its page at 203 dots per inch',
   { skip: !hasScanner && 'zbarimg or pdftoppm is missing' },
   async t => {
     const orders = [{ cod: 0 }, { customer_name: 'நிமாலி பெரேரா' }, {}, {}, {}]
@@ -152,7 +152,7 @@ t.test('500 labels in ZPL are written in 25 slices, and other requests run in be
   t.strictSame([slices, turns], [25, 25])
 })
 
-t.test('fonts are unpacked once, and none is inflated again for each glyph', async t => {
+t.test('fonts are unpacked: no table is inflated for each glyph', async t => {
   for (const [name, file] of readFonts()) t.equal(file.readUInt32BE(0), 0x00010000, name)
 })
 
@@ -228,7 +228,7 @@ t.test('a thread that dies fails the jobs it draws, and the next job gets a new 
   t.ok((await bytesOf(printer.print('demo', { ...job, labels: [label] }))) > 1_000)
 })
 
-t.test('words as long as a field cost no more than others, and end in an ellipsis', async t => {
+t.test('words as long as a field do not exhaust the memory of the thread', async t => {
   const printer = new Printer()
   t.teardown(() => printer.close())
   const long = Array.from({ length: 100 }, (_, n) => `SKU-${n}`).join(',')
@@ -248,7 +248,7 @@ t.test('a path that cannot be a waybill number gets 404', async t => {
       t.equal((await ask(`${ofMerchant}/${path}/label?format=${format}`)).status, 404, path)
 })
 
-t.test('labels of 500 orders leave while they are drawn', async t => {
+t.test('one request prints up to 500 labels, and no more', async t => {
   const waybills = await book(...Array.from({ length: 100 }, () => ({})))
   const numbers = Array.from({ length: 500 }, (_, n) => waybills[n % 100])
   const { status, bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: numbers })

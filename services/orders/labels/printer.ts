@@ -6,7 +6,7 @@ import type { PrintJob } from './draw.ts'
 const maxJobs = 10
 /** Limits the jobs of one tenant, which leaves room for others. */
 const maxJobsOfTenant = 4
-/** Limits the time to read a PDF: one that is not read to its end by then is given up. */
+/** Limits the time to read a PDF: one that is not read to its end in this time is given up. */
 const maxMilliseconds = 120_000
 /** Ends an idle thread after this time, since it keeps 60 to 100 MB. */
 const idleMilliseconds = 60_000

@@ -33,7 +33,7 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
     operationId: 'printRunSheet',
     summary: 'Print a run sheet, with a column for signatures',
     body: RunSheetRequest,
-    response: { 200: { description: 'A PDF of A4.', content: pdf } },
+    response: { 200: { description: 'A PDF with pages of A4.', content: pdf } },
   }
   app.post('/order/run-sheet', { bodyLimit: maxLabelBytes, schema: printRunSheetSchema }, async (request, reply) => {
     const { title = 'Run sheet' } = request.body
@@ -81,7 +81,7 @@ const createLabelRoutes =
     const labelsSchema = {
       operationId: `print${name}s`,
       summary: 'Print the labels of up to 500 orders',
-      description: 'Prints all of them, or none and lists every unknown waybill number.',
+      description: 'Prints all of them, or prints none and lists every unknown waybill number.',
       body: LabelRequest,
       response: {
         200: { description: 'The labels, in the order of the waybill numbers.', content: { ...pdf, ...zpl } },

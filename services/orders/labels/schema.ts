@@ -31,7 +31,7 @@ export const RunSheetRequest = Type.Object(
     waybill_numbers: Type.Optional(WaybillNumbers),
     reattempts_by: Type.Optional({
       ...Day,
-      description: 'Selects, instead of the numbers, the parcels to be delivered again by that day, at most 500.',
+      description: 'Selects, instead of waybill_numbers, the parcels to be delivered again by this day, at most 500.',
     }),
     title: Type.Optional(
       Type.String({

@@ -1,6 +1,6 @@
 import { splitRuns, type Weight } from './fonts.ts'
 
-/** Describes a PDF document of pdfkit, as far as texts need it. */
+/** Represents a PDF document of pdfkit. */
 export type Page = PDFKit.PDFDocument
 
 interface TextStyle {
@@ -62,7 +62,7 @@ export const writeRight = (page: Page, text: string, right: number, y: number, s
   return write(page, text, right - width, y, width + 1, style)
 }
 
-/** Writes the text below `y` in a column of `width` points, and returns where the next one begins. */
+/** Writes the text below `y` in a column of `width` points, and returns where the next text begins. */
 export const write = (page: Page, text: string, x: number, y: number, width: number, style: TextStyle): number => {
   const { size, weight = 400, maxLines = 1 } = style
   const lines = withEllipsis(breakLines(page, text.slice(0, 500), width, style), maxLines)
@@ -81,7 +81,7 @@ export const write = (page: Page, text: string, x: number, y: number, width: num
   return y + lines.length * size * lineHeight
 }
 
-/** Draws a line across the page. `thickness` is in points. */
+/** Draws a horizontal line. `thickness` is in points. */
 export const drawRule = (page: Page, left: number, right: number, y: number, thickness = 0.5): void => {
   page.moveTo(left, y).lineTo(right, y).lineWidth(thickness).stroke('#000')
 }
