@@ -8,7 +8,7 @@ const nullable = orNull(Type.String())
  * Describes an order as orders sends it to the notifier: the fields that a template may name, as `{{customer_name}}`.
  */
 export const OrderSnapshot = component('OrderSnapshot', {
-  waybill_number: Type.String(),
+  waybill_number: Type.String({ maxLength: 50 }),
   order_no: nullable,
   customer_name: Type.String(),
   /** Is the phone number as the merchant wrote it. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
@@ -281,6 +282,7 @@ t.test('refuses requests without the service token, and malformed bodies', async
     [[{ ...orderEvent('a'), traceparent: 'x' }], 'events.0.traceparent'],
     [[orderEvent('a'), orderEvent('a\u0000')], 'events.1.id'],
     [[orderEvent('a', { waybill_number: '\ud800' })], 'events.0.order.waybill_number'],
+    [[orderEvent('a', { waybill_number: randomBytes(3000).toString('hex') })], 'events.0.order.waybill_number'],
     [[orderEvent('a', { merchant_name: 'a\u0000' })], 'events.0.order.merchant_name'],
   ]
   for (const [events, path] of wrong) {
