@@ -228,6 +228,7 @@ t.test('media, buttons and named parameters of a rule are stored, and their erro
     [{ named_body: { 'A B': 'b' }, body: undefined }, 'rules.0.named_body.A B'],
     [{ buttons: [{ index: 0 }] }, 'rules.0.buttons.0'],
     [{ buttons: [{ index: 0, url: 'a', payload: 'b' }] }, 'rules.0.buttons.0'],
+    [{ buttons: [{ index: 0, action: 'take_back' }] }, 'rules.0.buttons.0.action'],
     [{ header_location: { latitude: 91, longitude: 0, name: 'a', address: 'b' } }, 'rules.0.header_location.latitude'],
   ]
   for (const [more, path] of wrong) t.same(Object.keys(validationErrors(rule('key_1', more))), [path])

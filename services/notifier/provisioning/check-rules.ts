@@ -1,4 +1,4 @@
-import { invoiceEvent } from '@courier/shared/contract/order-events.ts'
+import { invoiceEvent, takenBackEvent } from '@courier/shared/contract/order-events.ts'
 import type { Rule } from '../events/queries.ts'
 import { placeholderError } from '../messages/placeholders.ts'
 import type { ButtonKind, Component, Parameter } from '../messaging-api/message-template.ts'
@@ -21,6 +21,7 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
       if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
     if (names.indexOf(names[index] as string) < index) add(`rules.${index}`, `The rule ${names[index]} is there twice.`)
     checkContent(rule, `rules.${index}`, add)
+    checkActions(rule, `rules.${index}`, add)
     checkPlaceholders(rule, `rules.${index}`, add, rule.on)
     if (rule.on === invoiceEvent) checkInvoiceRule(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
@@ -42,6 +43,13 @@ const checkContent = (rule: GivenRule, path: string, add: Add): void => {
   } else
     for (const field of templateFields)
       if (rule[field] !== undefined) add(`${path}.${field}`, 'A rule with a text has no template.')
+}
+
+/** The decision about a request has the name of its event: that of a move taken back is no request. */
+const checkActions = ({ buttons = [] }: GivenRule, path: string, add: Add): void => {
+  for (const [place, { action }] of buttons.entries())
+    if (`${action}.accepted` === takenBackEvent)
+      add(`${path}.buttons.${place}.action`, `No request is named ${action}: staff take moves back.`)
 }
 
 export const checkHours = (between: string[] | undefined, path: string, add: Add): void => {
