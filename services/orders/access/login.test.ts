@@ -164,7 +164,7 @@ t.test('an unknown merchant or tenant takes about as long as a wrong password', 
     }
   const median = (kind: string) => times.get(kind)?.sort((a, b) => a - b)[7] ?? 0
   t.comment(Object.keys(kinds).map(kind => `${kind}: ${median(kind).toFixed(1)} ms`))
-  // Without the hash work the time would be a tenth.
+  // Without a hash an attempt would take a tenth of the time.
   for (const kind of ['unknown', 'of no tenant']) {
     t.ok(median(kind) > median('wrong') / 2, kind)
     t.ok(median(kind) < median('wrong') * 2, kind)
@@ -188,7 +188,7 @@ t.test('after five failed logins a minute even the correct password gets 429', a
   t.equal((await login(shop)).status, 429)
   t.equal((await login({ email: 'books@example.com', password: 'ceylon-books-demo' })).status, 200, 'another merchant')
   await apply(tenantFile({ id: 'other' }))
-  t.equal((await login(shop, { tenant: 'other' })).status, 200, 'so may the namesake in another tenant')
+  t.equal((await login(shop, { tenant: 'other' })).status, 200, 'the namesake in another tenant may log in')
   t.equal((await request('/state')).status, 200, 'existing tokens stay valid')
 })
 
@@ -380,7 +380,7 @@ t.test('housekeeping deletes only tokens that ended more than a week ago', async
 })
 
 t.test(
-  'an account keeps its 50 last used logins, however long ago that was, and all used within eight days',
+  'an account keeps the 50 logins that it used last, however long ago, and all that it used within eight days',
   async t => {
     const { pool, rows, login, request } = await open(t)
     const { token } = (await login(shop)).body

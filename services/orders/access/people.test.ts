@@ -85,7 +85,7 @@ t.test('clerks and programs get 403 for operations of owners, and the error name
 })
 
 t.test(
-  'timelines and edits name a clerk to the merchant and to staff, not to the public; so does the audit',
+  'timelines and edits name a clerk to the merchant and to staff, not to the public; the audit names the clerk',
   async t => {
     await make(['DM00000002'])
     const booked = await bulk(batch([order({ waybill_number: 'DM00000001' })]), { token: clerk })

@@ -22,7 +22,7 @@ type NewPerson = Pick<PersonRow, 'email' | 'name' | 'role'> & { readonly passwor
 
 /**
  * Adds a person, whose e-mail address is in lower case. Throws a validation error if somebody in the tenant has the
- * address, or the merchant has `maxPeople`.
+ * address, or if the merchant already has `maxPeople` people.
  */
 export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): Promise<PersonRow> => {
   const { tenant, merchantId, actor } = merchant

@@ -86,7 +86,7 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   const changePersonSchema = {
     operationId: 'changePerson',
     summary: "Change a person's role or password, or deactivate or activate the person",
-    description: 'A new password or a deactivation ends the sessions within five seconds.',
+    description: "A new password or a deactivation ends the person's sessions within five seconds.",
     params: Type.Object({ id: Type.String({ maxLength: 18, pattern: '^[0-9]+$', must: 'be an id' }) }),
     body: PersonChange,
     response: { 200: Type.Object({ message: Type.String({ examples: [changed] }), data: Person }) },

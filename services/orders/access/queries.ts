@@ -46,8 +46,8 @@ export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, i
 }
 
 /**
- * Names who acts for a merchant in the audit: gives the merchant's id, and the name of the person unless the account
- * acts.
+ * Names who acts for a merchant in the audit: gives the merchant's id, and the name of the person if a person logged
+ * in.
  */
 export const nameActor = (merchantId: string, person: Person | null): string =>
   person ? `${merchantId} ${person.name}` : merchantId

@@ -20,7 +20,7 @@ export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
   const schema = {
     operationId: 'findStaffTokens',
     summary: 'Find who logged in with these staff tokens',
-    description: 'Looks hashes up in the database each time. Needs SERVICE_TOKEN.',
+    description: 'Looks the hashes up in the database each time. Needs SERVICE_TOKEN.',
     body: StaffTokens,
     response: { 200: StaffTokenHolders },
   }

@@ -28,7 +28,7 @@ const open = async (t: Test, calls = 50) => {
   return { ...built, statusOf, flood }
 }
 
-t.test('wrong tokens of an address never block a valid one, however new', async t => {
+t.test('wrong tokens from an address never block a valid one, however new', async t => {
   const { pool, request, statusOf, flood, token } = await open(t)
   for (const tokenOf of [garbage, forged]) {
     const statuses = await flood(tokenOf)

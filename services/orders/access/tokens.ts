@@ -47,7 +47,7 @@ export interface Caller {
   readonly millisecondsLeft: number | null
 }
 
-/** Creates a finder of the holders of tokens, cached for a few seconds. undefined: unknown, expired or revoked. */
+/** Creates a function that finds the holders of tokens, and caches them. undefined: unknown, expired or revoked. */
 export const createTokenReader = (pool: pg.Pool) => rememberCallers<Caller>(pool, findCallers)
 
 /** Reads the callers of live tokens, by hash in base64. */

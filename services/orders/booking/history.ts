@@ -19,7 +19,7 @@ export interface Habits {
 export type FindHabits = ReturnType<typeof createFindHabits>
 
 const newest = 1_000
-/** Fewer orders say nothing about the next one. */
+/** Is the number of orders below which they say nothing about the next one. */
 const fewest = 100
 const rememberedMilliseconds = 60_000
 /** Limits the cities of all merchants together, which then take 20 to 40 MB. */

@@ -65,7 +65,7 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
   }
 }
 
-/** Makes refills rare: a block is a ten-thousandth of the format, but from 1 to 10,000 numbers. */
+/** Makes refills rare: a block is a ten-thousandth of the format, but between 1 and 10,000 numbers. */
 export const blockSize = ({ capacity }: WaybillFormat): number =>
   Math.min(10_000, Math.max(1, Math.floor(capacity / 10_000)))
 

@@ -30,7 +30,7 @@ t.test('every request of merchants is served under /api/merchant too', async t =
   t.strictSame(
     documented.filter(([, path]) => path.startsWith('/api/merchant')),
     [],
-    'and documented once',
+    'each is documented once',
   )
   for (const [method, path] of ofMerchants) {
     const body = method === 'POST' ? '{}' : undefined

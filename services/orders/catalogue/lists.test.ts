@@ -79,7 +79,7 @@ t.test('states include their cities on request, and in the whole list', async t 
   t.strictSame(
     [ofBooks[0].cities[0].zone, ofBooks[0].cities[0].zone_id],
     [null, null],
-    'zones are those of the own card',
+    'zones come from the merchant’s card',
   )
 })
 

@@ -2,7 +2,7 @@ import { distance as edits } from 'fastest-levenshtein'
 import { addTo, type City, type CityIndex, type State } from './cities.ts'
 import { maxSoundLength, readStart, soundDistance, splitWords, writeSound } from './spelling.ts'
 
-/** Says what a name means: one city, or several, as a state and numbered districts (Colombo 01 to 15) do. */
+/** Says what a name means: a city, a state, or a group of numbered districts (Colombo 01 to 15). */
 export interface Named {
   readonly sound: string
   /** Holds the name in lower-case Latin letters and digits, without spaces and signs. */

@@ -55,7 +55,7 @@ export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Deli
 
 interface Stored {
   readonly outcome: Outcome
-  /** Is present only if the recipient of the message is still that of the order. */
+  /** Is absent if the order does not exist, or if the message went to a phone number that the order no longer has. */
   readonly row: TrackedRow | undefined
   readonly isRepeated: boolean
 }

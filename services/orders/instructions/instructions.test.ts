@@ -153,7 +153,7 @@ t.test('an instruction changes the address, which is recorded as an edit and que
   t.match(await rows(`select is_relayed from log where type = 'order.edited'`), [{ is_relayed: false }])
 })
 
-t.test('refuses an instruction that is incomplete, too late or not for a failed delivery', async t => {
+t.test('refuses an instruction that is malformed, too far ahead or not for a failed delivery', async t => {
   await fail(['DM00000030'])
   await make(['DM00000031'])
   await makeOfBooks(['DM00000032'])
