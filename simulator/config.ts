@@ -25,7 +25,7 @@ export const Settings = Type.Object({
   }),
   SIMULATOR_ACCOUNTS: Type.String({
     default: '',
-    description: "notifier's files of tenants, with commas between: their numbers and tokens work beside the demo's",
+    description: "the tenants' notifier files, comma-separated: their numbers and tokens work beside the demo's",
   }),
   WEBHOOK_URL: Type.String({
     default: defaultBehaviour.webhook_url ?? 'none',

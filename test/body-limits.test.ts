@@ -10,7 +10,7 @@ import { batch, order } from '../services/orders/test/tenant.ts'
 const small = 4_096
 const maxBodyBytes = 5_242_880
 
-/** Lists the operations that may take more than a few short fields, and their limits. */
+/** Lists the operations that take more than a few short fields, with their limits in bytes. */
 const large: Record<string, number> = {
   'POST /api/public/merchant/order/bulk': maxBodyBytes,
   'POST /api/public/merchant/order/single': 65_536,
@@ -53,7 +53,7 @@ const orders = await buildOrders(t)
 
 type Documented = Record<string, Record<string, { requestBody?: object; 'x-max-body-bytes'?: number }>>
 
-t.test('every documented operation refuses bodies beyond its schema before it authenticates the client', async t => {
+t.test('every documented operation refuses bodies beyond its limit before it authenticates the client', async t => {
   const seen = new Set<string>()
   for (const app of [orders.app, notifier])
     for (const [path, methods] of Object.entries((await app.inject('/openapi.json')).json().paths as Documented))
@@ -71,7 +71,7 @@ t.test('every documented operation refuses bodies beyond its schema before it au
         if (operation.requestBody) t.equal(operation['x-max-body-bytes'], limit, `${id} documents its limit`)
       }
   const unknown = Object.keys(large).filter(id => !seen.has(id))
-  t.strictSame(unknown, [], 'the table names no operation that is not there')
+  t.strictSame(unknown, [], 'the table names only documented operations')
 })
 
 t.test('reports only the count of a list that is too long', async t => {
@@ -87,7 +87,7 @@ t.test('reports only the count of a list that is too long', async t => {
   }
 })
 
-/** Returns the fastest of five runs. */
+/** Returns the milliseconds of the fastest of five runs. */
 const fastest = (work: () => unknown): number =>
   Math.min(
     ...Array.from({ length: 5 }, () => {
@@ -97,7 +97,7 @@ const fastest = (work: () => unknown): number =>
     }),
   )
 
-t.test('reads no order of a list that is too long', t => {
+t.test('checks no order in a list that is too long', t => {
   const bytes = Buffer.from(JSON.stringify(batch(Array(15_000).fill(order()))))
   const read = batchReader(1000)
   const [whole, parsing] = [
@@ -108,7 +108,7 @@ t.test('reads no order of a list that is too long', t => {
   t.end()
 })
 
-t.test('keeps the name of an impossible tenant nowhere', async t => {
+t.test('stores the name of an impossible tenant nowhere', async t => {
   setFlagsFromString('--expose-gc')
   const heap = (): number => {
     runInNewContext('gc')()

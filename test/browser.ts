@@ -23,7 +23,7 @@ export const launchBrowser = async (t: Test): Promise<Browser | undefined> => {
   return browser
 }
 
-/** Opens a page that records every problem in `problems`. The page reaches no other host. */
+/** Opens a page that records every problem in `problems`, including requests to other origins. */
 export const openPage = async (t: Test, browser: Browser, url: string, width = 1280) => {
   const problems: string[] = []
   const page: Page = await browser.newPage({ viewport: { width, height: 844 } })

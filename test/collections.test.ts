@@ -30,7 +30,7 @@ const refused = [
   'Send a failed or unknown message again',
   'Mark messages of a conversation as read',
   'Send a text while the conversation is open',
-  // No delivery failed, and the company shows no history of recipients.
+  // No delivery has failed, and the company shows no history of recipients.
   'Say what happens after a failed delivery',
   'Count the parcels that a recipient took, and those that came back',
   // No cash is collected yet, and no invoice exists.

@@ -18,7 +18,7 @@ const missing = (): string | false => {
   const isAbsent = (image: string) =>
     docker('image', 'inspect', image).status !== 0 && docker('pull', image).status !== 0
   const absent = images.filter(isAbsent)
-  return absent.length > 0 && `these images cannot be had: ${absent.join(', ')}`
+  return absent.length > 0 && `these images are unavailable: ${absent.join(', ')}`
 }
 const docker = (...words: string[]) => spawnSync('docker', words, { encoding: 'utf8' })
 
@@ -48,7 +48,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
     const [program, ...first] = [...findCompose(), ...words]
     return spawnSync(program, first, { cwd: root, encoding: 'utf8', env: { ...env, ...changed } })
   }
-  /** Returns what the command printed; fails the test with its errors when it failed. */
+  /** Returns what the command printed; fails the test with the command's errors if it failed. */
   const composed = (words: string[], changed: NodeJS.ProcessEnv = {}): string => {
     const { status, stdout, stderr } = compose(words, changed)
     t.equal(status, 0, `docker compose ${words.join(' ')}\n${status === 0 ? '' : stderr}`)
@@ -96,7 +96,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
   t.ok(await poll(() => printed().length === 1), 'the demo tenant is loaded')
   const request = findRequest(printed()[0])
 
-  await t.test('the printed request returns the first response, also after a restart', async t => {
+  await t.test('the printed request returns its first response again, even after a restart', async t => {
     const first = paste(request, '-H Idempotency-Key:monday')
     t.equal(first.message, 'Orders Created Successfully')
     t.equal(first.data.length, 25)
@@ -135,7 +135,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
     t.end()
   })
 
-  await t.test('production runs two services behind the front, from an image without simulator and examples', t => {
+  await t.test('production runs two services behind the front, from an image without simulator or examples', t => {
     const file = join(t.testdir({}), '.env')
     run('secrets', file)
     const services = composed(['--env-file', file, 'config', '--services'])
@@ -147,19 +147,19 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
     t.end()
   })
 
-  await t.test('the role of orders owns nothing and may open its own database alone', async t => {
+  await t.test('the role of orders owns nothing and may open only its own database', async t => {
     const url = 'postgres://orders:courier@127.0.0.1/orders'
     const asOrders = (statement: string, address = url) =>
       compose(['exec', '-T', 'postgres', 'psql', address, '-Atc', statement])
-    t.equal(asOrders('select count(*) from orders').stdout.trim(), '0', 'without a tenant it sees no row')
+    t.equal(asOrders('select count(*) from orders').stdout.trim(), '0', 'without a tenant the role sees no row')
     t.match(asOrders('drop table orders').stderr, /must be owner/)
     for (const other of ['postgres', 'notifier'])
       t.match(asOrders('select 1', url.replace(/orders$/, other)).stderr, /permission denied for database/, other)
     const asNotifier = 'postgres://notifier:courier@127.0.0.1/orders'
-    t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'the notifier at orders')
+    t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'nor may the notifier open it')
   })
 
-  await t.test('a parcel travels from the merchant to the customer, and everybody sees it', async t => {
+  await t.test('a parcel travels from the merchant to the customer, and merchant and staff see every move', async t => {
     const create = ['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']
     await testJourney(t, {
       orders: `http://127.0.0.1:${port}`,

@@ -9,7 +9,7 @@ const browser = await launchBrowser(t)
 if (browser) {
   const { url, notifier } = await startConsole(t)
   notifier.queue.start()
-  /** Must appear as text, from whatever source. */
+  /** This markup must appear as text, whatever its source. */
   const attack = '<img src=x onerror=alert(1)>'
   const write = async (id: string, recipient: string, text: string, hours = 0, type = 'text') => {
     await notifier.rows(
@@ -26,7 +26,7 @@ if (browser) {
     notifier.control.inbound({ from: recipient, text })
   }
   const untilRead = (phone: string) =>
-    until('all is read', async () => {
+    until('all messages are read', async () => {
       const unread = 'select 1 from inbound_messages where recipient = $1 and read_at is null'
       return (await notifier.rows(unread, [phone])).length === 0
     })
@@ -49,7 +49,7 @@ if (browser) {
     await tabTo(page, 'button[type=submit]')
     await page.keyboard.press('Enter')
     await page.locator('.thread .out').waitFor()
-    await until('it arrives', async () =>
+    await until('the reply arrives', async () =>
       notifier.control.messages().some(({ rendered }) => rendered.body === 'It arrives tomorrow.'),
     )
     await untilRead('94770000101')
@@ -64,7 +64,7 @@ if (browser) {
     t.strictSame(problems, [])
   })
 
-  t.test('staff read a person whose digits look like a national number', async t => {
+  t.test('staff read the messages of a person whose digits look like a national number', async t => {
     const moveTo = (country: string) =>
       inTenant(notifier.pool, 'demo', (tx: Tx) => tx.client.query('update tenants set country = $1', [country]))
     await moveTo('DE')

@@ -24,7 +24,7 @@ if (browser) {
   }
   const panel = (name: string) => page.getByRole('region', { name, exact: true })
 
-  t.test('a dispatcher marks two deliveries as failed, says why, and decides what happens', async t => {
+  t.test('staff mark two deliveries as failed, say why, and decide what happens', async t => {
     for (const each of [waybill, other]) {
       await page.goto(`${url}#/parcel/${each}`)
       await panel('Move to').getByLabel('Reason').selectOption({ label: 'Nobody at home' })
@@ -63,7 +63,7 @@ if (browser) {
     await page.locator('#scan').fill(scanned)
     await page.keyboard.press('Enter')
     await page.locator('#scan-status').selectOption('key_13')
-    t.equal(await page.getByLabel('Reason').count(), 0, 'a delivery has none')
+    t.equal(await page.getByLabel('Reason').count(), 0, 'a delivery takes no reason')
     await page.locator('#scan-status').selectOption('key_15')
     await page.getByLabel('Reason').selectOption({ label: 'Phone off' })
     await show(t, 'scan-failed')
@@ -74,7 +74,7 @@ if (browser) {
     await orders.rows('update attempts set is_open = false where waybill_number = $1', [scanned])
   })
 
-  t.test('the list keeps deliveries without an instruction, and prints the sheet of reattempts', async t => {
+  t.test('the filter shows only deliveries without an instruction, and the run sheet is saved', async t => {
     await page.goto(`${url}#/failures?instructed=false`)
     await page.getByRole('link', { name: other }).waitFor()
     t.equal(await page.getByRole('link', { name: waybill }).count(), 0)

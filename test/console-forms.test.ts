@@ -20,7 +20,7 @@ if (browser) {
     t.strictSame(await findBarriers(page), [])
   }
 
-  t.test('an order is edited, and each error stands under its field', async t => {
+  t.test('an order is edited, and each error appears under its field', async t => {
     await page.goto(`${url}#/parcel/${first}`)
     await edit.click()
     await page.locator('#edit-customer_name:focus').waitFor()
@@ -44,7 +44,7 @@ if (browser) {
     await page.locator('.timeline', { hasText: 'The customer called' }).waitFor()
   })
 
-  t.test('a message may use any of many approved templates', async t => {
+  t.test('a message may use any of more than 250 approved templates', async t => {
     await notifier.rows(`
       insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
       select tenant_id, waba_id, 'zz_' || n, language, status, parameter_format, components
@@ -73,7 +73,7 @@ if (browser) {
     await orders.rows(`update orders set status_key = 'key_6' where waybill_number = $1`, [second])
     await page.reload()
     await edit.click()
-    t.equal(await page.getByLabel('COD').count(), 0, 'under way only the customer can be changed')
+    t.equal(await page.getByLabel('COD').count(), 0, 'the COD of a parcel under way is fixed')
     await orders.rows(`update orders set status_key = 'key_13' where waybill_number = $1`, [second])
     await page.reload()
     await page.locator('.details').waitFor()
@@ -97,7 +97,7 @@ if (browser) {
     t.strictSame(lines, [{ cod: '450.50', reason: 'Kept one of two' }])
   })
 
-  t.test('on a phone the moves come first, and default statuses are in the language of the person', async t => {
+  t.test('on a phone the moves come first, and default statuses are in the person’s language', async t => {
     const options = { language: 'si', viewport: { width: 390, height: 844 } }
     const phone = await openConsole(t, browser, `${url}#/parcel/${first}`, options)
     await phone.page.locator('#tenant').fill('demo')
@@ -109,7 +109,7 @@ if (browser) {
     await signIn(phone.page)
     const move = phone.page.getByRole('button', { name: 'තහවුරු කර ඇත' })
     const box = await move.boundingBox()
-    t.ok(box && box.y + box.height < 844, 'without scrolling')
+    t.ok(box && box.y + box.height < 844, 'the move is visible without scrolling')
     await phone.page.locator('.details').waitFor()
     t.ok((await measureWidth(phone.page)) <= 390)
     await checkSeen(t, phone)
@@ -128,7 +128,7 @@ if (browser) {
     await page.locator('#channel-access_token').fill('demo-access-token')
     const store = page.locator('details.panel').getByRole('button', { name: 'Store' })
     await store.click()
-    await page.getByText('This number is a channel already.').waitFor()
+    await page.getByText('This number is already a channel.').waitFor()
     await page.getByLabel('Phone number ID').fill('2222')
     await page.locator('#channel-name').fill('Night shift')
     await page.locator('#channel-app_secret').fill('demo-app-secret')

@@ -55,7 +55,7 @@ if (browser) {
     t.ok((await measureWidth(page)) <= 1280)
   }
 
-  t.test('the numbers of today lead to their lists', async t => {
+  t.test("today's counts lead to their lists", async t => {
     await page.getByRole('link', { name: 'New: 3' }).click()
     await page.locator('h1:focus', { hasText: 'Orders' }).waitFor()
     await rows.nth(2).waitFor()

@@ -27,7 +27,7 @@ if (browser) {
   }
   const panel = (name: string) => page.getByRole('region', { name, exact: true })
 
-  t.test('cash of a rider is handed over and brought to the bank', async t => {
+  t.test("a rider's cash is handed over and deposited at the bank", async t => {
     for (const waybill of [first, second]) {
       await page.goto(`${url}#/parcel/${waybill}`)
       await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
@@ -47,7 +47,7 @@ if (browser) {
     t.strictSame(desk.problems, [])
   })
 
-  t.test('a handover that is short stays open, and says so', async t => {
+  t.test('a handover that is short stays open, and the person who took it cannot settle it', async t => {
     await page.goto(`${url}#/parcel/${first}`)
     const again = (await orders.bulk(batch([order(confirmed)]))).body.data[0]
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [again])
@@ -86,7 +86,7 @@ if (browser) {
     t.strictSame(desk.problems, [])
   })
 
-  t.test('the pay run that is marked as paid is the one of the saved file', async t => {
+  t.test('saving the pay run shows the invoices of the saved file, which are then marked as paid', async t => {
     const row = (number: string) => ({ invoice_no: number, merchant_name: 'Lanka Shoes', amount: 1, bank: 'BOC' })
     let payouts = [row('CFX-1')]
     await page.route('**/api/staff/payout*', (route, request) =>
@@ -130,7 +130,7 @@ if (browser) {
   })
 
   for (const language of ['si', 'ta'])
-    t.test(`the screens of money fit in ${language}`, async t => {
+    t.test(`the money screens fit in ${language}`, async t => {
       await page.locator('select.quiet').selectOption(language)
       for (const screen of ['cash', 'invoices']) {
         await page.goto(`${url}#/${screen}`)

@@ -9,7 +9,7 @@ import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 const browser = await launchBrowser(t)
 if (browser) {
   const { url, orders, notifier } = await startConsole(t)
-  /** Must appear as text, from whatever source. */
+  /** This markup must appear as text, whatever its source. */
   const attack = '<img src=x onerror=alert(1)>'
   const newToken = 'EAA<b>secret-of-a-channel</b>9876'
   const staff = (await createTokenFor(orders.pool, { tenant: 'demo', staff: attack })).token
@@ -42,7 +42,7 @@ if (browser) {
     await page.locator('#scan:focus').waitFor()
     return opened
   }
-  /** Types as a barcode reader does. Returns the text that the page then shows. */
+  /** Enters a text; if `types`, key by key, as a barcode reader does. Returns the text that the page then shows. */
   const scan = async (page: Page, text: string, types = false): Promise<string> => {
     const before = await page.evaluate<number>('tones.length')
     if (types) await page.keyboard.type(text)
@@ -54,7 +54,7 @@ if (browser) {
     return (await page.locator('.scanned').textContent()) ?? ''
   }
   const [high, low] = [1320, 165]
-  /** Leaves out the browser's messages about responses whose error is intended. */
+  /** Leaves out the browser's messages about responses with 404 or 422, which the tests provoke. */
   const faultsIn = (problems: string[]) => problems.filter(text => !/status of (404|422)/.test(text))
   const { page, problems, urls } = await openScan()
 
@@ -71,7 +71,7 @@ if (browser) {
     t.match(await scan(page, first.toLowerCase()), `✗ Refused ${first} It is already in the list.`)
     await tabTo(page, '#scan-status')
     await page.keyboard.press('ArrowDown')
-    t.equal(await page.locator('#scan-status').inputValue(), 'key_3', 'the first move that they may make')
+    t.equal(await page.locator('#scan-status').inputValue(), 'key_3', 'the first move that the parcels may make')
     await page.locator('#scan-status').selectOption('key_5')
     await page.getByText('1 cannot be moved:').waitFor()
     await tabTo(page, '.notice button')
@@ -116,12 +116,12 @@ if (browser) {
       await page.keyboard.press('Tab')
     }
     await page.locator('tbody .badge', { hasText: 'CONFIRMED' }).nth(2).waitFor()
-    t.match(await page.locator('.scanned').textContent(), waybills.at(-1), 'what was scanned last')
+    t.match(await page.locator('.scanned').textContent(), waybills.at(-1), 'shows the waybill that was scanned last')
     t.equal(await page.evaluate('document.activeElement.id'), 'scan')
     await page.unroute('**/api/staff/order/DM*')
   })
 
-  t.test('a move that is refused for its reason says so', async t => {
+  t.test('a move that is refused because of its reason code says so', async t => {
     const [waybill = ''] = await make({})
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [waybill])
     const { page: other } = await openScan()
@@ -136,7 +136,7 @@ if (browser) {
     await other.close()
   })
 
-  t.test('labels and the run sheet of scanned parcels arrive as PDF', async t => {
+  t.test('labels and the run sheet of scanned parcels arrive as PDFs', async t => {
     for (const name of ['Labels (PDF)', 'Labels, four on A4', 'Run sheet (PDF)']) {
       const button = page.getByRole('button', { name, exact: true })
       const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
@@ -168,12 +168,12 @@ if (browser) {
     t.equal(await page.locator('input[id^=token]').inputValue(), '')
     t.notMatch(await page.content(), 'secret-of-a-channel')
     await page.getByRole('button', { name: 'Check' }).click()
-    await page.locator('.notice', { hasText: /It can(not)? send/ }).waitFor()
+    await page.locator('.notice', { hasText: /The number can(not)? send/ }).waitFor()
     t.strictSame(faultsIn(problems), [])
     t.notMatch(urls.join('\n'), /secret-of-a-channel|courier_/)
   })
 
-  t.test('each screen has no barriers and fits the phone, and text of other people stays text', async t => {
+  t.test('no screen has barriers or exceeds the window, and text from other people stays text', async t => {
     const waybills = await make({ customer_name: attack }, {})
     await orders.rows('update merchants set name = $1', [`${attack} & Sons`])
     await orders.rows('update businesses set name = $1', [attack])

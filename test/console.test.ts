@@ -7,7 +7,7 @@ import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 const browser = await launchBrowser(t)
 if (browser) {
   const { url, orders, ordersUrl, notifier } = await startConsole(t)
-  /** Must appear as text, from whatever source. */
+  /** This markup must appear as text, whatever its source. */
   const attack = '<img src=x onerror=alert(1)>'
   const texts = { customer_name: attack, customer_address: attack, description: attack, remark: attack }
   const booked = await orders.bulk(
@@ -36,7 +36,7 @@ if (browser) {
   const countMessages = async (waybill: unknown) =>
     (await notifier.rows('select count(*)::int from messages where waybill_number = $1', [waybill]))[0].count
   const chooseTemplate = (name: string) => `${name} · en_US`
-  /** Checks that no address contains a token, and that the page requests nothing else. */
+  /** Checks that the page has no problems, no address contains a secret, and only the services get requests. */
   const checkSeen = (t: Test, { problems, urls }: { problems: string[]; urls: string[] }) => {
     t.strictSame(problems, [])
     t.notMatch(urls.join('\n'), /courier_|token|password/i, 'no secret in an address')
@@ -57,11 +57,11 @@ if (browser) {
     await page.locator('#tenant').fill('demo')
     await page.keyboard.press('Enter')
     await page.locator('.error').waitFor()
-    t.equal(await page.evaluate('sessionStorage.length'), 0, 'a wrong password gets the sentence of the service')
+    t.equal(await page.evaluate('sessionStorage.length'), 0, 'a wrong password stores no session')
     await page.evaluate(`sessionStorage.setItem('courier', '{')`)
     await page.route('**/settings.json', route => route.fulfill({ status: 502, body: 'Bad gateway' }))
     await Promise.all([page.waitForEvent('pageerror'), page.reload()])
-    t.match(await page.locator('body').innerText(), 'reload the page', 'no empty page where a service is down')
+    t.match(await page.locator('body').innerText(), 'reload the page', 'the page is not empty while a service is down')
     await page.unroute('**/settings.json')
     desk.problems.length = 0
     await page.reload()
@@ -114,11 +114,11 @@ if (browser) {
     await page.unroute('**/api/messages')
     await send.click()
     await page.getByText('Queued. Follow it in the timeline.').waitFor()
-    t.equal(await countMessages(third), 2, 'the second message once')
+    t.equal(await countMessages(third), 2, 'the second message is sent once')
     desk.problems.length = 0
   })
 
-  t.test('text of other people stays text on every screen, without barriers, in dark mode and on a phone', async t => {
+  t.test('text from other people stays text, and screens have no barriers, in dark mode and on a phone', async t => {
     await ask(attacked, 'call_me')
     const screens = ['#/today', '#/find?q=Lanka', `#/parcel/${attacked}`]
     for (const { language, width, colorScheme } of [
@@ -127,7 +127,7 @@ if (browser) {
     ]) {
       const options = { language, colorScheme, viewport: { width, height: 844 } }
       const { page, ...seen } = await openConsole(t, browser, url, options)
-      t.strictSame(await findBarriers(page), [], 'axe finds nothing serious where one signs in')
+      t.strictSame(await findBarriers(page), [], 'axe finds nothing serious on the sign-in form')
       await signIn(page)
       for (const screen of screens) {
         await page.goto(url + screen)
@@ -155,7 +155,7 @@ if (browser) {
     }
   })
 
-  t.test('moves a parcel and decides a request, and changes elsewhere leave the focus where it is', async t => {
+  t.test('moves a parcel and decides on a request, and changes elsewhere leave the focus where it is', async t => {
     const { page } = desk
     await page.goto(`${url}#/parcel/${third}`)
     await page.getByLabel('Note', { exact: true }).fill(attack)
@@ -178,7 +178,7 @@ if (browser) {
     checkSeen(t, desk)
   })
 
-  t.test('an ended session leads to the form, and the open screen is kept', async t => {
+  t.test('an ended session leads to the sign-in form, and the open screen is kept', async t => {
     const { page } = desk
     await page.goto(`${url}#/parcel/${first}`)
     await page.getByLabel('Note', { exact: true }).fill('half written')

@@ -31,7 +31,7 @@ export const startConsole = async (t: Test) => {
 }
 
 interface Seen {
-  /** Lists errors of scripts, messages of the console, breaches of the content security policy, dialogs. */
+  /** Lists script errors, errors in the browser's console (such as breaches of the content policy), and dialogs. */
   readonly problems: string[]
   readonly urls: string[]
 }

@@ -33,7 +33,7 @@ if (browser) {
   }
   const count = async (): Promise<number> => (await pool.query('select count(*)::int from orders')).rows[0].count
   const killAt = async (booked: number) => {
-    await waitUntil(`${booked} are booked`, count, rows => rows >= booked)
+    await waitUntil(`${booked} orders are booked`, count, rows => rows >= booked)
     await orders.stop('SIGKILL')
   }
 

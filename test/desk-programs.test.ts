@@ -17,7 +17,7 @@ if (browser) {
   t.test('a webhook is added, tested, paused, changed and deleted, gets events and shows its deliveries', async t => {
     const page = await open()
     await page.getByRole('link', { name: 'Webhooks' }).click()
-    await page.getByText('There is no webhook yet.').waitFor()
+    await page.getByText('There are no webhooks yet.').waitFor()
     await page.getByLabel('Address (https)').fill(receiver.url)
     await page.getByLabel('order.edited').uncheck()
     await page.getByRole('button', { name: 'Add a webhook' }).click()
@@ -52,7 +52,7 @@ if (browser) {
     t.strictSame(
       receiver.accepted.map(message => message.type),
       ['ping', 'order.created', 'order.created'],
-      'sent again as asked',
+      'the event is sent again',
     )
     t.equal(receiver.forged, 0)
     await page.getByLabel('order.status_changed').uncheck()
@@ -64,7 +64,7 @@ if (browser) {
       { events: ['order.created', 'order.instructed', 'money.paid', 'invoice.deposited'] },
     ])
     await page.keyboard.press('Enter')
-    await page.getByText('There is no webhook yet.').waitFor()
+    await page.getByText('There are no webhooks yet.').waitFor()
     t.strictSame((await orders.request('/webhook')).body, { data: [] })
     await page.close()
   })
@@ -107,7 +107,7 @@ if (browser) {
     await page.close()
   })
 
-  t.test('an owner adds a clerk, who books but manages nothing, and ends the access', async t => {
+  t.test('an owner adds a clerk, who sees orders but manages nothing, and ends the clerk’s access', async t => {
     const page = await open()
     await page.getByRole('link', { name: 'Programs and people' }).click()
     const people = page.getByRole('region', { name: 'People' })
@@ -136,7 +136,7 @@ if (browser) {
     await page.close()
   })
 
-  t.test('the pages have no problems other than refused input', async t => {
+  t.test('the pages have no problems other than refused requests', async t => {
     t.strictSame(
       problems.filter(problem => !/40[13]|422/.test(problem)),
       [],

@@ -4,7 +4,7 @@ import { deflateRawSync } from 'node:zlib'
 import t from 'tap'
 import { root } from '../dev/settings.ts'
 
-// portal/ checks the types of these files.
+// The type check of portal/ covers these files.
 const { guessColumns, parseSheet, readNumber, writeCsv } = await import(join(root, 'portal/desk/read-sheet.js'))
 const { readWorkbook } = await import(join(root, 'portal/desk/upload/read-xlsx.js'))
 
@@ -24,7 +24,7 @@ t.test('reads the template of a courier, with quoted cells over two lines', asyn
   })
 })
 
-t.test('reads the export of a web shop, whose Name is the number of the order', async t => {
+t.test('reads the export of a web shop, whose Name column holds the order number', async t => {
   t.strictSame(guessColumns(sheet('web-shop.csv')), {
     hasHeadings: true,
     fields: [
@@ -50,7 +50,7 @@ t.test('reads amounts as people write them, and leaves other text to the service
   for (const [text, read] of table) t.equal(readNumber(text), read, text)
 })
 
-t.test('writes rows that it can read again, and no formula', async t => {
+t.test('writes rows that it can read again, without formulas', async t => {
   const rows = [
     ['a;b', 'says "no"\nand goes', '+94770000101'],
     ['=1+1', '', '-5'],
@@ -108,7 +108,7 @@ const workbook = (sheetXml: string | Buffer, more: Record<string, string> = {}):
     ...more,
   })
 
-t.test('reads workbooks of other programs: prefixed names, texts in cells, cells without a position', async t => {
+t.test('reads workbooks from other programs: prefixed names, texts in cells, cells without a position', async t => {
   const xml = `<x:worksheet><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>A &amp; B&#x41;_x000A_C</x:t>
     <x:rPh><x:t>spoken</x:t></x:rPh></x:is></x:c><x:c><x:v>9.4770000101E10</x:v></x:c></x:row>
     <x:row r="9"><x:c r="AB9" t="str"><x:v>far</x:v></x:c></x:row>
@@ -120,7 +120,7 @@ t.test('reads workbooks of other programs: prefixed names, texts in cells, cells
   ])
 })
 
-t.test('refuses files that are no workbook or unpack to too much, and reads no row beyond the limit', async t => {
+t.test('refuses files that are not workbooks or unpack to too much, and reads no row beyond the limit', async t => {
   const row = '<row><c><v>1</v></c></row>'
   const table: [string, Blob, RegExp][] = [
     ['no archive', new Blob(['name,phone']), /unreadable/],

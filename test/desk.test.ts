@@ -8,7 +8,7 @@ import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { launchBrowser } from './browser.ts'
 import { chooseOrigin, openDesk, readLoad, showDesk as show, slowDown, uploadRows } from './desk.ts'
 
-// portal/ checks the types of this file.
+// The type check of portal/ covers this file.
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
 
 const browser = await launchBrowser(t)
@@ -18,7 +18,7 @@ if (browser) {
   const { open, problems } = await openDesk(t, browser, url)
   const count = async (): Promise<number> => (await orders.rows('select count(*)::int from orders'))[0].count
 
-  t.test('the first visit loads little, and no reader of workbooks', async t => {
+  t.test('the first visit loads little, and not the reader of workbooks', async t => {
     for (const network of ['loopback', '1.6 Mbit/s and 150 ms']) {
       const page = await (await browser.newContext()).newPage()
       if (network !== 'loopback') await slowDown(page, 1_600_000 / 8, 150)
@@ -32,7 +32,7 @@ if (browser) {
     }
   })
 
-  t.test('a clerk gets from a sheet to waybills, corrects a row and follows an order', async t => {
+  t.test('a merchant gets from a sheet to waybills, corrects a row and follows an order', async t => {
     const page = await open()
     const file = page.getByLabel('File (Excel, CSV or TSV)')
     await file.setInputFiles({ name: 'broken.xlsx', mimeType: 'application/zip', buffer: Buffer.from('PK') })
@@ -53,7 +53,7 @@ if (browser) {
     await page.locator('strong', { hasText: 'Ready to book: 2.' }).waitFor()
     await page.getByRole('heading', { name: 'Rows to correct: 1' }).waitFor()
     await show(t, page, 'checked')
-    t.equal(await count(), 0, 'nothing is made before it is wanted')
+    t.equal(await count(), 0, 'nothing is booked before the merchant asks for it')
     await page.locator('#row-4-cod').fill('Rs. 1250')
     await page.getByRole('button', { name: 'Check again' }).click()
     await page.locator('strong', { hasText: 'Ready to book: 3.' }).waitFor()
@@ -91,13 +91,13 @@ if (browser) {
     await page.getByText('Ruwan Silva').waitFor({ state: 'detached' })
     await page.getByLabel(waybill).check()
     const labels = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Labels of 1 (PDF)' }).click()
+    await page.getByRole('button', { name: 'Labels for 1 (PDF)' }).click()
     t.match(readFileSync(await (await labels).path(), 'latin1'), /^%PDF-/)
     await show(t, page, 'orders-search')
     await page.getByRole('link', { name: 'Clear the filters' }).click()
     await page.getByText('Ruwan Silva').waitFor()
     await page.getByRole('button', { name: 'Select this page' }).click()
-    await page.getByRole('button', { name: 'Labels of 3 (PDF)' }).waitFor()
+    await page.getByRole('button', { name: 'Labels for 3 (PDF)' }).waitFor()
     const list = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export the list (CSV)' }).click()
     const csv = parseSheet(readFileSync(await (await list).path(), 'utf8'))
@@ -174,35 +174,38 @@ if (browser) {
     await page.close()
   })
 
-  t.test('an upload of 10,000 rows goes on after a lost response and a closed tab, and books no row twice', async t => {
-    const before = await count()
-    const page = await open()
-    await uploadRows(page, 10_000)
-    let requests = 0
-    const closed = Promise.withResolvers<void>()
-    await page.route('**/order/bulk', async (route: Route) => {
-      const response = await route.fetch()
-      requests++
-      // The service has booked these rows: first the response is lost, then the tab is closed.
-      if (requests === 2) return route.abort()
-      if (requests === 5) return closed.resolve()
-      await route.fulfill({ response })
-    })
-    await page.getByRole('button', { name: 'Book 10,000 parcels' }).click()
-    await closed.promise
-    await page.close()
-    t.equal((await count()) - before, 2_000, 'four chunks, one of them sent twice')
+  t.test(
+    'an upload of 10,000 rows continues after a lost response and a closed tab; no row is booked twice',
+    async t => {
+      const before = await count()
+      const page = await open()
+      await uploadRows(page, 10_000)
+      let requests = 0
+      const closed = Promise.withResolvers<void>()
+      await page.route('**/order/bulk', async (route: Route) => {
+        const response = await route.fetch()
+        requests++
+        // The service has booked these rows: first the response is lost, then the tab is closed.
+        if (requests === 2) return route.abort()
+        if (requests === 5) return closed.resolve()
+        await route.fulfill({ response })
+      })
+      await page.getByRole('button', { name: 'Book 10,000 parcels' }).click()
+      await closed.promise
+      await page.close()
+      t.equal((await count()) - before, 2_000, 'four chunks, one of them sent twice')
 
-    const again = await open()
-    await again.locator('strong', { hasText: '10,000 of 10,000 parcels are booked.' }).waitFor({ timeout: 60_000 })
-    t.equal((await count()) - before, 10_000)
-    t.strictSame(
-      await orders.rows(`select count(distinct order_no)::int as different from orders where order_no like 'B-%'`),
-      [{ different: 10_000 }],
-    )
-    const other = await open()
-    await other.locator('strong', { hasText: '10,000 of 10,000 parcels are booked.' }).waitFor()
-    await other.getByRole('button', { name: 'Upload more' }).click()
-    await other.getByRole('textbox', { name: 'Rows' }).waitFor()
-  })
+      const again = await open()
+      await again.locator('strong', { hasText: '10,000 of 10,000 parcels are booked.' }).waitFor({ timeout: 60_000 })
+      t.equal((await count()) - before, 10_000)
+      t.strictSame(
+        await orders.rows(`select count(distinct order_no)::int as different from orders where order_no like 'B-%'`),
+        [{ different: 10_000 }],
+      )
+      const other = await open()
+      await other.locator('strong', { hasText: '10,000 of 10,000 parcels are booked.' }).waitFor()
+      await other.getByRole('button', { name: 'Upload more' }).click()
+      await other.getByRole('textbox', { name: 'Rows' }).waitFor()
+    },
+  )
 }

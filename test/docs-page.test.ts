@@ -20,13 +20,13 @@ if (browser) {
   ]
   for (const url of pages)
     for (const width of [1280, 390])
-      t.test(`${new URL(url).pathname} of port ${new URL(url).port} works at ${width} pixels`, async t => {
+      t.test(`${new URL(url).pathname} on port ${new URL(url).port} works at ${width} pixels`, async t => {
         const { page, problems } = await openPage(t, browser, url, width)
         const isList = url.endsWith(`${new URL(url).host}/`)
         if (!isList) await page.locator('.opblock-summary').first().waitFor()
         if (isList || width === 1280) t.strictSame(await findBarriers(page), [], 'axe finds nothing serious')
         const widest = await measureWidth(page)
-        t.ok(widest <= width, `${widest} fits`)
+        t.ok(widest <= width, `${widest} px fit`)
         const screenshots = process.env.SCREENSHOTS
         const { port, pathname } = new URL(url)
         const service = port === new URL(urls.orders).port ? 'orders' : 'notifier'
@@ -35,7 +35,7 @@ if (browser) {
         if (!isList) {
           await page.locator('.opblock-summary').first().click()
           await page.locator('.opblock-body').first().waitFor()
-          if (width === 390) t.strictSame(await findBarriers(page), [], 'nor in an open request')
+          if (width === 390) t.strictSame(await findBarriers(page), [], 'axe finds nothing serious in an open request')
           if (screenshots) await page.screenshot({ path: `${screenshots}/${name}-open.png`, fullPage: true })
         }
         t.strictSame(problems, [])
@@ -51,7 +51,7 @@ if (browser) {
     t.match(await page.locator('.dialog-ux').innerText(), /Logout/)
   })
 
-  t.test('confirms before it sends a request that books', async t => {
+  t.test('asks for confirmation before it sends a request that books', async t => {
     const { page } = await openPage(t, browser, `${urls.orders}/docs/merchants`)
     await page.locator('.btn.authorize').click()
     await page.locator('.dialog-ux input').fill(token)

@@ -25,7 +25,7 @@ for (const [name, document] of documents) {
   const operations = listOperations(document)
   const errors = Object.values(document.components.responses ?? {})
 
-  t.test(`${name}: every operation has an id of its own, a summary and a tag that is explained`, async t => {
+  t.test(`${name}: every operation has an id of its own, a summary and a tag that the document lists`, async t => {
     const ids = operations.map(({ operationId }) => operationId)
     t.ok(
       ids.every(id => /^[a-z][A-Za-z]+$/.test(String(id)) && !String(id).startsWith('undefined')),
@@ -86,7 +86,7 @@ for (const [name, document] of documents) {
       const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
       const parts = [operation.requestBody, ...successes.map(([, response]) => response)]
       for (const media of parts.flatMap(part => Object.values(part?.content ?? {})))
-        t.ok(examplesOf(media).length > 0, `${operation.operationId} has one`)
+        t.ok(examplesOf(media).length > 0, `${operation.operationId} has an example`)
       for (const { content } of [operation.requestBody, ...Object.values(operation.responses), ...errors].filter(
         part => !!part,
       ))
@@ -143,7 +143,7 @@ for (const [name, document] of documents)
     for (const { format } of period) t.equal(format, 'date-time')
   })
 
-t.test('a created batch and a dry run have responses of their own', async t => {
+t.test('a created batch and a dry run have different responses', async t => {
   const { paths } = (documents[0] as [string, OpenApi])[1]
   const content = paths['/api/public/merchant/order/bulk']?.post?.responses['200']?.content?.['application/json']
   t.strictSame(

@@ -34,7 +34,7 @@ const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
 const longest = (units: number, first = 'x'): string => first.padEnd(units, '\u0001')
 const key = 'k'.repeat(63)
 
-/** Makes a tenant whose names are as long as the file allows. */
+/** Makes a tenant file whose names are as long as possible. */
 const longNames = (): TenantFile => {
   const file = tenantFile({ waybills: { mode: 'auto', format: `~"\\&<${'%'.repeat(37)}########` } })
   const price = 9_999_999_999.99
@@ -69,7 +69,7 @@ t.test('the notifier accepts the largest possible events', async t => {
   t.equal(waybills[0]?.length, 50)
   await move(waybills, key, longest(1000))
   orders.relay.start()
-  await until('all are delivered', isDelivered, 60)
+  await until('all events are delivered', isDelivered, 60)
   t.same(await notifier.rows('select type, count(*)::int from events group by type order by type'), [
     { type: 'order.created', count: 1000 },
     { type: 'order.status_changed', count: 1000 },
@@ -78,7 +78,7 @@ t.test('the notifier accepts the largest possible events', async t => {
   t.same(await notifier.rows(counts), [{ count: 2000, failed: 0 }])
 })
 
-t.test('odd texts of an order do not prevent the delivery of an event', async t => {
+t.test('odd texts in an order do not prevent the delivery of an event', async t => {
   const { orders, notifier, move, isDelivered } = await buildBoth(t)
   const texts = ['\u0001\u007f\u0085', '\u2028 \u2029', '\ufeff\u202eabc', '😀'.repeat(127), 'නිමාලි'.repeat(42)]
   const odd = [
@@ -103,7 +103,7 @@ t.test('odd texts of an order do not prevent the delivery of an event', async t 
   t.same(booked.body.errors, undefined)
   for (const [index, text] of odd.entries()) await move([booked.body.data[index]], 'key_2', text)
   orders.relay.start()
-  await until('all are delivered', isDelivered, 60)
+  await until('all events are delivered', isDelivered, 60)
   t.same(await notifier.rows('select type, count(*)::int from events group by type order by type'), [
     { type: 'order.created', count: odd.length + phones.length + 1 },
     { type: 'order.status_changed', count: odd.length },
@@ -111,7 +111,7 @@ t.test('odd texts of an order do not prevent the delivery of an event', async t 
 })
 
 t.test(
-  'events of a company wait until its notifier file is applied, and those of the last 24 hours become messages',
+  'events of a company wait until its notifier file is applied; events from the last 24 hours become messages',
   async t => {
     const { orders, notifier, move, isDelivered } = await buildBoth(t)
     await orders.apply(tenantFile({ id: 'late', waybills: { mode: 'auto', format: 'LT######' } }))
@@ -126,7 +126,7 @@ t.test(
     const left = `select tenant_id, cardinality(waybill_numbers) as events from outbox`
     const waiting = [1, 2].map(() => ({ tenant_id: 'late', events: 1 }))
     const isWaiting = async () => JSON.stringify(await orders.rows(left)) === JSON.stringify(waiting)
-    await until('only those of the other company are delivered', isWaiting)
+    await until('only the events of the other company are delivered', isWaiting)
     t.match(await notifier.rows('select distinct tenant_id from events'), [{ tenant_id: 'demo' }])
 
     const checked = checkDemo([{ on: 'order.created', template: 'order_created', language: 'en_US' }])
@@ -134,7 +134,7 @@ t.test(
     const channels = checked.file.channels.map(channel => ({ ...channel, phoneNumberId: '200' }))
     const file = { ...checked.file, tenant: { ...checked.file.tenant, id: 'late' }, channels }
     t.equal((await applyFile(notifier.pool, notifier.keyring, file, false)).kind, 'applied')
-    await until('all are delivered', isDelivered)
+    await until('all events are delivered', isDelivered)
     const events = `select waybill_number from events where tenant_id = 'late' order by taken_at, event_id`
     t.same(new Set((await notifier.rows(events)).map(row => row.waybill_number)), new Set([old, waybill]))
     t.same(await notifier.rows(`select waybill_number from messages where tenant_id = 'late'`), [
@@ -149,7 +149,7 @@ t.test('the new customer of an edited order gets a message with the new amount',
   ])
   const { data } = (await orders.bulk(batch([order({ cod: 4500 }), order({ customer_phone: '0770000103' })]))).body
   orders.relay.start()
-  await until('both are delivered', isDelivered)
+  await until('both events are delivered', isDelivered)
   const edited = await orders.app.inject({
     method: 'PATCH',
     url: `/api/public/merchant/order/${data[0]}`,
@@ -159,7 +159,7 @@ t.test('the new customer of an edited order gets a message with the new amount',
   t.equal(edited.statusCode, 200)
   await until('the edit is delivered', isDelivered)
   notifier.queue.start()
-  await until('both are sent', async () => notifier.control.messages().length === 2)
+  await until('both messages are sent', async () => notifier.control.messages().length === 2)
   const sent = notifier.control.messages().map(({ to, rendered }) => [to, rendered.body])
   t.match(sent.find(([to]) => to === '94711000102')?.[1], /Kamala.*90/s)
   t.notOk(sent.some(([to]) => to === '94770000101'))

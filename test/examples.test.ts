@@ -48,7 +48,7 @@ for (const [name, command, path] of programs) {
     )
     t.strictSame([first.status, first.errors], [0, ''])
     t.equal(await count(), before + 25)
-    t.equal((await run(command, [program, 'examples/batch.json'])).output, first.output, 'the same waybill')
+    t.equal((await run(command, [program, 'examples/batch.json'])).output, first.output, 'repeated')
     t.equal(await count(), before + 25)
     const wrong = await run(command, [program, 'examples/batch-with-mistakes.json'])
     t.match(wrong.errors, /order_data\.\d+\.destination_city_name\W+The selected destination city name is invalid/)

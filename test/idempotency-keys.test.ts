@@ -8,7 +8,7 @@ import { keyRefusal } from '../shared/edge/idempotency.ts'
 const notifier = await buildNotifier(t)
 const orders = await buildOrders(t)
 
-/** Lists the operations that only read, log in or log out, and the operations between services. */
+/** Lists the operations that ignore a key: they only read, log in or out, or serve other systems than clients. */
 const ignoring: Record<string, string[]> = {
   orders: [
     ...['resolvePlaces', 'quoteOrders', 'lookUpOrders', 'printLabels', 'printAnyLabels', 'printRunSheet'],

@@ -2,7 +2,7 @@ import t from 'tap'
 import { testJourney } from './journey.ts'
 import { applyDemo, startStack } from './stack.ts'
 
-t.test('a parcel travels from the merchant to the customer, and everybody sees it', async t => {
+t.test('a parcel travels from the merchant to the customer, and merchant and staff see every move', async t => {
   const stack = await startStack(t, { notifier: { RECIPIENT_PAUSE_SECONDS: '1' } })
   await testJourney(t, await applyDemo(stack))
   const { orders, notifier } = stack

@@ -12,10 +12,10 @@ export const order = {
   initial_status_key: 'key_2',
 }
 
-/** Lists the statuses: received at the origin, in transit, at its destination, with the rider, delivered. */
+/** Lists a parcel's moves: received at the origin, in transit, at the destination, with the rider, delivered. */
 const moves = ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']
 
-/** Follows a parcel with the demo tenant's files: from a merchant's login to the customer's phone. */
+/** Follows a parcel of the demo tenant from a merchant's login to the customer's phone. */
 export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   const merchantApi = `${courier.orders}/api/public/merchant`
   const login = await request(`${merchantApi}/login`, {
@@ -26,7 +26,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
 
   const general_data = { merchant_business_id: 7290, origin_city_id: 1511 }
   const booked = await request(`${merchantApi}/order/bulk`, { token, body: { general_data, order_data: [order] } })
-  t.equal(booked.status, 200, 'and books an order')
+  t.equal(booked.status, 200, 'the merchant books an order')
   const [waybill] = booked.body.data as [string]
 
   const staff = { token: courier.ordersStaff }
@@ -34,7 +34,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
     ...staff,
     body: { waybill_numbers: [waybill], status_key: 'key_13' },
   })
-  t.equal(illegal.status, 422, 'a parcel that nobody has cannot be delivered')
+  t.equal(illegal.status, 422, 'a parcel that was not picked up cannot be delivered')
   t.match(illegal.body.errors, { 'waybill_numbers.0': [/key_9/] })
   for (const status_key of moves) {
     const body = { waybill_numbers: [waybill], status_key, note: `moved to ${status_key}` }
@@ -42,7 +42,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   }
 
   const phone = await waitUntil(
-    'the customer read all messages',
+    'the customer has read all messages',
     () => readPhoneMessages(courier.simulator, '94770000177'),
     messages => messages.filter(({ status }) => status === 'read').length >= 3,
   )
@@ -88,7 +88,7 @@ const testComponents = async (t: Test, courier: Courier, waybill: string): Promi
   t.equal((await send('parcel_photo', { type: 'header', parameters: [image] }, body)).status, 202)
   t.equal((await send('parcel_tracking', body, button)).status, 202)
   const messages = await waitUntil(
-    'both arrived',
+    'both messages arrive',
     () => readPhoneMessages(courier.simulator, '94770000177'),
     messages => messages.length === 5,
   )
@@ -113,7 +113,7 @@ const testTimeline = async (t: Test, { notifier, notifierStaff }: Courier, waybi
     return body.data.timeline
   }
   const isRead = ({ kind, status }: TimelineEntry) => kind === 'message' && status === 'read'
-  const timeline = await waitUntil('every message was read', read, entries => entries.filter(isRead).length === 3)
+  const timeline = await waitUntil('every message is read', read, entries => entries.filter(isRead).length === 3)
   t.strictSame(
     timeline.flatMap(({ status_key }) => status_key ?? []),
     ['key_2', ...moves].reverse(),
@@ -124,7 +124,7 @@ const testTimeline = async (t: Test, { notifier, notifierStaff }: Courier, waybi
     ({ template }) => template,
   )
   for (const [template, entries] of messages)
-    t.ok(entries.some(({ status }) => status === 'queued') && entries.some(isRead), `and ${template} until it was read`)
+    t.ok(entries.some(({ status }) => status === 'queued') && entries.some(isRead), `${template} until it is read`)
   t.equal(messages.size, 3)
   // The messaging API sends whole seconds.
   const seconds = timeline.map(({ at }) => at.slice(0, 19))

@@ -14,7 +14,7 @@ const books = { email: 'books@example.com', password: 'ceylon-books-demo' }
 const demoFile = join(root, 'examples/demo-tenant.json')
 const prefix = '/api/public/merchant'
 
-/** Applies the demo tenant again, as a company whose merchants number their parcels themselves. */
+/** Applies the demo tenant's file again as `manual`, a company whose merchants number their own parcels. */
 const applyManualTenant = async (t: Test, { admin }: Stack): Promise<void> => {
   const file = JSON.parse(await readFile(demoFile, 'utf8'))
   Object.assign(file.tenant, { id: 'manual', waybills: { mode: 'manual', format: 'MC########' } })
@@ -23,14 +23,14 @@ const applyManualTenant = async (t: Test, { admin }: Stack): Promise<void> => {
   await admin('orders', 'apply', path)
 }
 
-t.test('a client written from the description of the merchant API works with every request of it', async t => {
+t.test('a client written from the description of the merchant API works with every request in it', async t => {
   const stack = await startStack(t)
   const base = stack.orders.url
   await stack.admin('orders', 'apply', demoFile)
   await applyManualTenant(t, stack)
   const open = async (tenant: string, { email, password }: typeof shop, tenantHeader?: string) => {
     const client = createMerchantClient({ base, tenant, ...(tenantHeader && { tenantHeader }) })
-    t.match(await client.login(email, password), { status: 200 }, `${email} is in`)
+    t.match(await client.login(email, password), { status: 200 }, `${email} is logged in`)
     return client
   }
   const client = await open('demo', shop)
@@ -55,7 +55,7 @@ t.test('a client written from the description of the merchant API works with eve
   await t.test('too many login attempts lock the address out', t => testManyTries(t, passerBy))
   t.notOk(
     stack.orders.lines.some(line => /"level":(50|60)|"status":5\d\d/.test(line)),
-    'the service never failed',
+    'the service logs no error and returns no 5xx',
   )
 })
 
@@ -79,7 +79,7 @@ const testLogin = async (t: Test, base: string): Promise<void> => {
   const wrong = await client.login(shop.email, 'not-this')
   expectRefusal(t, wrong, { message: String, errors: { email: /./ } })
   const nobody = await client.login('nobody@example.com', 'not-this')
-  t.strictSame(nobody.body, wrong.body, 'nobody learns whose addresses are known')
+  t.strictSame(nobody.body, wrong.body, 'the response does not show which addresses are known')
   const more = { ...shop, remember: true, device_name: null }
   t.equal(
     (await client.send(`${prefix}/login`, { method: 'POST', body: more })).status,
@@ -89,7 +89,7 @@ const testLogin = async (t: Test, base: string): Promise<void> => {
   expectRefusal(t, await client.login('', ''), { errors: { email: /required/, password: /required/ } })
 }
 
-/** Lists `[method, path]` of every request; the service refuses the other methods of a path. */
+/** Lists `[method, path]` of every request that needs a token; the service refuses the other methods of a path. */
 const requests: ['GET' | 'POST', string][] = [
   ['GET', `${prefix}/user/get-current`],
   ['GET', `${prefix}/business`],
@@ -128,7 +128,7 @@ const testRefusals = async (t: Test, base: string, client: MerchantClient): Prom
       const response = await client.send(path, { method, ...bodyOf(method) })
       t.equal(response.status, 405, `${method} ${path}`)
       t.match(listSentences(response), [/./])
-      for (const word of known) t.match(response.headers.allow, word, 'and says which method it knows')
+      for (const word of known) t.match(response.headers.allow, word, 'the 405 names the known methods')
     }
   }
 }
@@ -139,6 +139,6 @@ const testManyTries = async (t: Test, client: MerchantClient): Promise<void> => 
   for (let tries = 1; tries < 50 && response.status === 422; tries++)
     response = await client.login(books.email, 'not-this')
   t.equal(response.status, 429)
-  t.ok(Number(response.headers['retry-after']) > 0, 'with a pause in seconds')
+  t.ok(Number(response.headers['retry-after']) > 0, 'Retry-After gives a pause in seconds')
   t.match(listSentences(response), [/./])
 }

@@ -16,7 +16,7 @@ interface RequestOptions {
 interface Settings {
   base: string
   tenant: string
-  /** Spells the header's name as the program's author did. */
+  /** Holds the header's name as the program's author spelled it. */
   tenantHeader?: string
   token?: string
 }
@@ -24,8 +24,8 @@ interface Settings {
 const merchantPrefix = '/api/public/merchant'
 
 /**
- * Builds a merchant's existing program, as small as such programs are: one function per request of the merchant API.
- * The program follows only the description of that API and imports nothing from the services.
+ * Creates a client as small as merchants' own programs are: one function per request of the merchant API.
+ * The client follows only the description of that API and imports nothing from the services.
  */
 export const createMerchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token = '' }: Settings) => {
   const common = { Accept: 'application/json', 'Content-Type': 'application/json', [tenantHeader]: tenant }
@@ -64,13 +64,13 @@ export const createMerchantClient = ({ base, tenant, tenantHeader = 'X-tenant', 
 
 export type MerchantClient = ReturnType<typeof createMerchantClient>
 
-/** Returns the sentences that such a program shows to its user: `message`, then every string under `errors`. */
+/** Returns the sentences that a client shows to its user: `message`, then every string under `errors`. */
 export const listSentences = ({ body }: ApiResponse): string[] => [
   body.message,
   ...Object.values(body.errors ?? {}).flat(),
 ]
 
-/** Checks an error response: its status, its message, and under `errors` only these fields with matching sentences. */
+/** Checks the status and message of an error response, and that `errors` has only these fields, with such sentences. */
 export const expectRefusal = (
   t: Test,
   response: ApiResponse,

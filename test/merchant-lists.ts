@@ -14,7 +14,7 @@ export const testLists = async (t: Test, base: string, client: MerchantClient): 
     { id: 7290, name: 'Lanka Shoes Online', business_name: 'Lanka Shoes Online', is_default: true },
     { id: 7291, name: 'Lanka Shoes Outlet', is_default: false },
   ])
-  t.equal(business.length, 2, 'of this merchant only')
+  t.equal(business.length, 2, 'the list has only the businesses of this merchant')
   t.ok(business.every(row => 'ref_no' in row))
 
   const states = await walk(query => client.states({ include: 'cities', ...query }), '/state')
@@ -46,7 +46,7 @@ export const testLists = async (t: Test, base: string, client: MerchantClient): 
 
 const byId = (a: Row, b: Row): number => Number(a.id) - Number(b.id)
 
-/** Reads one row by its id. */
+/** Checks that a row is found by its id, and that an unknown id gets 404. */
 const testRows = async (t: Test, client: MerchantClient, lists: Record<string, Row[]>): Promise<void> => {
   for (const [kind, rows] of Object.entries(lists)) {
     const send = (id: unknown) => client.send(`/api/public/merchant/${kind}/${id}`)
@@ -69,7 +69,7 @@ const testFilters = async (t: Test, client: MerchantClient, cities: Row[]): Prom
     [{ 'filter[name]': 'no such city' }, [], 'none'],
     [{ 'filter[state_id]': 2 }, names((_name, state) => state === 2), 'of a state'],
     [{ 'filter[state_id]': 1, 'filter[name]': 'MAHARA' }, ['Maharagama'], 'both filters together'],
-    [{ ...blanks, page: '', sort: '-name', cache: 'x', _: 1 }, names(() => true), 'what is blank or unknown'],
+    [{ ...blanks, page: '', sort: '-name', cache: 'x', _: 1 }, names(() => true), 'blank and unknown fields'],
   ]
   for (const [query, expected, what] of table) {
     const { body } = await client.cities({ noPagination: true, ...query })
@@ -82,7 +82,7 @@ const testFilters = async (t: Test, client: MerchantClient, cities: Row[]): Prom
 
 type List = (query?: Query) => Promise<ApiResponse>
 
-/** Follows the links of a list of pages in the Laravel shape, and reads all with every spelling of `noPagination`. */
+/** Reads a whole list with every spelling of `noPagination`, and follows the links of its pages (Laravel's shape). */
 const testPages = async (t: Test, client: MerchantClient, list: List, { base = '', path = '' }): Promise<Row[]> => {
   const { body: whole, status } = await list({ noPagination: true })
   t.equal(status, 200)
@@ -102,7 +102,7 @@ const testPages = async (t: Test, client: MerchantClient, list: List, { base = '
     t.strictSame(body.meta, meta)
     t.strictSame((await list({ page, per_page })).body, body, `page ${page} by its number`)
     const pages = Object.entries<string | null>(body.links).map(([name, link]) => {
-      t.ok(link === null || link.startsWith(`${base}${path}?`), 'a link is a whole address')
+      t.ok(link === null || link.startsWith(`${base}${path}?`), 'a link is a full address')
       return [name, link && Number(new URL(link).searchParams.get('page'))]
     })
     const [prev, next] = [page > 1 ? page - 1 : null, page < last_page ? page + 1 : null]

@@ -20,7 +20,7 @@ const spellings: Record<string, object> = {
   'optional fields as ""': { order_no: '', description: '', remark: '', initial_status_key: '', customer_email: '' },
   'no waybill of its own': { waybill_number: '' },
   'cod as a numeric string': { cod: '1500' },
-  'cod as a numeric string with a fraction of nothing': { cod: '1500.0' },
+  'cod as a numeric string with a zero fraction': { cod: '1500.0' },
   'weight as a numeric string': { weight: '0.5' },
   'nothing to collect': { cod: 0 },
   'fields that nobody knows': { origin_warehouse_id: 3, pickup_address_id: '9', order_flag_id: '1', x: { y: [] } },
@@ -32,7 +32,7 @@ const spellings: Record<string, object> = {
   'a phone without its 0': { customer_phone: '770000177' },
   'a phone with its country': { customer_phone: '94770000177' },
   'a phone with a plus, blanks and dashes': { customer_phone: '+94 77 000-01 77' },
-  'the courier may have it': { initial_status_key: 'key_2' },
+  'confirmed at once': { initial_status_key: 'key_2' },
 }
 
 export const testOrders = async (t: Test, client: MerchantClient): Promise<void> => {
@@ -48,7 +48,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     const { status, body } = await client.createOrders(makeBatch(...parcels))
     t.equal(status, 200)
     t.equal(body.message, created)
-    t.equal(new Set(body.data).size, parcels.length, 'a waybill for each')
+    t.equal(new Set(body.data).size, parcels.length, 'each parcel has its own waybill')
     for (const [index, waybill] of body.data.entries()) await isThatParcel(t, client, waybill, parcels[index])
   })
 
@@ -121,7 +121,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   })
 }
 
-/** Checks that all spellings create the same parcel. Reads it by a request of ours that such programs do not know. */
+/** Checks that a spelling created the same parcel, which it reads by a request that merchants' programs do not send. */
 const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, sent: Record<string, unknown> = {}) => {
   const { body } = await client.send(`/api/public/merchant/order/${waybill}`)
   t.match(body.data, {
@@ -137,11 +137,11 @@ const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, se
   const optional = [order_no, description, remark, customer_secondary_phone, customer_email]
   t.ok(
     optional.every(value => value === null),
-    'what was not given is not there',
+    'fields that were not sent are null',
   )
 }
 
-/** Checks a merchant whose rate card has only one city, of a tenant whose merchants number their parcels. */
+/** Checks errors for a merchant whose rate card covers one city, in a tenant whose merchants number their parcels. */
 export const testKnownKeys = async (t: Test, client: MerchantClient): Promise<void> => {
   const book = (more: object) =>
     client.createOrders({

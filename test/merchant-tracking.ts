@@ -46,12 +46,12 @@ export const testTracking = async (t: Test, parties: Parties): Promise<void> => 
   for (const key of ['key_9', 'key_10']) await move(waybill, key)
   await t.test('a merchant tracks a parcel', t => testMerchantTracking(t, parties, waybill))
   await t.test('a merchant reads the finance status of a parcel', t => testFinance(t, parties, waybill))
-  await t.test('everybody may track a parcel', t => testPublicTracking(t, parties, waybill))
+  await t.test('anybody may track a parcel', t => testPublicTracking(t, parties, waybill))
 }
 
 const testEvents = (t: Test, events: TrackingEvent[]): void => {
   expectShape(t, events as never[], event, 'tracking')
-  for (const { status } of events) t.strictSame(status, findStatus(status.key), 'its status is of the list')
+  for (const { status } of events) t.strictSame(status, findStatus(status.key), 'the status is one of the list')
   t.strictSame(
     events.map(({ status }) => status.key),
     ['key_10', 'key_9', 'key_2'],
@@ -59,8 +59,8 @@ const testEvents = (t: Test, events: TrackingEvent[]): void => {
   )
   for (const [index, { user, date_time }] of events.entries()) {
     t.strictSame(Object.keys(user).sort(), ['first_name', 'last_name'])
-    t.ok(date_time >= (events[index + 1]?.date_time ?? ''), 'by their times too')
-    t.ok(Math.abs(Date.now() - Date.parse(date_time)) < 120_000, 'in UTC')
+    t.ok(date_time >= (events[index + 1]?.date_time ?? ''), 'the times are in order too')
+    t.ok(Math.abs(Date.now() - Date.parse(date_time)) < 120_000, 'the time is in UTC')
   }
 }
 
@@ -74,7 +74,7 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
   t.strictSame(
     body.data.map(({ user }: TrackingEvent) => user),
     [ruwan, ruwan, { first_name, last_name }],
-    'each event names who did it',
+    'each event names the person who caused it',
   )
   const still = ({ body }: ApiResponse) =>
     body.data.map(({ date_time_ago, ...event }: { date_time_ago: string }) => event)
@@ -83,7 +83,7 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
   const ways: Record<string, (given?: unknown) => Promise<ApiResponse>> = {
     'by a GET with a body': waybill_number => client.trackingByGetBody({ waybill_number }),
     'by a POST': waybill_number => client.trackingByPost({ waybill_number }),
-    'by a POST that has it in the query': (waybill_number = '') =>
+    'by a POST with the waybill in the query': (waybill_number = '') =>
       client.send(path, { method: 'POST', query: { waybill_number: String(waybill_number ?? '') } }),
     'by a GET': given => client.tracking(given ?? ''),
   }

@@ -1,4 +1,4 @@
-// Runs the programs that read the files of ops/, where this machine has them.
+// Runs the programs that read the files of ops/, if this machine has them.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const succeed = (t: Test, program: string, ...words: string[]): string => {
 
 const compose = findCompose()
 
-/** Returns the value of the option `skip`: the reason where the program is missing, else false. */
+/** Returns the value of the option `skip`: the reason if the program is missing, or else false. */
 const without = (program: string, ...words: string[]): string | false =>
   run(program, words).status === 0 ? false : `${program} is not installed`
 
@@ -42,7 +42,7 @@ t.test('Caddy accepts its files and their format', { skip: without('caddy', 'ver
 
 t.test('systemd reads the units', { skip: without('systemd-analyze', '--version') }, async t => {
   const units = ['courier-orders@.service', 'courier-notifier@.service']
-  // systemd checks that the program which a unit starts exists.
+  // systemd checks that the program that a unit starts exists.
   const ofThisFolder = units.map(unit =>
     readFileSync(join(root, 'ops/systemd', unit), 'utf8').replaceAll('/opt/courier', root),
   )

@@ -1,4 +1,4 @@
-// Checks that the names in ops/ exist: metrics, pages of the documentation, settings.
+// Checks that the names in ops/ exist: metrics, settings, and pages of the documentation.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
@@ -22,7 +22,7 @@ const metricsIn = (expression: string): string[] => {
   return words.filter(word => !/^(unless|or|and|offset|up|sum|max|group|by|\d.*)$/.test(word))
 }
 
-t.test('the services export every metric of the alerts and the dashboard', async t => {
+t.test('the services export every metric that the alerts and the dashboard use', async t => {
   const { orders, notifier } = await startStack(t)
   const pages = await Promise.all([orders, notifier].map(async ({ url }) => (await fetch(`${url}/metrics`)).text()))
   const types = [...pages.join('\n').matchAll(/^# TYPE (\S+) (\S+)$/gm)]

@@ -45,13 +45,13 @@ t.test('serves the console’s files under a policy that admits no foreign scrip
     t.equal((await get(`/portal/${path}`)).statusCode, 404, path)
 })
 
-t.test('each face stays below its limit of bytes', async t => {
+t.test('the packed files of each face stay below their limit', async t => {
   for (const [face, most] of [
     ['console', 90_000],
     ['desk', 70_000],
   ] as const) {
     const bytes = [...readFaceFiles(face).values()].reduce((sum, file) => sum + file.packed.length, 0)
-    t.ok(bytes < most, `${face}: ${bytes} bytes, packed, in three languages`)
+    t.ok(bytes < most, `${face}: ${bytes} bytes packed, in three languages`)
   }
 })
 

@@ -13,7 +13,7 @@ import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
 import { build } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
-/** Starts both services, the notifier with the rules of its fixture. */
+/** Starts both services; the notifier has the rules of its fixture. */
 const start = async (t: Test, file?: TenantFile) => {
   let client: OrdersClient | undefined
   const late: OrdersClient = {
@@ -87,7 +87,8 @@ t.test('a customer’s button press takes effect in orders, and a message confir
   t.match((await settled(4))[3], { outcome: 'unconfirmed' })
   t.equal((await addressNow()).customer_address, booking.customer_address, 'nothing is applied yet')
   control.press({ message_id: await question('12 Galle Road'), index: 0 })
-  await until('it is applied', async () => (await addressNow()).customer_address !== booking.customer_address)
+  const hasChanged = async () => (await addressNow()).customer_address !== booking.customer_address
+  await until('the new address is applied', hasChanged)
   t.match((await settled(4))[3], { outcome: 'done' })
   t.equal((await addressNow()).customer_address, '12 Galle Road, Matara')
   t.match((await staff(`/order/${waybills[2]}`)).data.edits, [
@@ -113,7 +114,7 @@ t.test('a customer’s button press takes effect in orders, and a message confir
     'We will call.',
     'We cannot call: no line there',
   ])
-  t.equal((await notifier.stored()).length, 5, 'each press once')
+  t.equal((await notifier.stored()).length, 5, 'each press is stored once')
 })
 
 t.test('after a failed delivery the demo first asks the customer, whose button press is an instruction', async t => {
@@ -151,7 +152,7 @@ t.test('the merchant of the demo gets a message when its invoice is paid', async
   for (const step of ['submit', 'approve']) await staff(`/invoice/${invoice.invoice_no}/${step}`, {})
   await staff(`/invoice/${invoice.invoice_no}/deposit`, { bank_reference: 'BOC 1', paid_on: today })
   const paid = () => offered().find(({ template }) => template?.name === 'invoice_paid')
-  await until('the merchant has it', async () => paid() !== undefined)
+  await until('the merchant has the message', async () => paid() !== undefined)
   const { delivery_charge } = (await staff(`/order/${waybill}`)).data
   const total = `LKR ${(4500 - delivery_charge).toFixed(2)}`
   t.match(paid(), {

@@ -18,7 +18,7 @@ import { recover } from '../services/orders/restoring/restored.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
-/** Starts both applications and delivers the events of orders. Deleting later rows stands in for a restore. */
+/** Starts both applications. The tests delete later rows in place of restoring a backup. */
 const prepare = async (t: Test) => {
   const notifier = await buildNotifier(t)
   await giveRules(notifier.pool)
@@ -29,7 +29,7 @@ const prepare = async (t: Test) => {
     (await orders.bulk(batch(Array.from({ length: count }, () => order({ initial_status_key: 'key_2' }))))).body.data
   const deliver = async (): Promise<void> => {
     orders.relay.start()
-    await until('all are delivered', async () => (await orders.rows('select from outbox')).length === 0)
+    await until('all events are delivered', async () => (await orders.rows('select from outbox')).length === 0)
     await orders.relay.stop()
   }
   const since = new Date(Date.now() - 1000)
@@ -45,7 +45,7 @@ const prepare = async (t: Test) => {
   return { notifier, orders, book, deliver, restored, statuses, baseUrl, client, since }
 }
 
-t.test('the notifier gets lost events again, and sends neither those nor waiting messages on its own', async t => {
+t.test('the notifier gets lost events again, and sends neither their messages nor older ones on its own', async t => {
   const { notifier, book, deliver, restored, statuses } = await prepare(t)
   const [kept = '', lost = ''] = await book(2)
   await deliver()
@@ -55,7 +55,7 @@ t.test('the notifier gets lost events again, and sends neither those nor waiting
   const [later = ''] = await notifier.accept(
     messageTo('0770000102', { send_at: new Date(Date.now() + 600_000).toISOString() }),
   )
-  t.same((await restored(0)).requeued, [], 'before the notifier was told that it was restored')
+  t.same((await restored(0)).requeued, [], 'before the notifier is marked as restored')
 
   t.match(await markRestored(notifier.pool, new Date(), true), [{ queued: 1 }])
   t.same(await statuses(), { [kept]: 'queued', null: 'queued' }, 'after a dry run')
@@ -69,7 +69,7 @@ t.test('the notifier gets lost events again, and sends neither those nor waiting
     dropped: [],
     requeued: [{ waybill_number: lost, status_key: 'key_2' }],
   })
-  t.same((await restored(0)).requeued, [], 'what waits in the outbox is not put there twice')
+  t.same((await restored(0)).requeued, [], 'an event that waits in the outbox is not added again')
   const [fresh = ''] = await book(1)
   await deliver()
   t.same(await statuses(), {
@@ -82,7 +82,7 @@ t.test('the notifier gets lost events again, and sends neither those nor waiting
   t.same((await restored(0)).requeued, [])
 
   notifier.queue.start()
-  await until('the new one is sent', async () => (await statuses())[fresh] !== 'queued')
+  await until('the new message is sent', async () => (await statuses())[fresh] !== 'queued')
   t.match(await statuses(), { [kept]: 'unknown', [lost]: 'unknown', [waiting]: 'unknown' })
   const [{ message_id: id }] = await notifier.rows(`select message_id from messages where waybill_number = $1`, [lost])
   t.equal(await inTenant(notifier.pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', id)), 'queued')
@@ -108,7 +108,7 @@ t.test('orders never reuses numbers that it assigned after its backup, and lists
     given,
   )
   t.match({ beyond, requeued }, { beyond: [], requeued: [] })
-  t.match(dropped, [], 'the first run dropped it')
+  t.match(dropped, [], 'the first run dropped the event')
   const newProcess = createWaybillNumbers(orders.pool)
   t.same(await newProcess.reserve('demo', new WaybillFormat('DM########'), 1), [next_waybill])
   await t.rejects(restored(200_000_000), { message: /too few numbers/ })
@@ -167,7 +167,7 @@ t.test('a move that was taken back is not redelivered as a move', async t => {
     { type: 'order.status_changed' },
     { type: 'take_back.accepted' },
   ])
-  t.same((await restored(0)).requeued, [], 'both wait')
+  t.same((await restored(0)).requeued, [], 'both events wait')
 })
 
 t.test('the notifier gets a lost payment of an invoice again', async t => {
@@ -181,7 +181,8 @@ t.test('the notifier gets a lost payment of an invoice again', async t => {
   )
   const deliverPayment = async () => {
     orders.relay.start()
-    await until('it is delivered', async () => (await orders.rows('select from log where not is_relayed')).length === 0)
+    const isDelivered = async () => (await orders.rows('select from log where not is_relayed')).length === 0
+    await until('the payment is delivered', isDelivered)
     await orders.relay.stop()
     return (await notifier.rows(`select from events where type = 'invoice.deposited'`)).length
   }
@@ -192,7 +193,7 @@ t.test('the notifier gets a lost payment of an invoice again', async t => {
   t.equal(await deliverPayment(), 1)
   await restored(0)
   await deliver()
-  t.equal(await deliverPayment(), 1, 'once')
+  t.equal(await deliverPayment(), 1, 'the payment is delivered once')
 })
 
 t.test("a decision about a customer's request is neither lost nor redelivered", async t => {
@@ -206,7 +207,7 @@ t.test("a decision about a customer's request is neither lost nor redelivered", 
   await orders.rows(insert)
   await markRestored(notifier.pool, new Date(), false)
   t.match(await restored(0), { requeued: [], lost: [], dropped: [] })
-  t.match(await orders.rows('select type from outbox'), [{ type: 'call_me.accepted' }], 'it still waits')
+  t.match(await orders.rows('select type from outbox'), [{ type: 'call_me.accepted' }], 'the decision still waits')
 })
 
 const run = promisify(execFile)

@@ -24,8 +24,8 @@ const readEnvironments = (text: string): Record<string, [string, string][]> => {
 const environments = readEnvironments(composeText)
 
 /**
- * Returns the environment that compose gives to a service of the image, with these variables in .env, by both files or
- * by the files of `from`.
+ * Returns the environment that compose gives to a service of the image with these variables in .env, according to
+ * `from`: both files by default.
  */
 const environmentOf = (name: string, variables: Variables = {}, from = environments): Variables => ({
   NODE_ENV: 'production',
@@ -78,7 +78,7 @@ for (const name of ['orders', 'notifier'] as const) {
     t.strictSame(findDemonstrationSecrets(load(name, environmentOf(name))).sort(), secretsOf[name])
   })
 
-  t.test(`${name} names every demonstration secret and other wrong setting at once, and shows no value`, async t => {
+  t.test(`${name} names all demonstration secrets and other wrong settings at once, and shows no value`, async t => {
     for (const variables of [{ DEMO: 'false' }, { MESSAGING_API_URL: 'https://graph.facebook.com' }]) {
       const errors = errorsOf(name, { ...environmentOf(name, variables), LOG_LEVEL: 'loud' })
       const named = errors.filter(line => line.includes('demonstration') && line.includes('npm run secrets'))
@@ -94,7 +94,7 @@ for (const name of ['orders', 'notifier'] as const) {
     for (const error of errors) t.match(error, /demonstration .*npm run secrets/)
   })
 
-  t.test(`the process of ${name} does not start with refused secrets, and warns once of allowed ones`, async t => {
+  t.test(`the process of ${name} does not start with refused secrets, and warns once about allowed ones`, async t => {
     const run = (variables: Variables) => {
       // This Postgres refuses the role, so that a process with accepted settings also ends at once.
       const { host } = new URL(process.env.TEST_POSTGRES_URL ?? '')
@@ -128,7 +128,7 @@ for (const name of ['orders', 'notifier'] as const) {
   })
 }
 
-t.test('production warns once of addresses that direct browsers to their own machine', async t => {
+t.test('production warns once about addresses that direct browsers to their own machine', async t => {
   const warn = (settings: Variables, addresses: Record<string, string | undefined>) => {
     const lines: object[] = []
     warnOfLoopback(settings, addresses, { warn: fields => lines.push(fields) })
@@ -151,7 +151,7 @@ t.test('detects the demonstration key under any id and as an older key', async t
   t.strictSame(findDemonstrationSecrets({ CREDENTIALS_KEYS: own }), [])
 })
 
-t.test('refuses the password of npm start’s Postgres on this machine in production alone', async t => {
+t.test('only in production refuses the password of npm start’s Postgres on this machine', async t => {
   const ORDERS_DATABASE_URL = 'postgres://orders:courier@127.0.0.1:54329/orders'
   t.strictSame(findDemonstrationSecrets({ ORDERS_DATABASE_URL }), [])
   t.strictSame(findDemonstrationSecrets({ ORDERS_DATABASE_URL, NODE_ENV: 'production' }), ['ORDERS_DATABASE_URL'])

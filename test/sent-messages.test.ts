@@ -4,7 +4,7 @@ import { orderEvent } from '../services/notifier/test/orders-stand-in.ts'
 import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { startConsole } from './console.ts'
 
-t.test('a merchant sees what became of the messages about a parcel, without texts and phone numbers', async t => {
+t.test('a merchant sees the statuses of the messages about a parcel, without texts and phone numbers', async t => {
   const { orders, notifier } = await startConsole(t)
   await giveRules(notifier.pool)
   const [waybill = '', silent] = await orders.book(2)
@@ -31,12 +31,12 @@ t.test('a merchant sees what became of the messages about a parcel, without text
     url: `/internal/messages/demo/${waybill}`,
     headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo' },
   })
-  t.equal(inside.statusCode, 401, 'the token of staff is not the service token')
+  t.equal(inside.statusCode, 401, 'a staff token is not accepted in place of the service token')
 
   await notifier.app.close()
   t.match(await read(waybill), {
     status: 503,
     body: { code: 'unavailable', message: 'The messages cannot be read now.' },
   })
-  t.equal((await orders.request(`/order/${waybill}`)).status, 200, 'the parcel itself is there')
+  t.equal((await orders.request(`/order/${waybill}`)).status, 200, 'the parcel itself can still be read')
 })

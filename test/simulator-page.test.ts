@@ -26,7 +26,7 @@ if (browser) {
         const { SCREENSHOTS: folder } = process.env
         if (folder) await page.screenshot({ path: `${folder}/simulator-${name}-${width}.png`, fullPage: true })
       }
-      await page.getByText('No message yet. Run npm run demo').waitFor()
+      await page.getByText('No messages yet. Run npm run demo').waitFor()
       await screenshot('empty')
 
       await send(created('94770000101', 'Nimali Perera'))
@@ -40,17 +40,17 @@ if (browser) {
       const focused = page.locator('#people button:focus', { hasText: 'Nimali Perera' })
       await send(created('94770000101', 'Nimali Perera'))
       await page.locator('#chat .bubble').nth(1).waitFor()
-      t.equal(await focused.count(), 1, 'the focus survives what arrives')
+      t.equal(await focused.count(), 1, 'the focus survives a new message')
 
       await page.locator('#chat button', { hasText: 'Stop messages' }).first().focus()
       await page.keyboard.press('Enter')
       await page.locator('#chat .mine', { hasText: 'Stop messages' }).waitFor()
-      t.equal(await page.locator('#chat button:focus').count(), 1, 'and an answer')
+      t.equal(await page.locator('#chat button:focus').count(), 1, 'the focus survives the reply')
       t.match(control.inbox(), [{ from: '94770000101', text: 'Stop messages' }])
 
       t.strictSame(await findBarriers(page), [], 'axe finds nothing serious')
       const widest = await measureWidth(page)
-      t.ok(widest <= width, `${widest} fits`)
+      t.ok(widest <= width, `${widest} px fit`)
       await screenshot('customers')
       t.strictSame(problems, [])
     })

@@ -31,7 +31,7 @@ export interface StackOptions {
   orders?: Environment
   notifier?: Environment
   simulator?: Environment
-  /** Replaces the clone for orders. */
+  /** Replaces the database that is otherwise cloned for orders. */
   ordersDatabase?: TestDatabase
   notifierDatabase?: TestDatabase
 }

@@ -40,9 +40,9 @@ const proxy = await startProxy(place)
 t.teardown(proxy.close)
 const client = createOrdersClient({ url: `http://127.0.0.1:${proxy.port}`, serviceToken, logger })
 t.teardown(client.close)
-/** Counts the tokens of each look-up. */
+/** Holds the number of tokens in each look-up. */
 const lookUps: number[] = []
-/** Delays look-ups of its tenant, as a busy database does. */
+/** Delays the look-ups of `tenant` until `until` resolves, as a busy database does. */
 const slow = { tenant: '', until: Promise.resolve() }
 const counted: typeof client = {
   ...client,
@@ -96,14 +96,14 @@ const list: Record<Service, string> = { orders: '/api/staff/order', notifier: '/
 const statuses = async (token: string): Promise<number[]> =>
   Promise.all((['orders', 'notifier'] as const).map(async name => (await send(name, 'GET', list[name], token)).status))
 
-/** Lists the operations of staff in the documents. */
+/** Lists all operations in the documents. */
 const operations = (Object.entries(documents) as [Service, OpenApi][]).flatMap(([service, { paths }]) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ service, path, method, ...operation })),
   ),
 )
 
-t.test('the table has the operations of staff of both documents, and no others', async t => {
+t.test('the table lists exactly the staff operations in both documents', async t => {
   const isOfStaff = ({ service, path, security }: (typeof operations)[number]): boolean =>
     (service === 'notifier' || path.startsWith('/api/staff')) && !!security?.some(scheme => 'token' in scheme)
   const ofStaff = operations.filter(isOfStaff).map(({ operationId }) => operationId)
@@ -140,7 +140,7 @@ for (const role of staffRoles)
         t.strictSame([status, JSON.parse(body)], [403, { message, code: 'role_forbidden' }], operationId)
       }
     }
-    t.strictSame(await statuses(token), [200, 200], 'refusals are no guesses')
+    t.strictSame(await statuses(token), [200, 200], 'refusals do not count as guessed tokens')
   })
 
 t.test('only a role that may read costs sees the cost of a message', async t => {
@@ -189,7 +189,7 @@ t.test('the notifier’s audit names the person and the token', async t => {
   )
 })
 
-t.test('a person with two roles may do what either may, in both services', async t => {
+t.test('a person with two roles may do what either role allows, in both services', async t => {
   await addStaff(
     pool,
     { tenant: 'demo', email: 'two@courier.example', name: 'two', role: 'viewer,messenger' },
@@ -232,7 +232,7 @@ t.test('an unknown token costs orders one look-up, however many requests carry i
   for (const garbage of ['courier_x', token.slice(0, -1), `${token.slice(0, -1)}!`])
     t.equal((await send('notifier', 'GET', '/api/messages', garbage)).status, 401)
   t.equal((await send('notifier', 'GET', '/api/messages', notifier.token)).status, 200)
-  t.same(lookUps, [], 'nothing of garbage, nor of its own tokens')
+  t.same(lookUps, [], 'neither garbage nor its own tokens cost a look-up')
 })
 
 t.test('a token made by the operator is valid in its own service only', async t => {
@@ -249,7 +249,7 @@ t.test('a token made by the operator is valid in its own service only', async t 
   )
 })
 
-t.test('refuses HEAD as GET, ignores a trailing slash, and reveals nothing by OPTIONS', async t => {
+t.test('refuses HEAD like GET, with or without a trailing slash, and reveals nothing by OPTIONS', async t => {
   const token = await signIn('viewer', 'Heshan')
   const path = '/api/staff/order/1A/label'
   for (const [method, url] of [
@@ -277,11 +277,15 @@ t.test('while orders is unavailable the notifier admits known staff for 60 s', a
   t.match(JSON.parse(refused.body), { code: 'unavailable', message: /orders service does not respond.*repeat/ })
   t.ok(Number(refused.headers['retry-after']) >= 1)
   clock.ahead += 40_000
-  t.strictSame([(await read(token)).status, (await read(soonOver)).status], [200, 503], 'it would have expired')
+  t.strictSame(
+    [(await read(token)).status, (await read(soonOver)).status],
+    [200, 503],
+    'the token would have expired by now',
+  )
   clock.ahead += 17_500
   t.equal((await read(token)).status, 503)
-  t.equal((await read(notifier.token)).status, 200, "the notifier's own tokens need no orders")
-  t.equal(linesOf('staff_tokens.unconfirmed').length, 1, 'logged once')
+  t.equal((await read(notifier.token)).status, 200, "the notifier's own tokens do not need orders")
+  t.equal(linesOf('staff_tokens.unconfirmed').length, 1, 'the outage is logged once')
   await proxy.restore()
   while ((await read(token)).status === 503) await delay(100)
   t.equal((await read(token)).status, 200)
@@ -331,7 +335,7 @@ t.test('a proxy that responds 404 while orders is unavailable logs nobody out', 
   t.equal((await send('notifier', 'GET', '/api/messages', token)).status, 503)
 })
 
-t.test('logs no token, hash of a token or password', async t => {
+t.test('logs no token, token hash or password', async t => {
   const text = log.join('\n')
   t.ok(text.length > 0)
   for (const token of tokens) t.notOk(text.includes(token.slice('courier_'.length)))

@@ -15,7 +15,7 @@ interface Run {
   ended: Promise<unknown[]>
 }
 
-/** Runs `npm start` with ports and data of its own. `npm start` ends with the test. */
+/** Prepares a folder, ports and settings of its own for `npm start`. Removes the folder after the test. */
 const prepare = async (t: Test) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-start-'))
   await chmod(folder, 0o755)
@@ -27,7 +27,7 @@ const prepare = async (t: Test) => {
     SIMULATOR_PORT: String(await findFreePort()),
     SIMULATOR_DELAY_FACTOR: '0.1',
     EMBEDDED_POSTGRES_PORT: String(await findFreePort()),
-    // Commands of a stopped stack would find the containers of the parallel test.
+    // Otherwise commands without a running stack would find the containers of a parallel test.
     COMPOSE_PROJECT_NAME: 'courier-test-without-containers',
   }
   const launch = (program: string, words: string[], changed: Record<string, string> = {}): Run => {
@@ -97,9 +97,9 @@ t.test('npm start, the printed request, a crash and a second start work', async 
     demo.output(),
     // Status updates may overtake each other: the timeline lacks a status that a later status has overtaken.
     /queued\n(.*(accepted|sent)\n)*(.*(delivered|read)\n)+$/,
-    'the message of its first order was followed until it was delivered',
+    'the demo follows the message of its first order until it is delivered',
   )
-  t.notMatch(demo.output(), response.data[0], 'the waybills of the first start are not given again')
+  t.notMatch(demo.output(), response.data[0], 'the waybills of the first start are not assigned again')
 
   second.child.kill('SIGTERM')
   t.same(await second.ended, [0, null])
@@ -110,7 +110,7 @@ t.test('npm start, the printed request, a crash and a second start work', async 
 const skip = process.platform === 'linux' && existsSync('/usr/bin/script') ? false : 'needs script of util-linux'
 
 t.test(
-  'on a terminal nothing follows the last line; a second start says where the first runs and how to stop it',
+  'on a terminal nothing follows the ready line; a second start says where the first runs and how to stop it',
   {
     skip,
   },
@@ -129,7 +129,7 @@ t.test(
     const started = performance.now()
     const second = npm('start')
     t.same(await second.ended, [1, null])
-    t.ok(performance.now() - started < 5_000, 'at once')
+    t.ok(performance.now() - started < 5_000, 'the second start ends within 5 s')
     t.match(second.output(), `npm start is already running on ${settings.DATA_DIR}`)
     t.match(second.output(), orders)
     const command = second.output().match(/kill \d+$/m)?.[0] ?? 'false'
@@ -156,7 +156,7 @@ t.test('names an unusable DATA_DIR with its remedy, and starts nothing', async t
   t.same(await readdir(settings.DATA_DIR), ['file'])
 })
 
-t.test('names a port in use with its setting, and leaves nothing running', async t => {
+t.test('names a port in use and its setting, and leaves nothing running', async t => {
   const { npm, settings } = await prepare(t)
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -12,7 +12,7 @@ const body = (...parameters: object[]) => [
   { type: 'body', parameters: parameters.map(each => ({ type: 'text', ...each })) },
 ]
 
-t.test('a variable that a text repeats is one parameter, and positional ones come by number', async t => {
+t.test('a variable that a text repeats is one parameter, and positional variables are in order of number', async t => {
   t.same(send('{{2}} for {{1}}, or {{2}}'), body({ text: 'value 1' }, { text: 'value 2' }))
   t.same(send('{{10}}{{9}}{{8}}{{7}}{{6}}{{5}}{{4}}{{3}}{{2}}{{1}}')[0]?.parameters[9], {
     type: 'text',

@@ -80,7 +80,7 @@ const bookTraced = async (t: Test, environment: Record<string, string>) => {
   const linesOf = (service: typeof orders, id = traceId) =>
     service.lines.flatMap(line => (line.includes(`"trace_id":"${id}"`) ? JSON.parse(line).msg : []))
   await waitUntil(
-    'the customer read the message',
+    'the customer has read the message',
     async () => linesOf(notifier),
     lines => lines.includes('message.read'),
   )
@@ -111,7 +111,7 @@ t.test('with a collector one trace leads from the batch to the webhook, without 
     ].toSorted(),
   )
   const begun = spans.filter(({ name, parentSpanId }) => name.endsWith('/order/bulk') && !parentSpanId)
-  t.equal(begun.length, 2, 'without a traceparent, or with an invalid one, a trace begins')
+  t.equal(begun.length, 2, 'without a valid traceparent a new trace begins')
   const attributes = new Set(spans.flatMap(span => span.attributes.map(({ key }) => key)))
   t.strictSame([...attributes], ['http.response.status_code'])
   t.notMatch(JSON.stringify(spans), /Nimali|0000177|health/)

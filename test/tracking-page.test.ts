@@ -3,7 +3,7 @@ import { build } from '../services/orders/test/build.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 import { findBarriers, launchBrowser, measureWidth, openPage } from './browser.ts'
 
-t.test('the page of a parcel works on a phone and on a screen, in each language and without script', async t => {
+t.test('the page of a parcel works on a phone and on a desktop, in each language', async t => {
   const browser = await launchBrowser(t)
   if (!browser) return
   const { app, bulk } = await build(t, { file: tenantFile({ color: '#ffd400' }) })
@@ -15,7 +15,7 @@ t.test('the page of a parcel works on a phone and on a screen, in each language 
       t.equal(await page.locator('h1').count(), 1)
       t.ok((await measureWidth(page)) <= width, `${language} fits ${width} px`)
       const color = await page.evaluate(`getComputedStyle(document.querySelector('header')).backgroundColor`)
-      t.equal(color, 'rgb(255, 212, 0)', 'the policy lets the style through')
+      t.equal(color, 'rgb(255, 212, 0)', 'the content policy allows the style')
       t.strictSame(await findBarriers(page), [])
       t.strictSame(problems, [])
     }

@@ -59,25 +59,25 @@ t.test('two processes of the notifier act as one', async t => {
       [202],
     )
     await waitUntil(
-      'all arrived',
+      'all messages arrive',
       () => count('delivered', 'read'),
       arrived => arrived === 50,
     )
-    t.equal(await sent(), 50, 'each once, and reported to either')
+    t.equal(await sent(), 50, 'each message is sent once')
   })
 
-  await t.test('a new token followed at once by resume ends the pause for both', async t => {
+  await t.test('a new token, followed at once by a resume request, ends the pause for both processes', async t => {
     await control('tokens', { access_token: 'demo-access-token', revoked: true })
     const messages = Array.from({ length: 40 }, (_, n) => messageTo(`07720000${10 + n}`))
     t.equal((await call('/api/messages/bulk', 'POST', { messages })).status, 202)
     const state = async (): Promise<string> => (await call('/api/channels')).body.data[0].state
-    await waitUntil('paused', state, value => value === 'paused')
+    await waitUntil('the channel is paused', state, value => value === 'paused')
     await control('tokens', { access_token: 'a-new-token' })
     t.equal((await call(channel, 'PUT', { access_token: 'a-new-token' })).status, 200)
     t.equal((await call(`${channel}/resume`, 'POST')).status, 200)
     const outcome = async () => ({ state: await state(), arrived: await count('delivered', 'read') })
     const isOver = ({ state, arrived }: { state: string; arrived: number }) => state === 'paused' || arrived === 90
-    t.strictSame(await waitUntil('all arrived', outcome, isOver), { state: 'active', arrived: 90 })
+    t.strictSame(await waitUntil('all messages arrive', outcome, isOver), { state: 'active', arrived: 90 })
     t.equal(await sent(), 90)
   })
 
@@ -85,9 +85,9 @@ t.test('two processes of the notifier act as one', async t => {
     await control('scripts', { times: 1, trouble: { kind: 'error', code: 131026 } }, 'POST')
     const { body } = await call('/api/messages', 'POST', messageTo('0773000001'))
     const read = async () => (await call(`/api/messages/${body.data.id}`)).body.data
-    await waitUntil('refused', read, ({ status }) => status === 'failed')
+    await waitUntil('the message is refused', read, ({ status }) => status === 'failed')
     t.equal((await call(`/api/messages/${body.data.id}/resend`, 'POST')).status, 200)
-    await waitUntil('arrived', read, ({ status }) => status === 'read')
+    await waitUntil('the message is read', read, ({ status }) => status === 'read')
     const send_at = new Date(Date.now() + 3_600_000).toISOString()
     const later = await call('/api/messages', 'POST', { ...messageTo('0773000002'), send_at })
     const cancel = `/api/messages/${later.body.data.id}/cancel`
@@ -98,7 +98,7 @@ t.test('two processes of the notifier act as one', async t => {
     )
     const { timeline } = (await call(`/api/messages/${later.body.data.id}`)).body.data
     t.match(timeline, [{ status: 'queued' }, { status: 'cancelled' }])
-    t.equal(timeline.length, 2, 'cancelled once')
+    t.equal(timeline.length, 2, 'the message is cancelled once')
   })
 
   await t.test('a process that is killed leaves its messages to the other', async t => {
@@ -107,8 +107,8 @@ t.test('two processes of the notifier act as one', async t => {
     t.equal((await call('/api/messages/bulk', 'POST', { messages })).status, 202)
     await second.stop('SIGKILL')
     const inHand = () => count('queued', 'sending', 'accepted', 'sent')
-    await waitUntil('none is left', inHand, left => left === 0)
+    await waitUntil('no message is left', inHand, left => left === 0)
     const lost = await count('unknown')
-    t.ok(Math.abs(before + 100 - (await sent())) <= lost, `none twice, and ${lost} unknown`)
+    t.ok(Math.abs(before + 100 - (await sent())) <= lost, `no message was sent twice, and ${lost} are unknown`)
   })
 })

@@ -9,7 +9,7 @@ import { build as buildOrders } from '../services/orders/test/build.ts'
 const header = { 'X-tenant': 'demo' }
 const listening = { host: '127.0.0.1', port: 0 }
 
-t.test('a client generated from the document books a batch, and dry-runs one', async t => {
+t.test('a client generated from the document dry-runs a batch and books it', async t => {
   const { app, token } = await buildOrders(t)
   const baseUrl = await app.listen(listening)
   const orders = createClient<OrdersPaths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
@@ -30,10 +30,10 @@ t.test('a client generated from the document books a batch, and dry-runs one', a
   const post = (query: { dry_run?: 'true' }) =>
     orders.POST('/api/public/merchant/order/bulk', { params: { header, query }, body })
   const tried = (await post({ dry_run: 'true' })).data
-  if (tried?.message !== 'Nothing was created: this was a dry run') return t.fail('another response')
+  if (tried?.message !== 'Nothing was created: this was a dry run') return t.fail('an unexpected response')
   t.equal(tried.data[0]?.destination_city.toUpperCase(), 'GALLE')
   const booked = (await post({})).data
-  if (booked?.message !== 'Orders Created Successfully') return t.fail('another response')
+  if (booked?.message !== 'Orders Created Successfully') return t.fail('an unexpected response')
   const waybill = booked.data[0] ?? ''
   const order = await orders.GET('/api/public/merchant/order/{waybill}', { params: { header, path: { waybill } } })
   t.equal(order.data?.data.status.key, 'key_1')

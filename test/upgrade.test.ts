@@ -31,7 +31,7 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
     [`${name}_DATABASE_URL`]: database.url,
     [`${name}_MIGRATE_DATABASE_URL`]: database.ownerUrl,
   }
-  /** Prepares a process of the code in `folder`, which is not started yet. */
+  /** Prepares a process of the code in `folder`, without starting it. */
   const place = async (version: keyof typeof places, folder: string) => {
     const port = await findFreePort()
     places[version].port = port
@@ -109,7 +109,7 @@ const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff
     isOver = true
     await working
   }
-  /** Waits until the running processes have had their share of requests. */
+  /** Waits for more than ten further rounds of requests. */
   const goOn = async (): Promise<void> => {
     const { rounds } = log
     await waitUntil(
@@ -128,7 +128,10 @@ t.test(
     const cleanUps = new AsyncDisposableStack()
     t.teardown(() => cleanUps.disposeAsync())
     const release = await checkOut(lastRelease ?? '', cleanUps)
-    t.ok(await hasSamePackages(release), 'its packages are ours: otherwise it and each comparison install them anew')
+    t.ok(
+      await hasSamePackages(release),
+      'the release has the same packages as this code: otherwise each comparison installs them anew',
+    )
     const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
     const simulatorPort = await findFreePort()
     const SERVICE_TOKEN = randomBytes(16).toString('hex')
@@ -155,7 +158,7 @@ t.test(
     for (const service of ['orders', 'notifier'] as const) {
       const { admin } = await prepare(t, service, settings)
       await admin(root, 'migrate')
-      t.same(await admin(release, 'migrate'), { applied: [] }, `the release finds its migrations of ${service} applied`)
+      t.same(await admin(release, 'migrate'), { applied: [] }, `the release finds no migration of ${service} to apply`)
     }
 
     const old = [await orders.place('old', release), await notifier.place('old', release)]
@@ -207,7 +210,11 @@ t.test(
     const arrived = async () =>
       (await control(simulator.url, '/messages?limit=50000')).data as { biz_opaque_callback_data: string }[]
     const messages = await waitUntil('every message arrives', arrived, list => list.length >= due)
-    t.equal(messages.length, due, 'each order, cancellation and message of staff arrived once')
+    t.equal(
+      messages.length,
+      due,
+      'each message about an order or a cancellation, and each message from staff, arrived once',
+    )
     t.equal(new Set(messages.map(message => message.biz_opaque_callback_data)).size, due)
   },
 )

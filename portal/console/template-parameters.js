@@ -1,4 +1,4 @@
-// Finds the parameters of a template, and builds the components of a message from their values. Everything is pure.
+// Finds the parameters of a template, and builds the components of a message from their values. All functions are pure.
 
 /**
  * @typedef {{
@@ -18,7 +18,7 @@ export const orderFields = [
   'destination_city',
 ]
 
-/** Lists each variable once, as a message gives them: positional ones by number. */
+/** Lists each variable once, in the order in which a message gives them: positional variables by number. */
 const placeholders = text => {
   const found = [...(text ?? '').matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name], at, all) => ({
     name,

@@ -21,7 +21,7 @@ const screens = {
   access: { Screen: Access, needs: 'listTokens' },
 }
 
-/** Lists the operations that a clerk may not use. */
+/** Lists the operations that clerks may not use and that decide what the desk shows. */
 const operationsOfOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice']
 
 const readMe = async (options = {}) => {

@@ -39,7 +39,7 @@ export const saveLabels = async waybills => {
 export const readBusinesses = async signal =>
   (await own('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({ id: String(id), label: name }))
 
-/** Names the merchant's values in this browser: fields by heading, business, origin, usual weight. */
+/** Returns the storage key of a person's values in this browser: fields by heading, business, origin, usual weight. */
 const remembered = () => `courier.desk ${getSession().tenant} ${getSession().me?.email}`
 export const recall = () => JSON.parse(localStorage.getItem(remembered()) ?? '{}')
 export const remember = (/** @type {object} */ values) =>

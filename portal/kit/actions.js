@@ -3,7 +3,7 @@ import { own } from './api.js'
 import { t } from './i18n.js'
 import { html, useRef, useState } from './preact.js'
 
-/** Runs an action once at a time: `run` ignores further presses until it ends. */
+/** Returns an action that runs once at a time: `run` ignores further presses until the action ends. */
 export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ act) => {
   const [state, setState] = useState({ isBusy: false, error: /** @type {any} */ (undefined) })
   const isRunning = useRef(false)
@@ -49,7 +49,10 @@ export const announced = async response => {
   return content
 }
 
-/** Saves a PDF: a viewer inside the page would need a wider content policy. @param {Blob} blob @param {string} name */
+/**
+ * Saves a file, even a PDF: a viewer inside the page would need a wider content policy.
+ * @param {Blob} blob @param {string} name
+ */
 export const saveFile = (blob, name) => {
   const url = URL.createObjectURL(blob)
   Object.assign(document.createElement('a'), { href: url, download: name }).click()

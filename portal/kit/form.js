@@ -37,7 +37,7 @@ const orderProps = {
   remark: { maxlength: 1000 },
 }
 
-/** Returns fields for forms, by the names of the fields of an order. @param {string[]} names */
+/** Returns form fields for the named fields of an order. @param {string[]} names */
 export const orderFields = names =>
   names.map(name => {
     const label = t(`field.${name.replace('_city_id', '')}`)
@@ -51,8 +51,8 @@ export const pause = async signal => {
 }
 
 /**
- * Lets a person choose one of many rows by a part of its name: `find` reads the rows of a name or id. `value` is an id,
- * or empty.
+ * Lets a person choose one of many rows by a part of its name: `find` reads the rows that match a name or id. `value`
+ * is an id, or empty.
  */
 const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   const [text, setText] = useState('')
@@ -99,7 +99,7 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
       ${rows.map(row => html`<option key=${row.id} value=${row.label}></option>`)}</datalist>`
 }
 
-/** Shows an input; with `options` or `find`, a choice. */
+/** Shows an input or a checkbox; with `options` or `find`, a choice. */
 export const Control = (/** @type {any} */ { options, find, none, onValue, ...field }) => {
   if (find) return html`<${Choice} ...${field} find=${find} onChange=${onValue} />`
   if (field.type === 'checkbox')
@@ -127,7 +127,7 @@ export const usePost = () => {
 /**
  * Shows a form whose `fields` are `{ name, label }` and other props of a `Control`; `start` holds their values until a
  * person enters others. `onEnter` gets the entered values at each change, and `send` gets them at the end. Without
- * `send` the form posts the body that `toBody` makes of them to `path`, and gives the response to `onDone`.
+ * `send` the form posts the body that `toBody` makes from the values to `path`, and gives the response to `onDone`.
  */
 export const Form = (/** @type {any} */ { id, fields, start = {}, submit, children, onEnter, ...end }) => {
   const { send, path, toBody = entered => entered, onDone } = end

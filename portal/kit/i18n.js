@@ -63,7 +63,7 @@ const format = options => (/** @type {string} */ iso) =>
     new Date(iso),
   )
 
-/** Formats in the time zone of the courier company. */
+/** Formats in the company's time zone; the desk, which does not know it, uses the browser's. */
 export const dateTime = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 export const time = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 

@@ -54,7 +54,7 @@ export const usePages = (path, query = {}, seconds = 0, send = own) => {
   return { ...page, cursors, go: (/** @type {string[]} */ next) => setAt({ list, cursors: next }) }
 }
 
-/** Shows links to the pages beside the page that `usePages` read. */
+/** Shows buttons for the pages before and after the page that `usePages` read. */
 export const Pages = ({ of: { data, cursors, go } }) => {
   const next = data.meta?.next_cursor ?? data.next_cursor
   return html`<div class="row">
@@ -63,7 +63,7 @@ export const Pages = ({ of: { data, cursors, go } }) => {
   </div>`
 }
 
-/** Shows the rows that `usePages` or `useLive` read as a table, with its other props; `note` stands below the table. */
+/** Shows the rows that `usePages` or `useLive` read in a table, which gets the other props; `note` follows it. */
 export const Rows = ({ of, lines = 6, note = undefined, ...table }) =>
   html`<${Live} of=${of} lines=${lines}>${({ data }) => html`
     <${Table} ...${table} rows=${data} />${note}${of.cursors && html`<${Pages} of=${of} />`}`}<//>`

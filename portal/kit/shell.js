@@ -1,4 +1,4 @@
-// Builds the frame of a face: the form to sign in, the menu, the open screen.
+// Builds the frame of a face: the sign-in form, the menu, the open screen.
 
 import { instead } from './actions.js'
 import { own } from './api.js'
@@ -9,8 +9,8 @@ import { SignIn } from './sign-in.js'
 
 /**
  * Maps the first part of the address after `#/` to a screen; any other address opens the first screen. The menu omits a
- * screen with `isHidden`, or if the person may not use the operation that it `needs`. A screen gets `params` (the other
- * parts) and `query`.
+ * screen if `isHidden` is set or the person may not use the operation that it `needs`. A screen gets `params` (the
+ * other parts) and `query`.
  * @typedef {Record<string, { Screen: any, needs?: string, isHidden?: boolean }>} Screens
  * @typedef {{ screens: Screens, readMe: (options?: object) => Promise<any>, Search?: any }} Face
  */

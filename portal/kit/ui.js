@@ -63,7 +63,7 @@ export const Secret = ({ label, value }) =>
   html`<div class="notice good"><${Field} id="secret" label=${label} hint=${t('secret.once')} value=${value} readonly
     onFocus=${event => event.target.select()} /></div>`
 
-/** Shows a control with its label; `errors` are the sentences of the service about it. */
+/** Shows a control with its label; `errors` are the service's sentences about its value. */
 export const Field = ({ label, id, errors = [], hint = '', children = undefined, ...input }) => {
   const about = [errors.length > 0 && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ') || undefined
   const common = { id, 'aria-describedby': about, 'aria-invalid': errors.length > 0 ? 'true' : undefined, ...input }

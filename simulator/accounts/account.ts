@@ -11,13 +11,13 @@ const NumberFields = closed({
   display_phone_number: Type.String({ minLength: 1 }),
   verified_name: Type.String(),
   app_secret: Type.String({ minLength: 1, description: 'Signs the webhooks of this number.' }),
-  registered: Type.Boolean({ description: 'True if it may send; /register makes it so.' }),
+  registered: Type.Boolean({ description: 'True if the number may send; /register makes it so.' }),
   pin: Type.Union([Type.String({ maxLength: 6, pattern: '^[0-9]{6}$' }), Type.Null()], {
     description: 'The two-step verification PIN; null until the first /register sets one.',
     must: 'be six digits, or null',
   }),
   certificate: Type.String({
-    description: 'The values that /register must send (docs/merchants/contract.md#register).',
+    description: 'The certificate that /register must send (docs/merchants/contract.md#register).',
   }),
   quality_rating: oneOf(['GREEN', 'YELLOW', 'RED', 'UNKNOWN']),
 })
@@ -25,10 +25,10 @@ const NumberFields = closed({
 export type PhoneNumber = Static<typeof NumberFields> & { phone_number_id: string }
 
 const TokenFields = closed({
-  waba_ids: Type.Array(Digits, { description: 'The messaging accounts that it may use.' }),
+  waba_ids: Type.Array(Digits, { description: 'The messaging accounts that the token may use.' }),
   scopes: Type.Array(oneOf(scopes)),
   expires_at: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 is never.' }),
-  revoked: Type.Boolean({ description: 'True if it is refused with 190.' }),
+  revoked: Type.Boolean({ description: 'True if the token is refused with 190.' }),
 })
 export type AccessToken = Static<typeof TokenFields> & { access_token: string }
 

@@ -30,13 +30,13 @@ export const createAccounts = ({ accessToken, appSecret }: DemoSecrets, others: 
   const numbers = new Map<string, PhoneNumber>([[demoNumber.phone_number_id, { ...demoNumber, app_secret: appSecret }]])
   const tokens = new Map<string, AccessToken>([[accessToken, { ...demoToken, access_token: accessToken }]])
 
-  /** Adds a number or changes it. A new one copies the demo's, with its own phone number, and signs with its id. */
+  /** Adds or changes a number. A new number copies the demo's, except its phone number, and signs with its id. */
   const putNumber = (id: string, change: NumberChange = {}): void => {
     const display_phone_number = `+94 11 ${id.slice(-7).padStart(7, '5')}`
     const before = numbers.get(id) ?? { ...demoNumber, display_phone_number, app_secret: id }
     numbers.set(id, { ...before, ...change, phone_number_id: id })
   }
-  /** Adds a token or changes it. A new one may use the demo's account. */
+  /** Adds or changes a token. A new token may use the demo's account. */
   const putToken = ({ access_token, ...change }: TokenChange): void => {
     tokens.set(access_token, { ...demoToken, ...tokens.get(access_token), ...change, access_token })
   }

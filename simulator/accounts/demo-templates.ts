@@ -14,7 +14,7 @@ const utility = (id: string, name: string, components: TemplateComponent[]): Tem
   quality_score: { score: 'GREEN' },
 })
 
-/** Lists the templates of every account: four for the stages of a parcel, and one for each unusual feature. */
+/** Lists the templates of every account: four for the stages of a parcel, then others for further features and uses. */
 const templates: Template[] = [
   utility('1387372356726601', 'order_created', [
     { type: 'HEADER', format: 'TEXT', text: 'Parcel {{1}}', example: { header_text: ['DM00000001'] } },
@@ -73,5 +73,5 @@ const templates: Template[] = [
   ]),
 ]
 
-/** Maps keys made by `toKey` to templates, in the order in which they are listed. */
+/** Maps keys made by `toKey` to the templates, in the order of the list. */
 export const catalogue: ReadonlyMap<string, Template> = new Map(templates.map(template => [toKey(template), template]))

@@ -28,7 +28,7 @@ export const readAccounts = async (paths: readonly string[], environment: NodeJS
 
 const readAccountFile = async (path: string, environment: NodeJS.ProcessEnv): Promise<ChannelAccount[]> => {
   const refuse = (problem: string): never => {
-    throw new Error(`${path}, of SIMULATOR_ACCOUNTS: ${problem}`)
+    throw new Error(`${path}, from SIMULATOR_ACCOUNTS: ${problem}`)
   }
   const file: unknown = await readFile(path, 'utf8')
     .then(JSON.parse)

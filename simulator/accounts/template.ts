@@ -4,7 +4,7 @@ export interface Button {
   url?: string
 }
 
-/** Describes a part of a template as the catalogue lists it: with upper-case words; a send has lower-case ones. */
+/** Describes a part of a template as the catalogue lists it, with upper-case words; a send has lower-case words. */
 export interface TemplateComponent {
   type: 'HEADER' | 'BODY' | 'FOOTER' | 'BUTTONS'
   format?: 'TEXT' | 'IMAGE' | 'VIDEO' | 'DOCUMENT' | 'LOCATION'

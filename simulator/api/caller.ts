@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts'
 
 type Scope = (typeof scopes)[number]
 
-/** Returns the token of a request; throws 104 without one, 190 for one that is unknown, revoked or expired. */
+/** Returns the token of a request; throws 104 without a token, 190 if the token is unknown, revoked or expired. */
 export const findToken = (world: World, request: FastifyRequest): AccessToken => {
   const given = bearerToken(request.headers.authorization)
   if (given === undefined) throw new GraphError(104)
@@ -16,7 +16,7 @@ export const findToken = (world: World, request: FastifyRequest): AccessToken =>
   return token as AccessToken
 }
 
-/** Returns why a known token is refused. */
+/** Returns the error of a known token. undefined: the token is valid. */
 export const findTokenError = ({ revoked, expires_at }: AccessToken): GraphError | undefined => {
   const now = Date.now()
   if (revoked)
@@ -42,7 +42,7 @@ export const findNumber = (world: World, request: FastifyRequest, id: string, sc
   return number
 }
 
-/** Throws unless the token may manage the account: 100/33 for an unknown account, 200 for another's. */
+/** Throws unless the token may manage the account: 100/33 for an unknown account, 200 if the token lacks the right. */
 export const checkAccount = (world: World, request: FastifyRequest, wabaId: string): void => {
   // A GET of an account without a token gets this error (docs/contributors/messaging-api.md#error-table).
   if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })

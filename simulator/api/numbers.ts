@@ -34,7 +34,7 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
 
 const defaultFields = ['verified_name', 'code_verification_status', 'display_phone_number', 'quality_rating', 'id']
 
-/** Returns the fields that a client may request of a number (docs/contributors/messaging-api.md#numbers-and-tokens). */
+/** Returns the fields of a number that a client may request (docs/contributors/messaging-api.md#numbers-and-tokens). */
 const listFields = (number: PhoneNumber): Record<string, unknown> => ({
   id: number.phone_number_id,
   display_phone_number: number.display_phone_number,
@@ -65,7 +65,7 @@ const viewHealth = ({ registered, phone_number_id, waba_id }: PhoneNumber) => {
 
 const demoAppId = '670843887433847'
 
-/** Checks a registration and returns the PIN. Throws 100, 131045 for a wrong certificate, 133005 for a wrong PIN. */
+/** Checks a registration; returns its PIN. Throws 100, 131045 for a wrong certificate or 133005 for a wrong PIN. */
 const checkRegistration = (number: PhoneNumber, body: unknown): string => {
   const { messaging_product, pin, certificate } = (body ?? {}) as Record<string, unknown>
   if (messaging_product === undefined) throw parameterRequired('messaging_product')

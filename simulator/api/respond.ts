@@ -63,7 +63,7 @@ const asGraphError = ({ statusCode = 500 }: { statusCode?: number }): GraphError
     ? new GraphError(100, { status: statusCode, details: 'The request cannot be read.' })
     : new GraphError(1, { status: 500 })
 
-/** Responds to every other path below a version. */
+/** Responds with error 2500 to every other path below a version. */
 export const unknownPaths: FastifyPluginAsync = async app => {
   app.all('/*', { schema: { hide: true } }, async request => {
     const path = (request.params as { '*': string })['*']
@@ -109,7 +109,7 @@ type Broken = Exclude<Trouble, { kind: 'error' }>
 const takesEffect = (trouble: Broken): boolean =>
   trouble.kind !== 'refused' && (trouble.accepted ?? (trouble.kind === 'lost' || trouble.kind === 'half'))
 
-/** Maps troubles to the HTTP status that the client sees; in others it sees none, or half a response. */
+/** Maps troubles to the HTTP status of their complete response; other troubles cut the response off. */
 const gatewayStatus: { [kind in Broken['kind']]?: number } = { html: 502, empty: 500 }
 
 const breakResponse = (reply: FastifyReply, { kind }: Broken, body: object): FastifyReply => {

@@ -25,7 +25,7 @@ export const templateRoutes: FastifyPluginAsync<{ world: World }> = async (app, 
 const defaultFields = ['name', 'parameter_format', 'components', 'language', 'status', 'category', 'id']
 const knownFields = [...defaultFields, 'quality_score', 'rejected_reason']
 
-/** Returns a page of the catalogue; `address` begins the next link, and a cursor names the last template. */
+/** Returns a page of the catalogue; the link to the next page begins with `address`. A cursor names a template. */
 const readPage = (query: OfAccount['Querystring'], address: string): object => {
   const templates = [...catalogue.values()]
   const fields = query.fields?.split(',').map(name => name.trim()) ?? defaultFields

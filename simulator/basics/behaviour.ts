@@ -17,13 +17,13 @@ export const Behaviour = closed(
     answer_latency_ms: Type.Integer({
       minimum: 0,
       maximum: 600_000,
-      description: 'Every response of the messaging API waits so many milliseconds.',
+      description: 'The delay of every response of the messaging API, in milliseconds.',
       must: 'be a whole number of milliseconds, 0 to 600000',
     }),
     throughput_per_second: Type.Integer({
       minimum: 0,
       maximum: 1_000_000,
-      description: 'Messages that a number may send in a second, else 130429; 0 is no limit.',
+      description: 'The messages per second beyond which a number gets error 130429; 0 sets no limit.',
       must: 'be a whole number, 0 to 1000000',
     }),
   },

@@ -1,4 +1,4 @@
-/** Runs actions later, and forgets them all at once. A planned action keeps no process alive. */
+/** Runs actions later; `reset` forgets the planned ones. A planned action keeps no process alive. */
 export const createClock = () => {
   const timers = new Set<NodeJS.Timeout>()
   return {

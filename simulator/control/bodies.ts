@@ -13,7 +13,7 @@ export const Inbound = closed({
   from: Phone,
   phone_number_id: PhoneNumberId,
   name: Type.Optional(Type.String({ description: "The person's profile name." })),
-  text: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: 'A text; STOP is one.' })),
+  text: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: 'The text, such as STOP.' })),
   button: Type.Optional(
     closed(
       {
@@ -59,7 +59,7 @@ export const OutageMode = closed({ mode: Outage })
 const Count = Type.String({ maxLength: 6, pattern: '^[0-9]{1,6}$', must: 'be a whole number' })
 export const ListQuery = Type.Object({ limit: Type.Optional(Count) })
 export const MessageQuery = Type.Object({
-  to: Type.Optional(Type.String({ description: 'Recipient; anything but digits is ignored.' })),
+  to: Type.Optional(Type.String({ description: 'The recipient; characters other than digits are ignored.' })),
   phone_number_id: Type.Optional(Type.String()),
   limit: Type.Optional(Count),
 })

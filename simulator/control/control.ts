@@ -9,7 +9,7 @@ import { receive, reportStatus } from '../world/report.ts'
 import { letGo, type World } from '../world/world.ts'
 import type { Inbound, Press, StatusReport } from './bodies.ts'
 
-/** Creates the actions of the control routes; a test in the same process runs them directly. */
+/** Creates the actions of the control routes, which a test in the same process may run directly. */
 export const createControl = (world: World) => ({
   summary: () => summarize(world),
   /** Applies the changes; omitted fields keep their values. */
@@ -42,7 +42,7 @@ export const createControl = (world: World) => ({
     const button = buttonAt(message, index)
     return receive(world, number, { from: from ?? message.to, button, to: message }, copies)
   },
-  /** Sends a status of a message now, whatever statuses it had before. */
+  /** Sends a status of a message now, regardless of its earlier statuses. */
   status: ({ message_id, status, code }: StatusReport): void =>
     reportStatus(world, pickMessage(world, message_id), status, code),
 })

@@ -15,7 +15,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   app.setValidatorCompiler(validator)
 
   app.get('', { schema: { tags, summary: 'Report what happened and what is set' } }, async () => control.summary())
-  const messages = { tags, summary: 'Accepted messages, newest first', querystring: MessageQuery }
+  const messages = { tags, summary: 'List accepted messages, newest first', querystring: MessageQuery }
   app.get('/messages', { schema: messages }, async ({ query }) => ({
     data: control.messages({ ...query, ...readLimit(query) } as Parameters<Control['messages']>[0]),
   }))
@@ -25,7 +25,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
     }))
   show('/calls', 'List requests and their responses, newest first', control.calls)
   show('/inbound', 'List inbound messages, newest first', control.inbox)
-  show('/given-up', 'List updates of webhooks that were given up, newest first', control.givenUp)
+  show('/given-up', 'List updates whose webhook was given up, newest first', control.givenUp)
 
   const change = <Body extends TSchema>(
     method: 'PUT' | 'POST' | 'DELETE',
@@ -47,7 +47,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   change('POST', '/scripts', 'Let the next requests meet this trouble', Script, control.script)
   change('DELETE', '/scripts', 'Forget the scripts', undefined, control.clearScripts)
   change('PUT', '/outage', 'Start or end an outage', OutageMode, ({ mode }) => control.outage(mode))
-  change('POST', '/inbound', 'Let a person write, or share a place', Inbound, control.inbound)
+  change('POST', '/inbound', 'Let a person write, share a place or tap a quick reply', Inbound, control.inbound)
   change('POST', '/presses', 'Let a person press a button of a message', Press, control.press)
   change('POST', '/statuses', 'Send a status of a message now', StatusReport, control.status)
 }

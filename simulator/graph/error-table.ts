@@ -1,4 +1,4 @@
-/** Holds the platform's texts for a code. `details` is for codes that need no more than the code. */
+/** Holds the platform's texts for a code. `details` applies if an error has no details of its own. */
 interface ErrorFacts {
   status: number
   title: string
@@ -7,7 +7,7 @@ interface ErrorFacts {
   bare?: true
 }
 
-/** Lists the errors by code (docs/contributors/messaging-api.md#error-table); the HTTP status is 400 unless stated. */
+/** Lists the errors by code (docs/contributors/messaging-api.md#error-table). */
 export const errorTable: Record<number, ErrorFacts> = {
   0: { status: 401, title: 'We were unable to authenticate the app user.', bare: true },
   1: { status: 400, title: 'An unknown error occurred' },

@@ -11,7 +11,7 @@ interface GraphErrorOptions {
   retryAfterSeconds?: number | undefined
 }
 
-/** Represents the API's error response; `code` is one of docs/contributors/messaging-api.md#error-table. */
+/** Represents the API's error response; `code` is from docs/contributors/messaging-api.md#error-table. */
 export class GraphError extends Error {
   override name = 'GraphError'
   readonly code: number
@@ -29,7 +29,7 @@ export class GraphError extends Error {
   }
 }
 
-/** Builds the body of docs/contributors/messaging-api.md#error-format. */
+/** Builds the body of an error response (docs/contributors/messaging-api.md#error-format). */
 export const errorBody = ({ message, code, options }: GraphError) => {
   const { subcode, type = 'OAuthException', transient } = options
   const details = options.details ?? (isPlainGraphCode(code) ? undefined : findDetails(code))
@@ -46,7 +46,7 @@ export const errorBody = ({ message, code, options }: GraphError) => {
   }
 }
 
-/** Returns the `details` of a code that is returned or sent without a reason of its own. */
+/** Returns the `details` of an error that has none of its own: from the table, or else the title. */
 export const findDetails = (code: number): string =>
   findFacts(code).details ?? `${findFacts(code).title.replace(/\.$/, '')}.`
 

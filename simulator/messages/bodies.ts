@@ -6,8 +6,8 @@ const Media = Type.Object({ id: OptionalText, link: OptionalText, filename: Opti
 const Fallback = Type.Object({ fallback_value: Type.String() })
 
 /**
- * See docs/contributors/messaging-api.md#components. The check against the template decides which of these a part
- * takes.
+ * See docs/contributors/messaging-api.md#components. The check against the template decides which of these fields a
+ * part takes.
  */
 const Parameter = closed({
   type: Type.String(),
@@ -34,7 +34,7 @@ const Component = closed({
 })
 export type Component = Static<typeof Component>
 
-/** Lists the fields of any send (docs/contributors/messaging-api.md#send). Like the real API, refuses unknown ones. */
+/** Lists the fields of any send (docs/contributors/messaging-api.md#send). As in the real API, others are refused. */
 const common = {
   messaging_product: Type.Literal('whatsapp'),
   recipient_type: Type.Optional(Type.Literal('individual')),

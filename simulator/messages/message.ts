@@ -4,7 +4,7 @@ import { createRing } from '../basics/ring.ts'
 import type { StatusWord } from '../trouble/trouble.ts'
 import type { Component, Parameter, Reply } from './bodies.ts'
 
-/** Describes an accepted message. Times come from the clock, in milliseconds. */
+/** Describes an accepted message. Times are in Unix milliseconds. */
 export interface Message {
   id: string
   phoneNumberId: string
@@ -27,7 +27,7 @@ export interface MessageFilter {
 /** A message takes about 1 KB. */
 const capacity = 50_000
 
-/** Keeps the last accepted messages. Older ones are forgotten; their remaining statuses are still sent. */
+/** Keeps the last accepted messages. Older messages are forgotten, but their remaining statuses are still sent. */
 export const createMessageLog = () => {
   const ring = createRing<Message>(capacity)
   const byId = new Map<string, Message>()

@@ -114,5 +114,5 @@ export const message = (changes: Record<string, unknown> = {}) => ({
 export const templateMessage = (name: string, components: unknown[] = [], code = 'en_US') =>
   message({ template: { name, language: { code }, components } })
 
-/** Returns the part of an error that a test checks: its code and its details. */
+/** Returns the parts of a response that a test checks: its status, and the code and details of an error. */
 export const outcome = ({ status, body }: ApiResponse) => [status, body.error?.code, body.error?.error_data?.details]

@@ -171,7 +171,7 @@ t.test('a text with reply buttons is checked, shown, and pressed like any other'
     return outcome(await send(message({ type: 'interactive', template: undefined, interactive })))
   }
   const yes = reply('y', 'Yes')
-  t.match(await sendButtons([yes]), [400, 131047], 'nobody wrote')
+  t.match(await sendButtons([yes]), [400, 131047], 'before the person writes')
   control.inbound({ from: '94771234567', text: 'Hello' })
   t.same(await sendButtons([]), [400, 131009, 'interactive.action.buttons is not valid'])
   t.match(await sendButtons([1, 2, 3, 4].map(n => reply(`${n}`, `${n}`))), [400, 131009])

@@ -15,7 +15,7 @@ const start = (t: Test, file: string, environment: Record<string, string>) => {
   return { child, ended: once(child, 'exit').then(([code]) => code as number | null), output: () => output }
 }
 
-/** Resolves to the address where the child listens; undefined when it ended. */
+/** Resolves to the address where the child listens. undefined: the child ended. */
 const addressOf = async (child: ChildProcess, output: () => string): Promise<string | undefined> => {
   let url: string | undefined
   while (!url && child.exitCode === null) {
@@ -25,7 +25,7 @@ const addressOf = async (child: ChildProcess, output: () => string): Promise<str
   return url
 }
 
-t.test('refuses to start in production, in one sentence', async t => {
+t.test('refuses to start in production, with one line that says why', async t => {
   const { ended, output } = start(t, 'main.ts', { NODE_ENV: 'production', SIMULATOR_PORT: '0' })
   t.equal(await ended, 1)
   t.match(
@@ -103,12 +103,12 @@ t.test('the numbers of tenants work as their notifier files say', async t => {
   t.match(await number.json(), { verified_name: 'Lanka Express' })
   const templates = await ask('202290129340398/message_templates', 'lanka-access-token')
   t.match(await templates.json(), { data: [{ name: 'order_created' }] })
-  t.equal((await ask('106540352242922', 'lanka-access-token')).status, 400, 'and nothing of the demo')
+  t.equal((await ask('106540352242922', 'lanka-access-token')).status, 400, "the token may not use the demo's number")
 })
 
-t.test('names a file that lacks data about its numbers', async t => {
+t.test('names a file that lists no channels', async t => {
   const path = join(folder, '../examples/batch.json')
   const { ended, output } = start(t, 'main.ts', { SIMULATOR_PORT: '0', SIMULATOR_ACCOUNTS: path })
   t.equal(await ended, 1)
-  t.match(output(), `${path}, of SIMULATOR_ACCOUNTS: /channels Expected required property`)
+  t.match(output(), `${path}, from SIMULATOR_ACCOUNTS: /channels Expected required property`)
 })

@@ -39,7 +39,7 @@ t.test('a template has all its fields', async t => {
   ])
 })
 
-t.test('refuses an invalid request of a catalogue', async t => {
+t.test('refuses an invalid request for a catalogue', async t => {
   const { call, control } = await build(t)
   const codeOf = async (query: string, options = {}) => (await call(`${path}${query}`, options)).body.error.code
   t.equal(await codeOf('?after=nonsense'), 100)

@@ -51,7 +51,7 @@ t.test('a response is cut in half', async t => {
     headers: { authorization: 'Bearer demo-access-token', 'content-type': 'application/json' },
     body: JSON.stringify(message()),
   })
-  t.equal(response.status, 200, 'the head comes whole')
+  t.equal(response.status, 200, 'the head arrives whole')
   t.ok(await isCut(response.text()))
 })
 
@@ -66,7 +66,7 @@ t.test('a gateway responds with an HTML page, a server with nothing', async t =>
   t.same([nothing.status, nothing.body], [500, ''])
   t.equal(control.summary().accepted, 0)
   t.equal((await send()).status, 502)
-  t.equal(control.summary().accepted, 1, 'the message behind the page goes out')
+  t.equal(control.summary().accepted, 1, 'the message is accepted despite the page')
 })
 
 t.test('a script applies to as many requests as it says, in turn', async t => {

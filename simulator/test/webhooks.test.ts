@@ -25,7 +25,7 @@ t.test('a message is sent, delivered and read', async t => {
   t.match(delivered, { ...common, status: 'delivered', conversation: { origin: { type: 'utility' } }, pricing })
   t.notOk(delivered.conversation.expiration_timestamp)
   t.match(read, { ...common, status: 'read' })
-  t.notOk(read.conversation ?? read.pricing, 'it was delivered before')
+  t.notOk(read.conversation ?? read.pricing, 'delivered has the price, so read has none')
   t.match(control.messages()[0]?.statuses, [{ status: 'sent' }, { status: 'delivered' }, { status: 'read' }])
 })
 

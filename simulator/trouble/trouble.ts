@@ -29,29 +29,29 @@ const Trouble = Type.Union(
         details: Type.Optional(Type.String()),
         http_status: Type.Optional(Type.Integer({ minimum: 400, maximum: 599 })),
         retry_after_seconds: Type.Optional(
-          Type.Integer({ minimum: 0, description: 'The value of the header Retry-After.' }),
+          Type.Integer({ minimum: 0, description: 'The value of the Retry-After header.' }),
         ),
       },
-      { description: 'Refused with a code of docs/contributors/messaging-api.md#error-table.' },
+      { description: 'Refuses the request with a code from docs/contributors/messaging-api.md#error-table.' },
     ),
-    Broken('lost', true, 'Read, then cut off.'),
+    Broken('lost', true, 'Cuts the connection once the request is read.'),
     closed(
       { kind: Type.Literal('refused') },
-      { description: 'Cut off before the body is read; not for one recipient, which only the body names.' },
+      { description: 'Cuts the connection before the body is read; not for one recipient, which only the body names.' },
     ),
-    Broken('half', true, 'Cut off in the middle of the response.'),
-    Broken('html', false, '502 with a page.'),
-    Broken('empty', false, '500 without a body.'),
+    Broken('half', true, 'Cuts the connection in the middle of the response.'),
+    Broken('html', false, 'Responds with 502 and a page.'),
+    Broken('empty', false, 'Responds with 500 and no body.'),
   ],
   { must: 'be one of the documented troubles' },
 )
 export type Trouble = Static<typeof Trouble>
 
 export const Script = closed({
-  call: Type.Optional(oneOf([...requestNames, 'any'], { description: 'Default messages.' })),
+  call: Type.Optional(oneOf([...requestNames, 'any'], { description: 'Default: messages.' })),
   times: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'The number of requests that meet it; default 1, null is until cleared.',
+      description: 'The number of requests that meet the trouble. Default: 1; null: until cleared.',
       must: 'be a whole number from 1, or null',
     }),
   ),
@@ -59,7 +59,7 @@ export const Script = closed({
     Type.String({
       maxLength: 20,
       pattern: '^[0-9]{3,20}$',
-      description: 'Only sends to this number.',
+      description: 'Limits the script to sends to this number.',
       must: 'be digits',
     }),
   ),
@@ -70,7 +70,7 @@ export type Script = Static<typeof Script>
 /** Keeps the troubles that a test has set, in the order in which they were set. */
 export const createScripts = () => {
   let waiting: (Script & { left: number })[] = []
-  /** Returns and uses up the trouble of a request, before or after its body is read; `recipient` in digits. */
+  /** Returns and uses up the trouble of a request, before or after its body is read; `recipient` is in digits. */
   const take = (request: RequestName, isRead: boolean, recipient?: string): Trouble | undefined => {
     const script = waiting.find(
       ({ call = 'messages', trouble, recipient: only }) =>

@@ -12,7 +12,7 @@ const mostInPost = 100
 const timeoutMs = 10_000
 /** Lists the seconds before each further attempt at delay factor 1; the real API goes on for 7 days. */
 const retrySeconds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
-/** A factor of 0 must not use up all attempts before a callback has restarted. */
+/** Limits the delay factor for retries: with 0, all attempts would fail before a callback has restarted. */
 const leastRetryFactor = 0.1
 
 interface CallbackOptions {

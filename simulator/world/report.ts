@@ -4,7 +4,7 @@ import type { StatusWord } from '../trouble/trouble.ts'
 import { writeHead, writeStatus } from '../webhooks/payloads.ts'
 import type { InboundView, World } from './world.ts'
 
-/** Sets the delay of a status after the one before it, in milliseconds, at delay factor 1. */
+/** Sets the delay of each status after the previous one, in milliseconds at delay factor 1. */
 const usualDelayMs = { sent: 500, delivered: 1_500, read: 8_000 }
 
 /** Plans the statuses of an accepted message, with delays between half and one and a half times the usual. */

@@ -11,7 +11,7 @@ interface RequestOutcome {
   trouble?: string
 }
 
-/** Keeps the last requests to the messaging API with their outcomes, for control, but no tokens and no PINs. */
+/** Keeps the last requests to the messaging API with their outcomes, but without tokens and PINs. */
 export const createRequestLog = (capacity: number, logger: FastifyBaseLogger) => {
   const ring = createRing<ReturnType<typeof show>>(capacity)
   const counts: Record<string, number> = {}
@@ -46,7 +46,7 @@ const show = (request: FastifyRequest, { httpStatus, code, details, trouble }: R
 
 const readText = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 512) : null)
 
-/** Returns which request a path names: its last word, or else the number itself. */
+/** Returns the name of a request: the last word of its path, or else `phone_number`. */
 export const nameRequest = (url: string): RequestName => {
   const word = (url.split('?')[0] ?? '').replace(/\/$/, '').split('/').at(-1) as RequestName
   return requestNames.includes(word) ? word : 'phone_number'

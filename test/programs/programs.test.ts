@@ -13,11 +13,11 @@ const prefix = '/api/public/merchant'
 const logIn = async (program: Program): Promise<string> => {
   const credentials = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
   const { status, body } = await program.send(base, 'POST', `${prefix}/login`, { body: credentials })
-  if (status !== 200) throw new Error(`${program.name} is not let in: ${status} ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`${program.name} cannot log in: ${status} ${JSON.stringify(body)}`)
   return body.token
 }
 
-/** Builds an order as such programs send it: numbers as text and as numbers, optional fields absent, null and "". */
+/** Builds an order as these programs send it: numbers as text and as numbers, optional fields absent, null and "". */
 const order = (fields: object) => ({
   customer_name: 'Nimali Perera / සිංහල',
   customer_address: '12/3 Temple Road',
@@ -31,7 +31,7 @@ const order = (fields: object) => ({
   ...fields,
 })
 
-/** Logs in, looks up ids, books one order and several, reads errors and lists, as most such programs do. */
+/** Logs in, looks up ids, books one order and several, and reads errors and lists, as most clients do. */
 const testProgram = async (t: Test, program: Program): Promise<void> => {
   const token = await logIn(program)
   const get = (path: string, query: object = {}) =>

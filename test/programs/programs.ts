@@ -42,7 +42,7 @@ const phpJson = (value: unknown): string =>
     .replaceAll('/', '\\/')
     .replace(/[\u0080-\uffff]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Acts as Laravel's `Http::withToken($token)->withHeaders([...])->get($url, $query)`: sends a body even with a GET. */
+/** Acts as Laravel's `Http::withToken($token)->withHeaders([...])->send($method, $url)`: even a GET may have a body. */
 export const laravel: Program = {
   name: "Laravel's Http",
   wholeList: { noPagination: 1 },

@@ -40,7 +40,7 @@ const readResponse = (text: string): WireResponse => {
   return { status: Number(first.split(' ')[1]), headers, body: content === '' ? undefined : JSON.parse(content) }
 }
 
-/** Decodes a chunked body of JSON whose chunks are cut at characters. */
+/** Decodes a chunked JSON body. */
 const unchunked = (text: string): string => {
   const bytes = Buffer.from(text)
   const parts: Buffer[] = []

@@ -68,7 +68,7 @@ const DepositCash = ({ office, onDone }) => {
     path="/cash/deposit" toBody=${toBody} onDone=${onDone} />`
 }
 
-/** Shows who holds how much cash, and its way to the bank. */
+/** Shows who holds how much cash, the cash at the office, and the handovers whose sums differ. */
 export const Cash = () => {
   const cash = useLive(signal => own('/cash', { signal }), 30)
   const open = useLive(signal => own('/cash/handover?state=open', { signal }), 30)

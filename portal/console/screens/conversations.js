@@ -101,7 +101,7 @@ const useReading = (path, shown) => {
 }
 
 const Thread = ({ phone, query: { channel } }) => {
-  // Without the plus, digits may read as a national number.
+  // Without the plus, the service may read the digits as a national number.
   const path = `/api/conversations/${encodeURIComponent(`+${phone}`)}`
   const list = usePages(`${path}/messages`, { channel }, 6, notifier)
   useReading(path, list.data)

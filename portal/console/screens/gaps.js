@@ -31,7 +31,7 @@ const readGaps = async (days, signal) => {
   return { data: data.map(row => ({ ...row, id: `${row.origin.id} ${row.destination.id}` })) }
 }
 
-/** Shows the pairs of cities between which merchants want to ship but have no rate. */
+/** Shows the routes between two cities that merchants asked for although their rate cards have no rate for them. */
 export const Gaps = () => {
   const [days, setDays] = useState('30')
   const gaps = useLive(signal => readGaps(days, signal), 0, [days])

@@ -70,7 +70,7 @@ const PayRun = ({ onPaid }) => {
     run.reload()
     onPaid()
   }
-  // The file may have invoices that were approved since: the form marks what is shown.
+  // The file may have invoices that were approved after this list was read; the form marks only the invoices shown.
   const saveRun = () => save('/payout', 'payouts').then(run.reload)
   return html`<${Panel} title=${t('invoice.pay_run')}>
     <${Live} of=${run} lines=${3}>${({ data: { payouts, left_out } }) => {

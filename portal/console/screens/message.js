@@ -19,7 +19,7 @@ const Phone = ({ text }) =>
 const priceOf = ({ amount, currency, is_free }) =>
   is_free ? t('cost.free') : amount === null ? t('cost.unknown') : money(amount, currency)
 
-/** Shows the result of a preflight: if the message would be sent, when, and at what price. */
+/** Shows the result of a preflight: whether the message would be sent, when, and at what price. */
 const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } }) => {
   const sentences = Object.values(errors).flat()
   const isGood = status === 'queued' && sentences.length === 0 && !waits_for

@@ -63,7 +63,7 @@ const Messages = () => {
   <//>`
 }
 
-/** Shows buttons to accept or decline, with a note for the customer's message. */
+/** Shows buttons to accept or decline a request, with a note for the customer's message. */
 const Decision = ({ request, onDecided }) => {
   const [note, setNote] = useState('')
   const decide = useAction(async decision => {
@@ -82,7 +82,7 @@ const Decision = ({ request, onDecided }) => {
   </div>`
 }
 
-/** Shows the requests that customers make by the buttons of messages. */
+/** Shows the requests that customers make with the buttons of messages. */
 export const Requests = ({ waybill = undefined }) => {
   // On a parcel's screen the panel disappears with the last request.
   const onDecided = () => {

@@ -50,7 +50,7 @@ const password = () => ({
   required: true,
 })
 
-/** Changes the role or the password of a person, or ends or restores their access. */
+/** Shows the actions that change a person's role or password, or end or restore their access. */
 const PersonActions = ({ person, change }) => {
   const [isOpen, setIsOpen] = useState(false)
   const turn = person.is_active ? 'deactivate' : 'activate'

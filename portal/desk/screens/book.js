@@ -13,7 +13,7 @@ const fields = () =>
     required: needed.includes(field.name),
   }))
 
-/** Reads the price of a parcel, once its origin, city and weight are known. */
+/** Reads the price of a parcel once its origin and city are known; without a weight, the price of 1 kg. */
 const readPrice = async (
   /** @type {any} */ { origin_city_id, destination_city_id, weight },
   /** @type {AbortSignal} */ signal,
@@ -67,7 +67,7 @@ export const Book = () => {
     <//>`
 }
 
-/** Names the errors of the only order by its fields. @param {unknown} error @returns {never} */
+/** Throws the error again, under the names of the order's fields. @param {unknown} error @returns {never} */
 const nameFields = error => {
   if (!(error instanceof ApiError)) throw error
   const errors = Object.fromEntries(

@@ -54,7 +54,7 @@ const Edit = ({ order, path, onDone }) => {
     <${Button} onClick=${() => setIsOpen(false)}>${t('parcel.close')}<//><//>`
 }
 
-/** Shows a parcel's statuses and the messages to its recipient, newest first, or that messages cannot be read. */
+/** Shows a parcel's statuses and the messages to its recipient, newest first; says so if messages cannot be read. */
 const Timeline = ({ tracking, messages }) => {
   const moves = tracking.map(({ date_time, status, user }) => ({
     at: date_time,

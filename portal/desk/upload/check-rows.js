@@ -62,7 +62,7 @@ const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ gene
   }
 }
 
-/** Gives the errors of a response to its rows. Returns false when no error is about a row. */
+/** Assigns the errors of a response to the rows. Returns false if no error is about a row. */
 export const addErrors = (/** @type {Row[]} */ rows, /** @type {Record<string, string[]>} */ errors) => {
   let isOfRow = false
   for (const [path, sentences] of Object.entries(errors)) {

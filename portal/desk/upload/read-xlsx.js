@@ -2,7 +2,7 @@
 // our own, because readers on npm unpack without a limit, in workers or with parsers that our content policy forbids.
 
 const maxFileBytes = 10_000_000
-/** Limits a part of the workbook, unpacked: 10,000 rows take 5 MB. */
+/** Limits each unpacked part of the workbook; 10,000 rows take 5 MB. */
 const maxPartBytes = 40_000_000
 const maxColumns = 200
 
@@ -91,7 +91,8 @@ const isDate = (/** @type {number} */ id, code = '') =>
   (id >= 14 && id <= 22) || (id >= 45 && id <= 47) || /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, ''))
 
 /**
- * Reads the number format of each style: `date`, zeros such as `0000000000` for a number of so many digits, or neither.
+ * Reads the number format of each style: `date`, zeros such as `0000000000` for a number with at least that many
+ * digits, or neither.
  */
 const readStyles = (/** @type {string} */ xml) => {
   const codes = new Map()
@@ -108,7 +109,7 @@ const readStyles = (/** @type {string} */ xml) => {
   return styles
 }
 
-/** Writes a number as Excel shows it: a date by its day, a phone number with the zeros of its format. */
+/** Writes a number as Excel shows it: a date with its time, if any; a phone number with the zeros of its format. */
 const writeNumber = (/** @type {string} */ text, style = '', epoch = 25_569) => {
   const value = Number(text)
   if (text === '' || !Number.isFinite(value)) return text
@@ -154,7 +155,7 @@ const readRows = (xml, maxRows, show) => {
 }
 
 /**
- * Reads the first visible sheet of a workbook, up to so many rows.
+ * Reads the first visible sheet of a workbook, up to `maxRows` rows.
  * @param {Blob} file @param {number} maxRows @returns {Promise<string[][]>}
  */
 export const readWorkbook = async (file, maxRows) => {
