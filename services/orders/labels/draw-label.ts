@@ -83,7 +83,7 @@ const drawBars = (page: Page, waybill: string): void => {
   write(page, waybill, margin, mm(140), width, { size: waybill.length > 25 ? 8 : 13, weight: 700, maxLines: 2 })
 }
 
-/** Draws a QR code that stays readable with a sixth of it damaged. */
+/** Draws a QR code that stays readable with 15 % of it damaged. */
 const drawQr = (page: Page, text: string, left: number, top: number): void => {
   const code = generate(text, { minCorrectionLevel: correction.M })
   const { size } = code
