@@ -280,6 +280,15 @@ export const findTenantIds = async (pool: pg.Pool): Promise<string[]> => {
   return rows.map(row => row.tenant_id)
 }
 
+const deadlockDetected = '40P01'
+
+/** Runs a transaction again, twice at most, after Postgres ended it to resolve a deadlock. */
+export const retryDeadlocks = async <Result>(run: () => Promise<Result>, retries = 2): Promise<Result> =>
+  run().catch(error => {
+    if (retries === 0 || error?.code !== deadlockDetected) throw error
+    return retryDeadlocks(run, retries - 1)
+  })
+
 const unavailableCodes =
   /^(08...|57P0.|53...|57014|55P03|25P03|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/
 const unavailableWords =

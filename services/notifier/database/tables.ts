@@ -84,12 +84,3 @@ export const prepared =
 /** Returns the values of rows by column, as `unnest` takes them; undefined becomes null. */
 export const toColumns = <Row extends object>(rows: readonly Row[], ...names: (keyof Row)[]): unknown[][] =>
   names.map(name => rows.map(row => row[name] ?? null))
-
-const deadlockDetected = '40P01'
-
-/** Runs a transaction again, twice at most, after Postgres ended it to resolve a deadlock. */
-export const retryDeadlocks = async <Result>(run: () => Promise<Result>, retries = 2): Promise<Result> =>
-  run().catch(error => {
-    if (retries === 0 || error?.code !== deadlockDetected) throw error
-    return retryDeadlocks(run, retries - 1)
-  })

@@ -1,7 +1,7 @@
 import type { CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, retryDeadlocks } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import {
@@ -11,7 +11,7 @@ import {
   storeResults,
   type WaitingAction,
 } from '../customer-actions/queries.ts'
-import { retryDeadlocks, type Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { processIn } from './process.ts'
 

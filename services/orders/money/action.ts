@@ -2,7 +2,7 @@ import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from 
 import { errorResponses, type FieldErrors, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, retryDeadlocks } from '@courier/shared/postgres/database.ts'
 import { claimKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
@@ -98,24 +98,24 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
     const scope = [merchantId ?? 'staff', operationId, ...(id ? [encodeURIComponent(id)] : [])]
     const key = readIdempotencyKey(request, scope.join(' '))
     const call = { tenant, merchantId, person, by, id, body: tidy(given) }
-    const result = await inTenant<
-      Tables,
-      Acted<unknown> | { kind: 'running' | 'other_body' | 'replayed'; data?: unknown }
-    >(
-      pool,
-      tenant,
-      async tx => {
-        const claim = key && (await claimKey(tx, tenant, key))
-        if (claim?.kind === 'finished') return { kind: 'replayed', data: JSON.parse(claim.result[0] ?? 'null') }
-        if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
-        const acted = await act(tx, call)
-        if (acted.kind !== 'done') return acted
-        if (acted.objects.length > 0) await audit(tx, tenant, by, action, acted.objects)
-        if (key) await insertKey(tx, tenant, key, [JSON.stringify(acted.data)])
-        return acted
-      },
-      { keeps: ({ kind }) => kind === 'done' },
-    )
+    const attempt = () =>
+      inTenant<Tables, Acted<unknown> | { kind: 'running' | 'other_body' | 'replayed'; data?: unknown }>(
+        pool,
+        tenant,
+        async tx => {
+          const claim = key && (await claimKey(tx, tenant, key))
+          if (claim?.kind === 'finished') return { kind: 'replayed', data: JSON.parse(claim.result[0] ?? 'null') }
+          if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
+          const acted = await act(tx, call)
+          if (acted.kind !== 'done') return acted
+          if (acted.objects.length > 0) await audit(tx, tenant, by, action, acted.objects)
+          if (key) await insertKey(tx, tenant, key, [JSON.stringify(acted.data)])
+          return acted
+        },
+        { keeps: ({ kind }) => kind === 'done' },
+      )
+    // Invoices and deposits lock lines of money and the numbers of invoices in different orders.
+    const result = await retryDeadlocks(attempt)
     if (result.kind === 'refused') throw invalid(nameGiven(result.errors, given))
     if (result.kind === 'unknown') throw notFound(result.what)
     if (result.kind === 'running' || result.kind === 'other_body') throw keyRefused(result.kind, 'request')

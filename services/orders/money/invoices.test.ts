@@ -1,5 +1,7 @@
 import { deepStrictEqual } from 'node:assert'
 import { writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
 import t from 'tap'
 import { ordersFixture } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
@@ -241,6 +243,34 @@ t.test('invoices', async t => {
       refs,
       refs.map((_, n) => n + 1),
     )
+  })
+
+  t.test('invoices of one merchant and of all at once are made once each, without a deadlock', async t => {
+    await asOwner('update merchants set payable_when = null, payable_after_days = null')
+    await deliver(['DM92000091'])
+    await makeOfBooks(['DM92000092'], { ...confirmed, cod: 1000 })
+    t.equal((await move(['DM92000092'], 'key_13', { collected_by: 'Nimal' })).status, 200)
+    await handOver(2000)
+    const superuser = new pg.Client({ connectionString: fixture.database.superuserUrl })
+    await superuser.connect()
+    t.teardown(() => superuser.end())
+    await superuser.query('begin')
+    await superuser.query('select from invoice_counters for update')
+    const isWaiting = async (requests: number) => {
+      const text = `select from pg_locks where not granted and pid in (
+        select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`
+      while ((await superuser.query(text)).rowCount !== requests) await delay(10)
+    }
+    const ofAll = post('/invoice', { all: true, until: today })
+    await isWaiting(1)
+    const ofBooks = post('/invoice', { merchant_id: books, until: today })
+    await isWaiting(2)
+    await superuser.query('commit')
+    const [all, one] = await Promise.all([ofAll, ofBooks])
+    t.strictSame([all.status, one.status], [200, 200])
+    const made = [...all.body.data, ...one.body.data].filter(({ kind }: { kind: string }) => kind === 'made')
+    t.strictSame(made.map(({ merchant_id }: { merchant_id: number }) => merchant_id).sort(), [shop, books].sort())
+    for (const { invoice_no: no } of made) t.equal((await step(no, 'cancel', { reason: 'A test' })).status, 200)
   })
 
   t.test('serves the lines as CSV, and refuses malformed queries', async t => {
