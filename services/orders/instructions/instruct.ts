@@ -135,7 +135,8 @@ export const decideLate = async (tx: Tx, tenant: string): Promise<number> => {
   for (const { waybill_number: waybill, action } of late) {
     await lockOrder(tx, { tenant, waybill, editor: { isCustomer: true } })
     const attempt = await findOpenAttempt(tx, tenant, waybill)
-    if (attempt?.action === null)
+    // The order may have left its late failure, and failed again, before it was locked.
+    if (attempt?.action === null && attempt.is_late)
       await writeInstruction(tx, { tenant, waybill, action, date: null, note: null, party: 'company' })
   }
   return late.length

@@ -1,4 +1,5 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import pg from 'pg'
 import t from 'tap'
 import { findReattempts } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
@@ -16,7 +17,7 @@ const failed_deliveries = {
   instruction_default: 'return' as const,
   recipient_history: true,
 }
-const { app, pool, make, makeOfBooks, move, request, get, staffGet, staffToken, booksToken, rows } =
+const { app, pool, database, make, makeOfBooks, move, request, get, staffGet, staffToken, booksToken, rows } =
   await ordersFixture(t, { file: tenantFile({ failed_deliveries }) })
 
 const merchant = '/api/public/merchant'
@@ -189,6 +190,26 @@ t.test("after the deadline the company's default applies, and only staff may cha
   t.match((await orderOf('DM00000040')).instructions, [{ action: 'return', given_as: 'company', given_by: null }])
   t.match((await orderOf('DM00000041')).instructions, [{ action: 'reattempt', given_as: 'merchant' }])
   t.equal((await instructAsStaff('DM00000040', { action: 'reattempt' })).status, 200)
+})
+
+t.test('the default of the company leaves a failure alone that began while an older one was late', async t => {
+  await fail(['DM00000045'])
+  await rows(`update attempts set due_at = now() - interval '1 second' where waybill_number = 'DM00000045'`)
+  const courier = new pg.Client({ connectionString: database.superuserUrl })
+  await courier.connect()
+  t.teardown(() => courier.end())
+  await courier.query('begin')
+  await courier.query(`select from orders where waybill_number = 'DM00000045' for update`)
+  const deciding = inTenant(pool, 'demo', (tx: Tx) => decideLate(tx, 'demo'))
+  const isWaiting = `select from pg_locks where not granted and pid in (
+    select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`
+  while ((await courier.query(isWaiting)).rowCount === 0);
+  await courier.query(`update attempts set attempt_no = 2, due_at = now() + interval '1 day'
+    where waybill_number = 'DM00000045'`)
+  await courier.query('commit')
+  await deciding
+  t.strictSame((await orderOf('DM00000045')).instructions, [])
+  t.equal((await instruct('DM00000045', { action: 'reattempt' })).status, 200, 'the merchant still has a day')
 })
 
 t.test('a failure that is taken back does not count as an attempt', async t => {
