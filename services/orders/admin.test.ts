@@ -12,7 +12,7 @@ import { tenantFile } from './test/tenant.ts'
 
 const admin = fileURLToPath(new URL('./admin.ts', import.meta.url))
 
-/** Runs `orders` with these words in an environment of these variables alone. */
+/** Runs `orders` with these words; its environment holds only these variables. */
 const run = (environment: Record<string, string>, ...words: string[]) => {
   const options = {
     env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },
@@ -25,7 +25,7 @@ const run = (environment: Record<string, string>, ...words: string[]) => {
 
 type Run = (...words: string[]) => ReturnType<typeof run>
 
-/** Provides the commands on a migrated database, and a file of the test's own. */
+/** Provides the commands on a migrated database, and `save`, which writes a tenant file and returns its path. */
 const start = async (t: Test) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const orders: Run = (...words) => run({ ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }, ...words)
@@ -68,7 +68,7 @@ t.test('migrate brings an empty database up to date once', async t => {
   const { url, ownerUrl, save } = await start(t)
   const environment = await createEmpty(t, { url, ownerUrl })
   const early = fail(t, run(environment, 'apply', save(tenantFile())))
-  t.match(early, /orders migrate/, 'a command before that says what to do')
+  t.match(early, /orders migrate/, 'an earlier command says what to do')
   const applied = succeed(t, run(environment, 'migrate')).trim().split('\n')
   t.match(applied, ['0034-release-0.2.0', '0035-log'])
   t.equal(succeed(t, run(environment, 'migrate')), 'The database is up to date.\n')
@@ -84,7 +84,7 @@ t.test('apply prints what it changed, and that a second apply changes nothing', 
     .split('\n')
   t.equal(dryRun.pop(), 'Nothing was written: this was a dry run.')
   const lines = succeed(t, orders('apply', file)).trimEnd().split('\n')
-  t.strictSame(lines, dryRun, 'the dry run printed the same')
+  t.strictSame(lines, dryRun, 'the dry run printed the same lines')
   const table = lines.filter(line => !line.startsWith('  ')).map(line => line.split(/ {2,}/))
   t.strictSame(table, [
     ['what', 'change', 'count'],
@@ -206,7 +206,7 @@ t.test('a command may take longer than a request', async t => {
   const other = new pg.Client({ connectionString: url })
   await other.connect()
   t.teardown(() => other.end())
-  // `apply` waits for this lock, which ends on its own: this process sleeps while the command runs.
+  // `apply` waits for this lock, which ends on its own because this process is blocked while the command runs.
   const held = other.query(`begin; select pg_advisory_xact_lock(hashtextextended('demo', 0)), pg_sleep(6); commit`)
   await delay(200)
   const begin = performance.now()
@@ -310,20 +310,23 @@ t.test('a token is created for a merchant or for staff, and shown once', async t
   t.notMatch(table + list, /hash|courier_/)
 })
 
-t.test('refuses a token without exactly one holder, a tenant and a future expiry', async t => {
-  const { orders, save } = await start(t)
-  succeed(t, orders('apply', save(tenantFile())))
-  t.match(fail(t, orders('token', 'create', '--staff', 'Ruwan')), /--tenant/)
-  const table: [string[], RegExp][] = [
-    [[], /^orders: name one holder: --merchant EMAIL or --staff NAME\n$/],
-    [['--merchant', 'shop@example.com', '--staff', 'Ruwan'], /^orders: name one holder/],
-    [['--merchant', 'nobody@example.com'], /^orders: tenant demo has no merchant nobody@example\.com\n$/],
-    [['--staff', 'Ruwan', '--expires', 'soon'], /^orders: --expires must be a future time such as .*, not soon\n$/],
-  ]
-  for (const [words, message] of table)
-    t.match(fail(t, orders('token', 'create', '--tenant', 'demo', ...words)), message, words.join(' '))
-  t.equal(succeed(t, orders('token', 'list')), 'There are no tokens. Make one: orders token create --help\n')
-})
+t.test(
+  'refuses a token without a tenant, without exactly one holder, or with an expiry that is not in the future',
+  async t => {
+    const { orders, save } = await start(t)
+    succeed(t, orders('apply', save(tenantFile())))
+    t.match(fail(t, orders('token', 'create', '--staff', 'Ruwan')), /--tenant/)
+    const table: [string[], RegExp][] = [
+      [[], /^orders: name one holder: --merchant EMAIL or --staff NAME\n$/],
+      [['--merchant', 'shop@example.com', '--staff', 'Ruwan'], /^orders: name one holder/],
+      [['--merchant', 'nobody@example.com'], /^orders: tenant demo has no merchant nobody@example\.com\n$/],
+      [['--staff', 'Ruwan', '--expires', 'soon'], /^orders: --expires must be a future time such as .*, not soon\n$/],
+    ]
+    for (const [words, message] of table)
+      t.match(fail(t, orders('token', 'create', '--tenant', 'demo', ...words)), message, words.join(' '))
+    t.equal(succeed(t, orders('token', 'list')), 'There are no tokens. Make one: orders token create --help\n')
+  },
+)
 
 t.test('revoke ends a token by its id', async t => {
   const { orders, save } = await start(t)
@@ -356,7 +359,7 @@ t.test('an unusable database is reported without its password', async t => {
   t.notMatch(wrongPassword, /s3cret/)
 })
 
-t.test('a missing or wrong setting is named', async t => {
+t.test('the error names a missing or wrong setting', async t => {
   const missing = fail(t, run({}, 'token', 'list'))
   t.match(missing, /^The settings are wrong, nothing was started:\n {2}ORDERS_DATABASE_URL is missing: .+\n$/)
   for (const words of [['migrate'], ['token', 'list']]) {

@@ -63,7 +63,7 @@ program
   .command('ledger')
   .description('the money of a tenant')
   .command('check')
-  .description('compare transfers and invoices with the lines of parcels; status 1 when they differ')
+  .description('check the ledger for differences; exit with status 1 if there are any')
   .requiredOption('--tenant <id>', 'the tenant')
   .option('--json', 'print JSON', false)
   .action(async ({ tenant, json }: { tenant: string; json: boolean }) => {
@@ -101,9 +101,9 @@ merchantCommand('add', addDescription, 'The merchant', async request => {
   const password = await readPassword()
   return withPool(pool => addMerchant(pool, request, password))
 })
-  .requiredOption('--name <name>', 'its name')
-  .option('--rate-card <name>', 'a rate card of the tenant; without one its orders are refused')
-  .requiredOption('--business <id:name>', 'a business, the first is the default; once for each', append)
+  .requiredOption('--name <name>', 'the name of the merchant')
+  .option('--rate-card <name>', 'a rate card of the tenant; without one, the orders of the merchant are refused')
+  .requiredOption('--business <id:name>', 'a business; repeat it for each one; the first is the default', append)
 
 const passwordDescription = 'change a password, from MERCHANT_PASSWORD or the terminal; logins with the old one end'
 merchantCommand('password', passwordDescription, 'The password', async request => {
@@ -121,8 +121,8 @@ addStaffCommands(program, withPool)
 addTokenCommands(program, withPool, {
   description: 'the bearer tokens of merchants and staff',
   holders: {
-    '--merchant <email>': 'the merchant that holds it',
-    '--staff <name>': 'the member of staff who holds it',
+    '--merchant <email>': 'the merchant that holds the token',
+    '--staff <name>': 'the member of staff who holds the token',
   },
   create: createTokenFor,
   list: listTokens,
@@ -131,10 +131,10 @@ addTokenCommands(program, withPool, {
 program
   .command('restored')
   .description(
-    'after an older backup of orders or the notifier was restored: no waybill twice, no event lost; prints what to check',
+    'repair orders after a restore of it or of the notifier: no waybill twice, no event lost; print what to check',
   )
-  .requiredOption('--since <iso>', 'the time to which the database was restored; the older one of two')
-  .option('--skip <numbers>', 'waybill numbers to leave out; 0 if only the database of the notifier was restored')
+  .requiredOption('--since <iso>', 'the time to which the database was restored; the earlier time if both were')
+  .option('--skip <numbers>', 'how many waybill numbers to leave out; 0 if only the notifier was restored')
   .option('--dry-run', 'print the changes, but write nothing')
   .option('--json', 'print JSON', false)
   .action(async ({ since, skip, dryRun = false, json }) => {
@@ -153,9 +153,9 @@ program
 
 program
   .command('keys')
-  .description("the keys that the secrets of merchants' webhooks are sealed with")
+  .description("the keys that seal the secrets of merchants' webhooks and their bank accounts")
   .command('rotate')
-  .description('seal every secret with the newest of WEBHOOK_KEYS')
+  .description('seal every secret and bank account with the newest of WEBHOOK_KEYS')
   .option('--json', 'print JSON', false)
   .action(async ({ json }) => {
     const { WEBHOOK_KEYS } = loadConfigOrExit(Type.Object({ ...databaseSettings, ...webhookSettings }), process.env)

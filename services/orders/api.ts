@@ -22,12 +22,12 @@ export const api = {
     'Merchants push delivery orders in batches and get waybill numbers back. ' +
     'All paths below /api/public/merchant are also served below /api/merchant.',
   tags: [
-    { name: 'merchant', description: 'Login, and the lists that a merchant chooses from.' },
+    { name: 'merchant', description: 'Login, tokens and people of a merchant, and the lists that it chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each request carries a bearer token and X-tenant.' },
     { name: 'webhooks', description: 'Addresses where a merchant gets events (docs/merchants/webhooks.md).' },
     { name: 'public', description: 'Requests for anyone who knows a waybill number, without a token.' },
     { name: 'staff', description: "Requests for the courier's staff, with a staff token." },
-    { name: 'internal', description: 'Requests for the notifier.' },
+    { name: 'internal', description: 'Requests between orders and the notifier.' },
   ],
   audiences: [
     {

@@ -49,7 +49,7 @@ const staffPrefix = '/api/staff'
 /** Some programs use this path for every request. */
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
 
-/** Creates the HTTP application, in reading order, and the relay and the sender of webhooks beside it. */
+/** Creates the HTTP application, and the relay and the sender of webhooks that run beside it. */
 export const createOrders = async (options: OrdersOptions) => {
   const registry = new Registry()
   const app = await createServer({ ...options, api, alias, registry, isReady: () => checkReachable(options.pool) })
@@ -142,7 +142,7 @@ const registerInternal = async (app: FastifyInstance, own: Dependencies) => {
   await app.register(customerActionRoutes, own)
 }
 
-/** Documents the routes of `app` as requests of this group with this kind of token. */
+/** Documents the routes of `app` under this tag, with this kind of token. */
 const documentAs = (app: FastifyInstance, tag: string, scheme: 'token' | 'service'): void => {
   app.addHook('onRoute', route => {
     route.schema = { tags: [tag], security: [{ [scheme]: [] }], ...route.schema }

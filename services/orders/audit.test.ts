@@ -86,7 +86,7 @@ t.test('the service can only add to the audit and read it', async t => {
   const attempt = (tenant: string, statement: string) =>
     inTenant(pool, tenant, async (tx: Tx) => (await tx.client.query(statement)).rowCount)
   t.ok(await attempt('demo', 'select from audit'))
-  t.equal(await attempt('rival', 'select from audit'), 0, 'a tenant sees its own')
+  t.equal(await attempt('rival', 'select from audit'), 0, 'a tenant sees only its own rows')
   for (const statement of [
     "update audit set actor = 'nobody'",
     'delete from audit',

@@ -2,7 +2,7 @@ import t from 'tap'
 import { build } from './test/build.ts'
 import { batch } from './test/tenant.ts'
 
-/** Builds a tenant whose version, an SQL expression, differs at every read. */
+/** Builds a tenant whose version is an SQL expression, so that it keeps changing. */
 const changingTenant = async (t: Parameters<typeof build>[0], version: string) => {
   const built = await build(t)
   const [{ columns }] = await built.rows(
@@ -22,10 +22,14 @@ const busy = {
   body: { code: 'unavailable', message: /Nothing was changed; repeat the request\.$/ },
 }
 
-t.test('a catalogue changed before every write ends in 503, without any write', async t => {
+t.test('a write whose catalogue changes before every attempt ends in 503, and nothing is written', async t => {
   const { bulk, request, rows, restore } = await changingTenant(t, 'pg_current_xact_id()::text::bigint')
   t.match(await bulk(batch()), busy)
-  t.equal((await bulk(batch(), { query: '?dry_run=true' })).status, 200, 'reads one version and writes nothing')
+  t.equal(
+    (await bulk(batch(), { query: '?dry_run=true' })).status,
+    200,
+    'a dry run reads one version and writes nothing',
+  )
   t.equal((await request('/city')).status, 200)
   await restore()
   t.strictSame(await rows('select from orders'), [])

@@ -23,7 +23,7 @@ const start = async (t: Test): Promise<{ child: ChildProcess; port: number }> =>
     const port = /listening at http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1]
     if (port) return { child, port: Number(port) }
   }
-  throw new Error('it ended before it listened')
+  throw new Error('the service ended before it listened')
 }
 
 for (const [what, bytes] of [

@@ -17,7 +17,7 @@ import { type Static, Type } from '@sinclair/typebox'
 export const databaseSettings = {
   ORDERS_DATABASE_URL: PostgresUrl('the database of orders, as a role that reads and writes but owns nothing'),
   ORDERS_MIGRATE_DATABASE_URL: Type.Optional(
-    PostgresUrl('the same database as the role that owns the tables; without it ORDERS_DATABASE_URL is used'),
+    PostgresUrl('the same database, as the role that owns the tables; without it ORDERS_DATABASE_URL is used'),
   ),
 }
 
@@ -42,7 +42,7 @@ export const webhookSettings = {
     Type.String({
       secret: true,
       description:
-        "the keys that seal the secrets of merchants' webhooks, like CREDENTIALS_KEYS; without it there are no webhooks",
+        "the keys that seal the secrets of merchants' webhooks, like CREDENTIALS_KEYS; without them, no webhooks",
       must: 'be id:key pairs separated by commas',
       problem: (text: string) => keysProblem('WEBHOOK_KEYS', text),
     }),
@@ -64,7 +64,7 @@ const properties = {
     Type.String({ description: "the notifier's: demonstration secrets are refused unless it is the simulator" }),
   ),
   DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections of the process to Postgres', 1000),
-  MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'maximum orders of one bulk request', 100_000),
+  MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'maximum orders in one bulk request', 100_000),
   CATALOGUE_MEMORY_BYTES: Type.Integer({
     minimum: 2 ** 20,
     maximum: 2 ** 40,
@@ -80,7 +80,7 @@ const properties = {
     default: 'false',
     maxLength: 5,
     pattern: '^(true|false)$',
-    description: 'true lets webhooks go to http and to private networks too, for development',
+    description: 'true allows webhooks to http addresses and private networks, for development',
     must: 'be true or false',
   }),
   PORTAL_ORIGINS: Origins(

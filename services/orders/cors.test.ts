@@ -10,11 +10,11 @@ import { batch } from './test/tenant.ts'
 const origin = 'https://shop.example'
 const merchantPath = '/api/public/merchant'
 
-/** Starts the service at a port, and a browser that sends what a script of `origin` requests. */
+/** Starts the service on a port; `preflight` and `allowedFor` send what a browser sends for a script of `origin`. */
 const open = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const built = await build(t, options)
   const url = await built.app.listen({ port: 0, host: '127.0.0.1' })
-  /** Sends one request as it goes over the wire. */
+  /** Sends one request with exactly these headers. */
   const wire = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: string }>(
       (resolve, reject) => {
@@ -55,7 +55,7 @@ t.test('a preflight needs no token, and lists the headers and methods that a scr
     })
 })
 
-t.test('a script reads a batch, its headers and its errors', async t => {
+t.test('a script reads the responses to batches, with their headers and errors', async t => {
   const { wire, token } = await open(t, { requestsPerMinute: 3 })
   const headers = { origin, 'x-tenant': 'demo', 'content-type': 'application/json' }
   const right = { ...headers, authorization: `Bearer ${token}`, 'idempotency-key': 'one' }
@@ -89,7 +89,7 @@ t.test('a script reads a batch, its headers and its errors', async t => {
   t.match(responses[3]?.headers, { 'retry-after': /./ })
 })
 
-t.test('the earliest refusals have the headers too', async t => {
+t.test('the earliest refusals have the headers of CORS too', async t => {
   const { wire } = await open(t, { addressLimits: { requests: 2, refusals: 60 } })
   const statuses: unknown[] = []
   for (const path of [`${merchantPath}/nothing`, '/api/public/order/tracking-info', `${merchantPath}/state`]) {
@@ -121,11 +121,11 @@ t.test('without a setting only the routes of merchants and their customers are o
   ])
     t.equal(await allowedFor('GET', path), undefined, path)
   const plain = await wire('OPTIONS', `${merchantPath}/state`, { origin })
-  t.match([plain.status, plain.headers.allow], [405, /^GET/], 'an OPTIONS request that is no preflight')
+  t.match([plain.status, plain.headers.allow], [405, /^GET/], 'an OPTIONS request that is not a preflight')
   t.equal((await wire('OPTIONS', '/nothing')).status, 404)
 })
 
-t.test('CORS_ORIGINS lists the origins that may send requests, also those of staff', async t => {
+t.test('CORS_ORIGINS lists the origins that may send requests, even requests of staff', async t => {
   const { allowedFor, wire, pool } = await open(t, { corsOrigins: `${origin},http://localhost:5173` })
   for (const path of [`${merchantPath}/state`, '/api/staff/order']) {
     t.equal(await allowedFor('GET', path), origin, path)
@@ -143,7 +143,7 @@ t.test('CORS_ORIGINS lists the origins that may send requests, also those of sta
   t.equal(await closed.allowedFor('GET', `${merchantPath}/state`), undefined)
 })
 
-t.test('origins of the staff console may send requests of staff, and nothing more than other origins', async t => {
+t.test('origins of the staff console may send requests of staff, and otherwise no more than other origins', async t => {
   const portal = 'http://127.0.0.1:3001'
   for (const [settings, ofMerchants] of [
     [{}, '*'],
@@ -157,10 +157,10 @@ t.test('origins of the staff console may send requests of staff, and nothing mor
     t.equal(await allowedFor('GET', '/internal/orders/demo/DM1', portal), undefined)
   }
   const { allowedFor } = await open(t, { corsOrigins: origin, portalOrigins: portal })
-  t.equal(await allowedFor('GET', '/api/staff/order'), origin, 'what CORS_ORIGINS allows stays allowed')
+  t.equal(await allowedFor('GET', '/api/staff/order'), origin, 'the origins in CORS_ORIGINS stay allowed')
 })
 
-t.test('the setting is checked', t => {
+t.test('checks the setting CORS_ORIGINS', t => {
   const read = (CORS_ORIGINS: string) =>
     loadConfig(Settings, {
       ORDERS_DATABASE_URL: 'postgres://x@y/z',

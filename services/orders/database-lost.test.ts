@@ -34,7 +34,7 @@ const read = () => {
   return inTenant(pool, 'demo', async (tx: Tx) => (await tx.client.query(`select ${columns.join()}`)).rows)
 }
 
-/** Returns the responses to a request about a new order, which changes something each time. */
+/** Sends `change` about new orders, losing the database after one transaction, after two, and so on. */
 const lose = (t: Test, change: (waybill: string) => Promise<ApiResponse>): Promise<ApiResponse[]> => {
   const request = async () => {
     const waybill = `DM${String(++made).padStart(8, '0')}`
@@ -45,7 +45,7 @@ const lose = (t: Test, change: (waybill: string) => Promise<ApiResponse>): Promi
   }
   return loseBetweenTransactions(t, lossy as LossyPool, { request, read }) as Promise<ApiResponse[]>
 }
-// The numbers start far from those of orders that name none.
+// The numbers start far above the ones that the service gives to orders without a number.
 let made = 50_000
 
 t.test('each request changes all or nothing, and reports the outcome', async t => {

@@ -24,7 +24,7 @@ export interface OrdersOptions extends Edge {
   logger: Logger
   /** Reaches the service that receives the order events. */
   notifier: ServiceClient
-  /** Reads messages at the notifier. Events do not wait for it. */
+  /** Reads messages from the notifier. Events use the other client, so they never wait for these requests. */
   messages: ServiceClient
   serviceToken: string
   maxOrdersPerBatch: number

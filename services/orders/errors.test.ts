@@ -143,14 +143,14 @@ const table: Record<string, [body: unknown, errors: FieldErrors, token?: string]
       'order_data.2.waybill_number': ['The waybill number has already been taken.'],
     },
   ],
-  'errors in general_data alone': [
+  'a schema error in general_data and an error of the data of its order': [
     batch([order({ destination_city_id: 9 })], { origin_city_id: true }),
     {
       'general_data.origin_city_id': ['The origin city id field must be a string or a number.'],
       ...selected('order_data.0.destination_city_id'),
     },
   ],
-  'schema errors in every order with errors of its data': [
+  'schema errors in every order that has an error of its data': [
     batch([order({ cod: 'much' }), order({ customer_name: '', weight: undefined, destination_city_id: 9 })]),
     {
       'order_data.0.cod': ['The cod field must be an integer from 0 to 2147483647.'],
@@ -229,12 +229,15 @@ const tooMany: Record<string, unknown> = {
   waybill: thousand({ destination_city_id: 9, waybill_number: 'X' }),
 }
 for (const [kind, body] of Object.entries(tooMany))
-  t.test(`a response to 2,000 ${kind} errors lists 1,000 of them and how many more there are`, async t => {
-    const response = await bulk(body)
-    t.equal(response.status, 422)
-    t.equal(Object.values(response.body.errors).flat().length, 1000)
-    t.equal(response.body.more_errors, 1000)
-  })
+  t.test(
+    `the response to a batch with 2,000 ${kind} errors lists 1,000 of them and says how many more there are`,
+    async t => {
+      const response = await bulk(body)
+      t.equal(response.status, 422)
+      t.equal(Object.values(response.body.errors).flat().length, 1000)
+      t.equal(response.body.more_errors, 1000)
+    },
+  )
 
 const url = '/api/public/merchant/order/bulk'
 type Headers = Record<string, string | undefined>
@@ -315,8 +318,8 @@ const broken: Record<string, [status: number, message: string | RegExp, headers:
     { 'content-type': 'application/x-www-form-urlencoded' },
   ],
   'text as body': [415, 'Send the body as application/json.', { 'content-type': 'text/plain' }],
-  'a packed body': [415, 'Send the body without content-encoding.', { 'content-encoding': 'gzip' }],
-  'a body of no type': [415, 'Send the body as application/json.', { 'content-type': undefined }],
+  'a compressed body': [415, 'Send the body without content-encoding.', { 'content-encoding': 'gzip' }],
+  'a body without a type': [415, 'Send the body as application/json.', { 'content-type': undefined }],
 }
 for (const [name, [status, message, headers, target]] of Object.entries(broken))
   t.test(`a request with ${name} gets ${status}`, async t => {

@@ -180,7 +180,7 @@ t.test('names of cities and states have at most 255 characters, ids 64', async t
   })
 })
 
-t.test('text that Postgres cannot store is refused at its path', async t => {
+t.test('text that Postgres cannot store is refused with its path', async t => {
   const cannot = (name: string) => [`The ${name} field must not contain a null character or half of a surrogate pair.`]
   for (const bad of ['\0', 'a\0b', '\ud83d', '\ude00\ud83d', '\udfff'])
     t.strictSame(await refusal({ customer_name: bad, remark: bad }, { merchant_business_id: `7290${bad}` }), {
@@ -236,7 +236,7 @@ t.test('a batch has at least one order and at most the limit', async t => {
   t.strictSame(four?.body.errors, { order_data: ['The order data field must not have more than 3 items.'] })
 })
 
-t.test('a body of another shape is refused with the path of the error', async t => {
+t.test('a body of the wrong shape is refused with the path of each error', async t => {
   const shapes: [unknown, unknown][] = [
     [
       { general_data: [1], order_data: {} },
@@ -265,7 +265,7 @@ t.test('a body of another shape is refused with the path of the error', async t 
   t.strictSame((await bulk('[]')).body.errors.order_data, ['The order data field is required.', told])
 })
 
-/** PHP writes an empty array where a map or list has nothing in it. */
+/** PHP encodes an empty map as an empty list. */
 t.test('an empty list for an optional field means that it is not given', async t => {
   const optional = ['waybill_number', 'initial_status_key', 'order_no', 'customer_secondary_phone', 'customer_email']
   const others = ['destination_city_name', 'destination_state_name', 'description', 'remark']

@@ -11,8 +11,8 @@ import { deleteOldGaps } from './rate-gaps/queries.ts'
 import { skipUnwanted } from './relay/queries.ts'
 
 /**
- * Folds and seals closed days of the ledger, deletes expired rows, and events of tenants without messaging; numbers
- * changes that no client reads.
+ * Folds and seals closed days of the ledger, numbers changes that no client reads, and applies the default to failed
+ * deliveries past their deadline. Deletes expired rows, and the events of tenants without messaging.
  */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [

@@ -56,19 +56,19 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
   t.equal(lines.length, 2)
 })
 
-t.test('a notifier outage changes nothing for a tenant that it does not know', async t => {
+t.test('an outage of the notifier changes nothing for a tenant that the notifier does not know', async t => {
   const { relay, receiver, book, rows } = await startRelayFixture(t)
   await book(1)
   receiver.react = () => (receiver.requests % 2 ? 'unknown' : 500)
   relay.start()
   await waitUntil('three requests', () => receiver.requests >= 3)
-  await waitUntil('it waits', async () => {
+  await waitUntil('the tenant stays unknown since the first response', async () => {
     const [lease] = await rows('select unknown_since < warned_at + interval $$1 s$$ as is_kept from outbox_leases')
     return lease?.is_kept
   })
 })
 
-t.test('tenants that the notifier does not know delay no other tenants', async t => {
+t.test('tenants that the notifier does not know do not delay other tenants', async t => {
   const { relay, receiver, book, addTenant } = await startRelayFixture(t)
   const unknown = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))
   receiver.react = ({ tenant }) => (tenant === 'demo' ? 'acknowledge' : 'unknown')
@@ -77,9 +77,9 @@ t.test('tenants that the notifier does not know delay no other tenants', async t
   for (let round = 1; round <= 5; round++) {
     for (const options of unknown) await book(1, options)
     await book(1)
-    await waitUntil('it is delivered', () => receiver.events.size === round, 5)
+    await waitUntil('the event is delivered', () => receiver.events.size === round, 5)
   }
-  t.ok(receiver.requests < 5 + 5 * unknown.length, 'a booking alone makes no attempt')
+  t.ok(receiver.requests < 5 + 5 * unknown.length, 'a booking alone triggers no attempt')
 })
 
 t.test('without messaging the outbox gets no events, and pending events are deleted', async t => {

@@ -33,7 +33,7 @@ interface ApiDocument {
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 
-/** Starts the service as a process of its own, in an environment of these variables alone. */
+/** Starts the service as a process of its own; its environment holds these variables and a service token. */
 const launch = (t: Test, environment: Record<string, string>) => {
   const child = spawn(process.execPath, [main], {
     env: {
@@ -96,7 +96,7 @@ const start = async (t: Test, more: Record<string, string> = {}) => {
     ...more,
   })
   const listening = () => service.lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
-  await waitUntil('it listens', listening)
+  await waitUntil('the service listens', listening)
   const address = listening() ?? ''
   const get = (path: string) => fetch(`${address}${path}`)
   const bulk = async (body: unknown = batch(), token = provided.token, more = {}) => {
@@ -177,13 +177,15 @@ t.test('startup waits for Postgres, and SIGTERM ends the wait at once', async t 
   }
   const [stopped, waiting] = [launch(t, environment), launch(t, environment)]
   for (const { logs } of [stopped, waiting])
-    await waitUntil('it waits', () => logs().some(({ msg }) => String(msg).startsWith('database.waiting')))
+    await waitUntil('the process waits for Postgres', () =>
+      logs().some(({ msg }) => String(msg).startsWith('database.waiting')),
+    )
   const since = performance.now()
   stopped.child.kill('SIGTERM')
   t.equal(await stopped.ended, 0)
   t.ok(performance.now() - since < 1_500, `ended after ${performance.now() - since} ms`)
   await proxy.restore()
-  await waitUntil('it listens', () => waiting.logs().some(({ msg }) => /listening/.test(String(msg))), 10)
+  await waitUntil('the process listens', () => waiting.logs().some(({ msg }) => /listening/.test(String(msg))), 10)
   t.notMatch(JSON.stringify([...stopped.logs(), ...waiting.logs()]), /postgres:\/\/|_failed/)
 })
 
@@ -216,10 +218,10 @@ t.test('the notifier gets a batch at once, and the rest when the process starts 
   const receiver = await startReceiver(t)
   const { bulk, child, ended, logs, url, ownerUrl } = await start(t, { NOTIFIER_URL: receiver.url })
   await bulk(batch([order(), order()]))
-  await waitUntil('both are delivered', () => receiver.events.size === 2)
+  await waitUntil('both events are delivered', () => receiver.events.size === 2)
   receiver.react = () => 503
   await bulk()
-  await waitUntil('one is refused', () => logs().some(({ msg }) => msg === 'outbox.refused'))
+  await waitUntil('one event is refused', () => logs().some(({ msg }) => msg === 'outbox.refused'))
   child.kill('SIGTERM')
   t.equal(await ended, 0)
   t.notOk(logs().some(({ level }) => Number(level) >= 50))
@@ -235,43 +237,46 @@ t.test('the notifier gets a batch at once, and the rest when the process starts 
     ORDERS_PORT: '0',
     NOTIFIER_URL: receiver.url,
   })
-  await waitUntil('all are delivered', () => receiver.events.size === 3)
+  await waitUntil('all events are delivered', () => receiver.events.size === 3)
 })
 
 for (const [how, seconds] of [
   ['refuses connections', 3],
   ['is silent', 5.5],
 ] as const)
-  t.test(`while Postgres ${how} the process lives, is not ready, responds 503 and recovers by itself`, async t => {
-    const { proxy, get, bulk, child } = await start(t)
-    const response = {
-      message: 'The service is unavailable for a moment. Nothing was changed; repeat the request.',
-      code: 'unavailable',
-    }
-    t.equal((await bulk()).status, 200)
-    if (how === 'is silent') proxy.trouble = { kind: 'black_hole' }
-    else await proxy.cut()
-    for (const token of [undefined, newToken().token]) {
-      const started = performance.now()
-      const { status, headers, body } = await bulk(batch(), token)
-      t.strictSame([status, headers.get('retry-after'), body], [503, '1', response])
-      t.ok(performance.now() - started < seconds * 1_000)
-    }
-    const ready = await get('/health/ready')
-    t.strictSame(
-      [ready.status, await ready.json()],
-      [503, { message: 'The database cannot be reached.', code: 'unavailable' }],
-    )
-    t.equal((await get('/health/live')).status, 200)
-    const metrics = await get('/metrics')
-    t.equal(metrics.status, 200)
-    t.notMatch(await metrics.text(), /^outbox_(depth|age_seconds) /m)
-    if (how === 'is silent') proxy.trouble = undefined
-    else await proxy.restore()
-    await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
-    t.equal((await bulk()).status, 200)
-    t.equal(child.exitCode, null)
-  })
+  t.test(
+    `while Postgres ${how} the process stays alive but not ready, responds with 503, and recovers on its own`,
+    async t => {
+      const { proxy, get, bulk, child } = await start(t)
+      const response = {
+        message: 'The service is unavailable for a moment. Nothing was changed; repeat the request.',
+        code: 'unavailable',
+      }
+      t.equal((await bulk()).status, 200)
+      if (how === 'is silent') proxy.trouble = { kind: 'black_hole' }
+      else await proxy.cut()
+      for (const token of [undefined, newToken().token]) {
+        const started = performance.now()
+        const { status, headers, body } = await bulk(batch(), token)
+        t.strictSame([status, headers.get('retry-after'), body], [503, '1', response])
+        t.ok(performance.now() - started < seconds * 1_000)
+      }
+      const ready = await get('/health/ready')
+      t.strictSame(
+        [ready.status, await ready.json()],
+        [503, { message: 'The database cannot be reached.', code: 'unavailable' }],
+      )
+      t.equal((await get('/health/live')).status, 200)
+      const metrics = await get('/metrics')
+      t.equal(metrics.status, 200)
+      t.notMatch(await metrics.text(), /^outbox_(depth|age_seconds) /m)
+      if (how === 'is silent') proxy.trouble = undefined
+      else await proxy.restore()
+      await waitUntil('the service is ready', async () => (await get('/health/ready')).ok, 5)
+      t.equal((await bulk()).status, 200)
+      t.equal(child.exitCode, null)
+    },
+  )
 
 t.test('a connection cut during a request fails only that request', async t => {
   const { proxy, get, bulk, child, owner } = await start(t)
@@ -284,12 +289,12 @@ t.test('a connection cut during a request fails only that request', async t => {
     t.strictSame([status, headers.get('retry-after')], [503, '1'])
   await release()
   await proxy.restore()
-  await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
+  await waitUntil('the service is ready', async () => (await get('/health/ready')).ok, 5)
   t.equal((await bulk()).status, 200)
   t.equal(child.exitCode, null)
 })
 
-/** Makes each commit that changed rows of the table wait. */
+/** Holds each commit that changed rows of the table, until `release`. */
 const holdCommits = async (owner: pg.Client, table: string) => {
   await owner.query(`create function wait() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
@@ -298,7 +303,7 @@ const holdCommits = async (owner: pg.Client, table: string) => {
   await owner.query('select pg_advisory_lock(1)')
   const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
   return {
-    untilCommitting: () => waitUntil('it commits', async () => (await owner.query(committing)).rowCount),
+    untilCommitting: () => waitUntil('the transaction commits', async () => (await owner.query(committing)).rowCount),
     release: () => owner.query('select pg_advisory_unlock(1)'),
   }
 }
@@ -308,7 +313,7 @@ for (const [did, table] of [
   ['used its token', 'tokens'],
   ['deleted an expired key', 'idempotency_keys'],
 ] as const)
-  t.test(`a request that only ${did} changed nothing`, async t => {
+  t.test(`the response says that a request that only ${did} changed nothing`, async t => {
     const { proxy, bulk, token, owner } = await start(t)
     const send = () => bulk(batch(), token, table === 'idempotency_keys' ? { 'idempotency-key': 'a key' } : {})
     if (table === 'idempotency_keys') {
@@ -339,7 +344,7 @@ t.test('a response says that nothing was changed only when that is certain', asy
   t.notMatch(body.message, /nothing was changed/i)
 })
 
-/** Sends a request over a connection that its client keeps open; `finish` sends the last `rest` bytes later. */
+/** Sends a request without its last `rest` bytes, which `finish` sends later. The client keeps the connection open. */
 const callOverOpenConnection = (t: Test, address: string, token: string, rest: number) => {
   const body = JSON.stringify(batch())
   const headers = [
@@ -368,8 +373,11 @@ t.test('SIGTERM lets the requests in flight finish, then the process ends', asyn
   await untilWaiting(1)
   const signalled = performance.now()
   child.kill('SIGTERM')
-  await waitUntil('it stops', () => logs().some(line => line.msg === 'process.stopping'))
-  await t.rejects(once(connect(Number(new URL(address).port), '127.0.0.1'), 'connect'), 'it takes no new connection')
+  await waitUntil('the process begins to stop', () => logs().some(line => line.msg === 'process.stopping'))
+  await t.rejects(
+    once(connect(Number(new URL(address).port), '127.0.0.1'), 'connect'),
+    'the process takes no new connection',
+  )
   t.equal(child.exitCode, null)
   arrives.finish()
   await release()
@@ -397,60 +405,57 @@ t.test('SIGTERM ends the process within 10 seconds even when a request waits for
   t.ok(logs().some(line => line.msg === 'process.stopped'))
 })
 
-t.test(
-  'the log is JSON lines with request ids, without personal data and tokens, even for failed requests',
-  async t => {
-    const { bulk, get, lines, logs, owner, token } = await start(t)
-    const person = {
-      customer_name: 'Zebulon Quixote',
-      customer_address: '77 Xylophone Lane',
-      customer_phone: '0779998887',
-      customer_secondary_phone: '0776665554',
-      customer_email: 'zebulon@example.com',
-      description: 'A brass kazoo',
-      remark: 'Ring the gong',
-    }
-    const ids: (string | null)[] = []
-    const expectStatus = async (
-      expected: number,
-      request: Promise<{ status: number; headers: Headers }>,
-    ): Promise<void> => {
-      const { status, headers } = await request
-      t.equal(status, expected)
-      ids.push(headers.get('x-request-id'))
-    }
-    const failing = async (constraint: string): Promise<void> => {
-      await owner.query(`alter table orders add constraint failing check (${constraint}) not valid`)
-      await expectStatus(500, bulk(batch([order(person)])))
-      await owner.query('alter table orders drop constraint failing')
-    }
-    await expectStatus(200, bulk(batch([order(person)])))
-    await expectStatus(422, bulk(batch([order({ ...person, destination_city_id: 9 })])))
-    await expectStatus(422, bulk(batch([order({ ...person, cod: person.customer_name })])))
-    await expectStatus(400, bulk(`{"customer_name": "${person.customer_name}", ${person.customer_phone}`))
-    await expectStatus(401, bulk(batch([order(person)]), `${token}x`))
-    await expectStatus(404, get(`/${encodeURIComponent(person.customer_name)}?phone=${person.customer_phone}`))
-    await failing('length(customer_name) < 3')
-    await failing('customer_name::integer > 0')
+t.test('the log is JSON lines with request ids, without personal data or tokens, even for failed requests', async t => {
+  const { bulk, get, lines, logs, owner, token } = await start(t)
+  const person = {
+    customer_name: 'Zebulon Quixote',
+    customer_address: '77 Xylophone Lane',
+    customer_phone: '0779998887',
+    customer_secondary_phone: '0776665554',
+    customer_email: 'zebulon@example.com',
+    description: 'A brass kazoo',
+    remark: 'Ring the gong',
+  }
+  const ids: (string | null)[] = []
+  const expectStatus = async (
+    expected: number,
+    request: Promise<{ status: number; headers: Headers }>,
+  ): Promise<void> => {
+    const { status, headers } = await request
+    t.equal(status, expected)
+    ids.push(headers.get('x-request-id'))
+  }
+  const failing = async (constraint: string): Promise<void> => {
+    await owner.query(`alter table orders add constraint failing check (${constraint}) not valid`)
+    await expectStatus(500, bulk(batch([order(person)])))
+    await owner.query('alter table orders drop constraint failing')
+  }
+  await expectStatus(200, bulk(batch([order(person)])))
+  await expectStatus(422, bulk(batch([order({ ...person, destination_city_id: 9 })])))
+  await expectStatus(422, bulk(batch([order({ ...person, cod: person.customer_name })])))
+  await expectStatus(400, bulk(`{"customer_name": "${person.customer_name}", ${person.customer_phone}`))
+  await expectStatus(401, bulk(batch([order(person)]), `${token}x`))
+  await expectStatus(404, get(`/${encodeURIComponent(person.customer_name)}?phone=${person.customer_phone}`))
+  await failing('length(customer_name) < 3')
+  await failing('customer_name::integer > 0')
 
-    const completed = () => logs().filter(line => line.msg === 'request.completed')
-    await waitUntil('every request is logged', () => completed().length === ids.length)
-    t.strictSame(
-      completed().map(line => line.request_id),
-      ids,
-    )
-    t.equal(new Set(ids).size, 8)
-    const failed = logs().filter(line => line.msg === 'request.failed')
-    t.match(failed, [
-      { request_id: ids[6], level: 50, err: { code: '23514', constraint: 'failing' } },
-      { request_id: ids[7], level: 50, err: { code: '22P02' } },
-    ])
-    const log = lines.join('\n')
-    for (const [field, text] of Object.entries(person)) t.notOk(log.includes(text), field)
-    t.notMatch(log, /Zebulon|Quixote|Xylophone/i)
-    t.notOk(log.includes(token) || log.includes(token.slice('courier_'.length)))
-  },
-)
+  const completed = () => logs().filter(line => line.msg === 'request.completed')
+  await waitUntil('every request is logged', () => completed().length === ids.length)
+  t.strictSame(
+    completed().map(line => line.request_id),
+    ids,
+  )
+  t.equal(new Set(ids).size, 8)
+  const failed = logs().filter(line => line.msg === 'request.failed')
+  t.match(failed, [
+    { request_id: ids[6], level: 50, err: { code: '23514', constraint: 'failing' } },
+    { request_id: ids[7], level: 50, err: { code: '22P02' } },
+  ])
+  const log = lines.join('\n')
+  for (const [field, text] of Object.entries(person)) t.notOk(log.includes(text), field)
+  t.notMatch(log, /Zebulon|Quixote|Xylophone/i)
+  t.notOk(log.includes(token) || log.includes(token.slice('courier_'.length)))
+})
 
 t.test('the limits of an address follow the settings', async t => {
   const more = { ADDRESS_LIMIT_PER_MINUTE: '4', ADDRESS_REFUSALS_PER_MINUTE: '2', TRUSTED_PROXIES: '127.0.0.0/8' }
@@ -465,7 +470,7 @@ t.test('the limits of an address follow the settings', async t => {
   t.strictSame(await statusesOf('/api/public/merchant/state', '192.0.2.2'), [401, 401, 429, 429, 429])
 })
 
-t.test('wrong tokens never block a valid one of their address, in any process', async t => {
+t.test('wrong tokens never block a valid one from the same address, in any process', async t => {
   const limits = { ADDRESS_REFUSALS_PER_MINUTE: '2', ADDRESS_LIMIT_PER_MINUTE: '30' }
   const first = await start(t, limits)
   const second = launch(t, {

@@ -10,7 +10,7 @@ import type { Tx } from './database/tables.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { tenantFile } from './test/tenant.ts'
 
-/** Runs a command at a terminal, types these keys when it asks, and prints what the terminal showed. */
+/** Runs a command at a terminal, types the given keys at its prompt, and prints what the terminal showed. */
 const terminal = `
 import os, pty, sys
 pid, fd = pty.fork()
@@ -26,7 +26,7 @@ sys.stdout.buffer.write(shown)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 `
 const hasTerminal = spawnSync('python3', ['-c', 'import pty, os; os.waitstatus_to_exitcode']).status === 0
-const skip = hasTerminal ? false : 'no python3 here, which makes the terminal'
+const skip = hasTerminal ? false : 'there is no python3 to open a terminal'
 
 t.test('a terminal hides the typed password; Ctrl-C and Ctrl-D cancel', { skip }, async t => {
   const { url } = await cloneDatabase(t, 'orders')
@@ -61,7 +61,7 @@ t.test('a terminal hides the typed password; Ctrl-C and Ctrl-D cancel', { skip }
   const about = ['--email', 'tea@example.com', '--name', 'Kandy Tea', '--business', '8:Tea']
   const added = type('kandy-tex\x7fa-demo\r', 'add', ...about)
   t.match(added, { status: 0, shown: /^password of the merchant: \r\n.*merchant tea@example\.com added/s })
-  t.notMatch(added.shown, /kandy|demo/, 'nothing of what was typed')
+  t.notMatch(added.shown, /kandy|demo/, 'the terminal shows nothing that was typed')
   t.ok(await isPassword('kandy-tea-demo', await stored('tea@example.com')))
 
   const changed = type('another pass,word!\r', 'password', '--email', 'tea@example.com')

@@ -6,7 +6,7 @@ import t from 'tap'
 import { build } from './test/build.ts'
 
 t.test(
-  'clients that reset their connections log nothing from level warn on, wherever they are in a request',
+  'the service logs no warning or error when clients reset their connections at any point of a request',
   async t => {
     const log: string[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => log.push(line) })

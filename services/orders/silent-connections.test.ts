@@ -49,7 +49,7 @@ t.test('orders are created again within seconds after all connections to Postgre
       headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo' },
     })
   t.equal((await book()).status, 200)
-  // Each request opens a connection of its own.
+  // Enough requests at once open all connections of the pool.
   await Promise.all(Array.from({ length: 30 }, list))
   const since = performance.now()
   proxy.silence()
@@ -72,9 +72,9 @@ t.test('orders are created again within seconds after all connections to Postgre
     if (status === 200) return !stored.has(key)
     return code !== 'outcome_unknown' && (code !== 'unavailable' || stored.has(key))
   })
-  t.same(wrong, [], 'no response says what is not so')
+  t.same(wrong, [], 'no response misreports the outcome')
 
-  // The transaction gets its key, and its connection goes silent before it can commit.
+  // The transaction stores its key, and its connection goes silent before it can commit.
   await owner.query('begin; lock table idempotency_keys in exclusive mode')
   const booking = book('held')
   const waiting = `select from pg_locks where not granted and relation = 'idempotency_keys'::regclass`

@@ -24,7 +24,7 @@ t.test('each batch and each move keeps its own trace, even when batches share a 
   const waybill_numbers = large.slice(0, 2)
   await request('/order/cancel', { waybill_numbers }, { headers: { traceparent: traceparentOf(21) } })
   relay.start()
-  await waitUntil('all are delivered', () => receiver.events.size === 24 + 603 + 2)
+  await waitUntil('all events are delivered', () => receiver.events.size === 24 + 603 + 2)
   const found = new Map(
     [...receiver.events.values()].map(({ order, traceparent }) => [
       `${order.waybill_number} ${order.status_key}`,

@@ -52,13 +52,13 @@ for (const hours of [-30, 30]) {
     t.equal(await (await tokenUntil('-1 second')).status(), 401)
   })
 
-  t.test(`with a clock that is wrong by ${hours} hours webhooks have the time of Postgres`, async t => {
+  t.test(`with a clock that is wrong by ${hours} hours webhooks carry the time of Postgres`, async t => {
     const { receiver, id } = await addReceiver()
     const now = shiftClock(t, hours)
     await call('POST', `/${id}/ping`)
     await book(1)
     sender.start()
-    await waitUntil('both arrive', () => receiver.accepted.length === 2)
+    await waitUntil('both messages arrive', () => receiver.accepted.length === 2)
     for (const { headers, body } of receiver.accepted) {
       t.ok(inTime(Number(headers['webhook-timestamp']) * 1000, now()), String(headers['webhook-timestamp']))
       t.ok(inTime(body.timestamp, now()), body.timestamp)

@@ -18,7 +18,7 @@ const built = await ordersFixture(t)
 const owner = createPool({ url: built.database.ownerUrl, name: 'test owner', connections: 2 })
 t.teardown(() => owner.end())
 
-/** Creates no orders but those whose ages the test chooses, and runs `archive` with a folder of its own. */
+/** Deletes all orders. Provides `make`, which creates an order of a chosen age, and `archive` with its own folder. */
 const fixture = async (t: Test) => {
   await built.rows('truncate orders, order_events, order_edits')
   const folder = mkdtempSync(join(tmpdir(), 'courier-archive-'))
@@ -45,7 +45,7 @@ const fixture = async (t: Test) => {
       [days, waybill],
     )
   }
-  /** Reads the rows of all files of a table. */
+  /** Reads the rows from all files of a table. */
   const archived = (table: string): Record<string, unknown>[] =>
     readdirSync(join(folder, 'demo'))
       .filter(name => name.startsWith(`${table}-`))
@@ -116,7 +116,7 @@ t.test('old timelines of finished orders and old audit rows move to files; order
   )
 })
 
-t.test('rows are in a file before they are deleted: a failed commit leaves them in both', async t => {
+t.test('rows are in a file before they are deleted: a failed commit leaves them in both places', async t => {
   const { make, archive, archived, waybillsLeft, rows } = await fixture(t)
   await make('DM00000001', 'key_13', 401)
   await rows(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
@@ -128,7 +128,7 @@ t.test('rows are in a file before they are deleted: a failed commit leaves them 
   await archive()
   const [first, second] = archived('order_events')
   t.strictSame(await waybillsLeft(), [])
-  t.strictSame(first, second, 'with the same event_id')
+  t.strictSame(first, second, 'both copies have the same event_id')
 })
 
 t.test('an unwritable folder and a role without ownership delete nothing', async t => {
@@ -150,7 +150,7 @@ t.test('an unwritable folder and a role without ownership delete nothing', async
   t.strictSame([await waybillsLeft(), readdirSync(folder)], [['DM00000001'], ['file']])
 })
 
-t.test('large archives go in portions, each a file', async t => {
+t.test('a large archive is written in portions, one file each', async t => {
   const { make, archive, archived, waybillsLeft, rows } = await fixture(t)
   await make('DM00000001', 'key_3', 500)
   await rows(`update audit set happened_at = now() - interval '500 days'`)

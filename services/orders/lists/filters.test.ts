@@ -50,7 +50,7 @@ t.test('every list of the catalogue filters by the fields of its rows, in either
       }
 })
 
-t.test('lists of orders filter by city, day and the names that rows have', async t => {
+t.test('lists of orders filter by city, by day, and by the field names of their rows', async t => {
   const table: [query: string, numbers: number[]][] = [
     ['destination_city_id=2101', [2]],
     ['destination_city_id=2100&origin_city_id=1500', [1]],
@@ -88,7 +88,7 @@ t.test('refuses an unknown filter, and lists the known ones', async t => {
       t.strictSame([status, body], [422, refusal({ [field]: [sentence] })], `${list} ${field}`)
     }
   const { body } = await get('/order?filter[merchant_id]=1&page=0')
-  t.strictSame(Object.keys(body.errors).sort(), ['filter[merchant_id]', 'page'], 'with all other errors')
+  t.strictSame(Object.keys(body.errors).sort(), ['filter[merchant_id]', 'page'], 'the error stands beside all others')
 })
 
 t.test('refuses invalid filters instead of returning an empty list', async t => {

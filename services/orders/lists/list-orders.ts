@@ -13,7 +13,7 @@ export interface Position {
   readonly waybill: string
 }
 
-/** Describes a part of a list: after the last order of the previous page, or from an offset. */
+/** Describes a part of a list, which begins after the last order of the previous page or at an offset. */
 interface Window {
   readonly after?: Position | undefined
   readonly offset: number
@@ -103,7 +103,10 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
   destination_city_id: id => `destination_city_id = ${id}::bigint`,
 }
 
-/** Finds the merchant of a business, whose index serves it. A business that moved has orders of its earlier one, too. */
+/**
+ * Restricts orders to the present merchant of a business, whose index serves the filter. A business that moved also has
+ * orders of its earlier merchant.
+ */
 const ofOwnerSql = (id: string): string =>
   `merchant_id = (select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`
 
@@ -133,7 +136,7 @@ const untilSql = (bound: DateOrTime, values: unknown[]): string =>
     ? `created_at <= ${add(values, bound.time)}::timestamptz`
     : `created_at < ${midnightSql(add(values, bound.date), 1)}`
 
-/** Selects the orders that have one of the events of a day. */
+/** Selects the orders with one of the events on a day. */
 const onDaySql = (day: string, fromEvents: (first: string, last: string) => string): string =>
   `waybill_number in (select waybill_number ${fromEvents(midnightSql(day, 0), midnightSql(day, 1))})`
 

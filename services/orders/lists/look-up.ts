@@ -25,8 +25,8 @@ const numbers = (maxLength: number, description: string) =>
 
 const LookUp = Type.Object(
   {
-    waybill_numbers: numbers(50, 'These, or order_nos.'),
-    order_nos: numbers(100, `The merchant's own numbers; of each the newest ${maxPerOrderNo} orders.`),
+    waybill_numbers: numbers(50, 'Give either these or order_nos.'),
+    order_nos: numbers(100, `Your own order numbers; each finds up to ${maxPerOrderNo} orders, the newest.`),
   },
   { title: 'LookUp', examples: [{ waybill_numbers: ['DM00000001', 'DM00000009'] }] },
 )
@@ -49,9 +49,9 @@ type LookedUpOrder = Static<typeof LookedUpOrder>
 
 const LookedUp = component('LookedUp', {
   data: Type.Array(LookedUpOrder, {
-    description: 'The order is that of the numbers; the newest of several orders of a number comes first.',
+    description: 'In the sequence of the given numbers; several orders with one number are listed newest first.',
   }),
-  missing: Type.Array(Type.String(), { description: 'The numbers of which the merchant has no order.' }),
+  missing: Type.Array(Type.String(), { description: 'The numbers for which you have no order.' }),
 })
 
 /** Shows the statuses of many orders of the merchant. */
@@ -104,7 +104,7 @@ const byOrderNoSql = `${selectSql} from unnest($3::text[]) as wanted (number) cr
   ) orders
   order by orders.created_at desc`
 
-/** Finds the merchant's orders by waybill numbers or by order numbers (newest first), otherwise unsorted. */
+/** Finds the merchant's orders by waybill numbers, unsorted, or by order numbers, newest first. */
 export const lookUpOrders = async (
   store: OrderStore,
   { tenant, merchantId }: Merchant,

@@ -13,7 +13,7 @@ const search: filter.Filter<string> = {
   schema: Type.String({
     maxLength: 100,
     pattern: filter.textPattern,
-    description: "A part of the recipient's name or phone or of the waybill number. Pages by cursor, without a count.",
+    description: "A part of the recipient's name or phone, or of the waybill number. Read by cursor, without a count.",
     must: 'be text of 3 to 100 characters',
   }),
   read: text => (text.length >= 3 ? text : undefined),
@@ -23,12 +23,12 @@ const search: filter.Filter<string> = {
 export const merchantFilters = {
   status: filter.text('The key of a status.', 'status_key'),
   created_at: filter.dateOrTime('A date in the time zone of the courier company, or a time.'),
-  created_from: filter.dateOrTime('The same; the date or time itself is included, and all that follows.'),
-  created_to: filter.dateOrTime('The same; the date or time itself is included, and all before it.'),
-  waybill_number: filter.text('The whole number.'),
-  order_no: filter.text("The merchant's own order number, the whole of it."),
+  created_from: filter.dateOrTime('The first date or time to include, as in created_at.'),
+  created_to: filter.dateOrTime('The last date or time to include, as in created_at.'),
+  waybill_number: filter.text('The whole waybill number.'),
+  order_no: filter.text("The merchant's own order number, in full."),
   phone: filter.matching(phone, 'customer_phone'),
-  business_id: filter.id('The business that the orders are of.', 'merchant_business_id'),
+  business_id: filter.id('The business that the orders belong to.', 'merchant_business_id'),
   origin_city_id: filter.id('The city that the orders leave from.'),
   destination_city_id: filter.id('The city of delivery.'),
   search,
@@ -37,13 +37,13 @@ export const merchantFilters = {
 export const staffFilters = {
   ...merchantFilters,
   business_id: filter.id(
-    'The business that the orders are of; without merchant_id, only those of its present merchant.',
+    'The business that the orders belong to; without merchant_id, only the orders of its present merchant.',
     'merchant_business_id',
   ),
-  merchant_id: filter.id('The merchant that the orders are of.'),
-  status_class: filter.oneOf(statusClasses, "What the status means; a status of the company's own is under_way."),
+  merchant_id: filter.id('The merchant that the orders belong to.'),
+  status_class: filter.oneOf(statusClasses, "The class of the status; the company's own statuses are under_way."),
   delivered_on: filter.date('The date of a delivery, in the time zone of the courier company.'),
-  failed_on: filter.date('The date of a delivery attempt that failed, in the same time zone.'),
+  failed_on: filter.date('The date of a failed delivery attempt, in the time zone of the courier company.'),
 }
 
 export type OrderFilter = filter.Wanted<typeof staffFilters> & {

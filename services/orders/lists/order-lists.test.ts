@@ -24,8 +24,8 @@ const {
 await apply(tenantFile({ id: 'other' }))
 
 /**
- * Names the ten orders, which are made in the order of their numbers, days apart. The even ones are confirmed; the last
- * two belong to Ceylon Books.
+ * Names the ten orders, which are made in the order of their numbers, a day apart. The even ones are confirmed; the
+ * last two belong to Ceylon Books.
  */
 const number = (index: number): string => `DM0000000${index}`
 const made = async (index: number): Promise<void> => {
@@ -49,7 +49,7 @@ const listed = async (query: string, from = get): Promise<number[]> => {
   return numbersIn(body)
 }
 
-t.test('a merchant lists its own orders, newest first; staff lists those of all', async t => {
+t.test('a merchant lists its own orders, newest first; staff list the orders of all merchants', async t => {
   t.strictSame(await listed(''), [7, 6, 5, 4, 3, 2, 1, 0])
   t.strictSame(await listed('', staffGet), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
   t.strictSame(numbersIn((await get('/order', { token: booksToken })).body), [9, 8])
@@ -98,7 +98,11 @@ t.test('filters narrow the list, in either spelling and together', async t => {
     t.strictSame(await listed(bracketed), ofMerchant, bracketed)
   }
   t.strictSame(await listed(`merchant_id=${books}`, staffGet), [9, 8])
-  t.strictSame(await listed(`merchant_id=${books}`), [7, 6, 5, 4, 3, 2, 1, 0], "a merchant's own, whatever it asks")
+  t.strictSame(
+    await listed(`merchant_id=${books}`),
+    [7, 6, 5, 4, 3, 2, 1, 0],
+    'a merchant gets only its own orders, whatever it requests',
+  )
   t.strictSame(await listed('status=&created_from=&phone= &filter[order_no]='), [7, 6, 5, 4, 3, 2, 1, 0])
 })
 
@@ -133,7 +137,7 @@ t.test('pages have the usual shape', async t => {
   )
 })
 
-t.test('a cursor continues where a page ended, also when orders arrive meanwhile', async t => {
+t.test('a cursor continues where a page ended, even when orders arrive meanwhile', async t => {
   const seen: number[] = []
   let { body } = await get('/order?per_page=3&created_to=2026-02-28')
   seen.push(...numbersIn(body))
@@ -149,7 +153,7 @@ t.test('a cursor continues where a page ended, also when orders arrive meanwhile
   await rows(`delete from orders where waybill_number = 'DM00000100'`)
 })
 
-t.test('orders of the same time are sorted by waybill, each on one page', async t => {
+t.test('orders created at the same time are sorted by waybill, and each is on one page only', async t => {
   const { get, make } = await ordersFixture(t)
   const waybills = Array.from({ length: 10 }, (_, index) => number(index))
   await make(waybills)
@@ -228,7 +232,7 @@ t.test('a merchant reads its order as it sent it, with names and timeline', asyn
   t.strictSame({ ...rest, timeline: null }, { ...body.data, timeline: null, requests: [] })
 })
 
-t.test('the order of another merchant is 404, like an unknown one', async t => {
+t.test("another merchant's order gets 404, like an unknown one", async t => {
   const unknown = { message: 'The requested waybill does not exist in the system', code: 'not_found' }
   const staffAbroad = { token: await staffOf('Abroad', 'other'), tenant: 'other' }
   const responses = [
@@ -320,14 +324,14 @@ t.test('a list is counted up to 10,000, and continues by cursor', async t => {
   const { get } = await openLargeCounter(t)
   const { body } = await get('/order?per_page=1000&page=10')
   t.strictSame([body.meta.total, body.meta.last_page, body.data.length, body.links.next], [10_000, 10, 1000, null])
-  t.equal((await get('/order')).body.meta.total, 10_000, 'again')
+  t.equal((await get('/order')).body.meta.total, 10_000, 'a repetition returns the same count')
   t.equal((await get('/order?created_from=2999-01-01')).body.meta.total, 0)
   const next = await get(`/order?per_page=1000&cursor=${body.meta.next_cursor}`)
   t.equal(next.body.data.length, 101)
   t.strictSame([next.body.meta.next_cursor, next.body.links.next], [null, null])
 })
 
-t.test('row-level security leaves each filter that has one its index', async t => {
+t.test('with row-level security, each filter that has an index still uses it', async t => {
   const { pool, rows } = await openLargeCounter(t)
   await rows('analyze orders')
   const client = await pool.connect()

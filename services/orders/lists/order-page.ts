@@ -20,14 +20,16 @@ import { maxSearched } from './search.ts'
 /** Defines the query fields of a list of orders besides its filters. */
 export const orderPageFields = {
   ...pages.pageFields,
-  cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
+  cursor: { ...cursorField, description: 'The `next_cursor` of the previous page, instead of a page number.' },
 }
 
 const ListedOrder = component('Order', { ...OrderView.properties, ...financeFields })
 const { data, meta } = pages.ListBody(ListedOrder).properties
 const { path, per_page, ...counted } = meta.properties
 const Link = orNull(Type.String())
-const total = Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` })
+const total = Type.Integer({
+  description: `The rows of all pages; ${maxCounted} if there are more. Pages by cursor have no total.`,
+})
 
 export const OrderPage = Type.Object(
   {
@@ -41,7 +43,9 @@ export const OrderPage = Type.Object(
         next_cursor: Link,
         searched_to: Type.Optional(
           orNull(Type.String(), {
-            description: `The end of a search; a time: it stopped after ${maxSearched} orders, and next_cursor continues there.`,
+            description:
+              `The time of the last order read, if a search stopped after ${maxSearched} orders; ` +
+              'next_cursor continues there.',
           }),
         ),
       }),
@@ -64,8 +68,8 @@ export const OrderPage = Type.Object(
 )
 
 /**
- * Returns the part of a list that a query requests. Without a page, returns everything that follows. Throws for an
- * invalid cursor, for pages beyond the counted ones, and for pages by number of a search.
+ * Returns the part of a list that a query requests; without a page, the part is the whole rest of the list. Throws for
+ * an invalid cursor, for pages beyond the counted ones, and for a search that is not read by cursor.
  */
 export const wantedOrders = (query: Static<TObject<typeof orderPageFields>>, isSearch: boolean) => {
   const [createdAt, waybill] = cursors.read(query).after
@@ -85,8 +89,8 @@ const time = /^[12]\d{3}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/
 const cursors = listCursor({ test: text => time.test(text) && isDate(text.slice(0, 10)) }, /^[\x21-\x7e]{1,50}$/)
 
 /**
- * Reads a page of a list of orders: by number with a count, or after a cursor without one. Both return the cursor of
- * the next page.
+ * Creates the reader of pages of orders: by number with a count, or after a cursor without one. Both return the cursor
+ * of the next page.
  */
 export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
   /**

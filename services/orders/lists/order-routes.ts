@@ -89,7 +89,7 @@ const addOne = (
     return { data: await view(order, reply) }
   })
 
-/** Tags an order for If-Match of an edit: neither `date_time_ago` nor names change the tag. */
+/** Tags an order for the If-Match of an edit: neither `date_time_ago` nor names change the tag. */
 const tagWith = ({ row }: TrackedOrder, reply: FastifyReply) => reply.header('etag', tagState(row))
 
 const addList = (
@@ -102,8 +102,8 @@ const addList = (
     ...about,
     querystring: Query.schema,
     description:
-      `With noPagination all of them, up to ${maxWholeList}, without links and meta; ` +
-      'read longer lists by pages, with the cursor of each for the next.',
+      `With noPagination the response has all orders, up to ${maxWholeList}, without links and meta. ` +
+      'Read longer lists by pages, with the next_cursor of each page for the next.',
     response: { 200: OrderPage },
   }
   const readPage = createOrderPages({ pool, catalogues })
@@ -128,7 +128,7 @@ const addList = (
   )
 }
 
-/** Adds the keys of `status_class` and the phones of `search`. Throws for a status that the tenant does not have. */
+/** Adds the keys of `status_class` and the phone parts of `search`. Throws for a status that the tenant lacks. */
 const resolveFilter = async (catalogues: Catalogues, tenant: string, filter: OrderFilter, field: string) => {
   const { status, status_class, search } = filter
   if (status === undefined && status_class === undefined && search === undefined) return filter

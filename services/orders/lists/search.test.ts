@@ -16,41 +16,44 @@ const search = async (text: string, rest = '', from = get) => {
 const numbers = ({ data }: { data: { waybill_number: string }[] }) =>
   data.map(row => Number(row.waybill_number.slice(2)))
 
-t.test('a search finds parts of names, waybill numbers and phones, in any spelling, of the merchant alone', async t => {
-  const table: [text: string, own: number[], all?: number[]][] = [
-    ['nimali', [1], [9, 1]],
-    ['PERERA', [1], [9, 1]],
-    [' élodie ', [2]],
-    ['நிமாலி', [3]],
-    ['0%_s', [2]],
-    ['%%%', []],
-    ['dm0000000', [3, 2, 1], [9, 3, 2, 1]],
-    ['0002', [2]],
-    ['0771234567', [1], [9, 1]],
-    ['+94771234567', [1], [9, 1]],
-    ['077 123', [2, 1], [9, 2, 1]],
-    ['+94 77 12', [2, 1], [9, 2, 1]],
-    ['009477 12', [2, 1], [9, 2, 1]],
-    ['234-567', [1], [9, 1]],
-    ['4999', [2]],
-    ['nimali 4999', []],
-  ]
-  for (const [text, own, all = own] of table) {
-    t.strictSame(numbers(await search(text)), own, text)
-    t.strictSame(numbers(await search(text, '', staffGet)), all, `staff ${text}`)
-  }
-  t.strictSame(numbers(await search('dm000', '&status=key_2')), [3], 'with other filters')
-  t.strictSame(numbers(await search('nimali', '&phone=0771234567&waybill_number=DM00000001')), [1])
-})
+t.test(
+  'a search finds parts of names, waybill numbers and phones in any spelling; a merchant finds its own',
+  async t => {
+    const table: [text: string, own: number[], all?: number[]][] = [
+      ['nimali', [1], [9, 1]],
+      ['PERERA', [1], [9, 1]],
+      [' élodie ', [2]],
+      ['நிமாலி', [3]],
+      ['0%_s', [2]],
+      ['%%%', []],
+      ['dm0000000', [3, 2, 1], [9, 3, 2, 1]],
+      ['0002', [2]],
+      ['0771234567', [1], [9, 1]],
+      ['+94771234567', [1], [9, 1]],
+      ['077 123', [2, 1], [9, 2, 1]],
+      ['+94 77 12', [2, 1], [9, 2, 1]],
+      ['009477 12', [2, 1], [9, 2, 1]],
+      ['234-567', [1], [9, 1]],
+      ['4999', [2]],
+      ['nimali 4999', []],
+    ]
+    for (const [text, own, all = own] of table) {
+      t.strictSame(numbers(await search(text)), own, text)
+      t.strictSame(numbers(await search(text, '', staffGet)), all, `staff ${text}`)
+    }
+    t.strictSame(numbers(await search('dm000', '&status=key_2')), [3], 'with other filters')
+    t.strictSame(numbers(await search('nimali', '&phone=0771234567&waybill_number=DM00000001')), [1])
+  },
+)
 
-t.test('a part of a phone number is spelt with and without the code of the country', async t => {
+t.test('a part of a phone number is spelt with and without the country code', async t => {
   t.strictSame(listPhoneParts('077', 'LK'), ['077', '9477'])
-  t.strictSame(listPhoneParts('+94', 'LK'), [], 'two digits')
+  t.strictSame(listPhoneParts('+94', 'LK'), [], 'two digits are too few')
   t.strictSame(listPhoneParts('077', 'XX'), ['077'])
   t.strictSame(listPhoneParts('077a', 'LK'), [])
 })
 
-t.test('refuses short texts, pages by number and whole lists', async t => {
+t.test('refuses texts that are too short or too long, pages by number, and whole lists', async t => {
   const pages = 'A search is read by pages with a cursor: go on with the next_cursor of a page.'
   const short = 'The search field must be text of 3 to 100 characters.'
   const table: [query: string, field: string, sentence: string][] = [
@@ -62,10 +65,10 @@ t.test('refuses short texts, pages by number and whole lists', async t => {
   ]
   for (const [query, field, sentence] of table)
     t.strictSame((await get(`/order?${query}`)).body, refusal({ [field]: [sentence] }), query)
-  t.equal((await get('/order?search=&noPagination')).body.data.length, 3, 'blank counts as absent')
+  t.equal((await get('/order?search=&noPagination')).body.data.length, 3, 'a blank search counts as absent')
 })
 
-t.test('a search reads 20,000 orders a request, says where it stopped, and its cursors reach the end', async t => {
+t.test('a search reads 20,000 orders per request, says where it stopped, and its cursors reach the end', async t => {
   const old = '2026-01-01T00:00:00Z'
   await rows(
     `insert into orders (tenant_id, waybill_number, merchant_id, business_id, status_key, customer_name,
@@ -87,5 +90,9 @@ t.test('a search reads 20,000 orders a request, says where it stopped, and its c
   t.strictSame(found, ['X15000', 'X30000', 'X45000'])
   t.strictSame([body.meta.searched_to, body.links.next], [null, null])
   const full = await search('common', '&per_page=2')
-  t.strictSame([full.data.length, full.meta.searched_to], [2, null], 'a full page goes on behind its last order')
+  t.strictSame(
+    [full.data.length, full.meta.searched_to],
+    [2, null],
+    'the search continues after the last order of a full page',
+  )
 })

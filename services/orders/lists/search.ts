@@ -7,8 +7,8 @@ import { readDigits } from '../tracking/mask.ts'
 export const maxSearched = 20_000
 
 /**
- * Lists the spellings, as in `customer_phone` without blanks, that a typed part of a phone number may stand for. Empty
- * for other text.
+ * Lists the spellings, as in `customer_phone` without blanks, that a typed part of a phone number may stand for.
+ * Returns an empty list for any other text.
  */
 export const listPhoneParts = (text: string, country: string): string[] => {
   const typed = readDigits(text)

@@ -256,7 +256,7 @@ table('fields beside the name', 'likely', [
   [{ text: 'somewhere', postalCode: '10250' }, 'Nugegoda'],
 ])
 
-table('what may be several places', 'ambiguous', [
+table('texts that may mean several places', 'ambiguous', [
   ['Colombo', null],
   ['COLOMBO.', null],
   ['12 Temple Road, Colombo', null],
@@ -277,7 +277,7 @@ table('what may be several places', 'ambiguous', [
   ['12 Galle Mawatha, Dehiwala-Mount Lavinia', null],
 ])
 
-table('what is no city of this company', 'none', [
+table('texts that name no city of this company', 'none', [
   ['London', null],
   ['Chennai', null],
   ['Toronto, Canada', null],

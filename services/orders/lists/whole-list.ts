@@ -10,8 +10,8 @@ import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
 /**
- * Limits a list in one response: about 50 MB, which Postgres and the service read and write in some seconds. Longer
- * ones would hold a connection, and a snapshot, for minutes.
+ * Limits a list in one response: about 50 MB, which Postgres and the service read and write in a few seconds. Longer
+ * lists would hold a connection, and a snapshot, for minutes.
  */
 export const maxWholeList = 50_000
 
@@ -23,7 +23,8 @@ const longestSeconds = 60
 /** Limits the rows in memory at once: about half a megabyte. */
 export const rowsPerFetch = 500
 /**
- * Limits the bytes read ahead of the client. A long page has as many, so shorter lists free their connection at once.
+ * Limits the bytes read ahead of the client, to about a page of 1,000 orders. Shorter lists free their connection at
+ * once.
  */
 export const bufferedBytes = 1_048_576
 /** Limits the waiting requests of one caller, and the waiting callers. */
@@ -60,7 +61,7 @@ export const createWholeLists = (store: OrderStore, maxSeconds = longestSeconds)
     })
 }
 
-/** Opens a list in a transaction. `closed` resolves when the list no longer needs it. */
+/** Opens a list in a transaction. `closed` resolves when the list no longer needs the transaction. */
 const openList = async (tx: Tx, { catalogues }: OrderStore, maxSeconds: number, ...[tenant, filter, after]: Wanted) => {
   const total = await countOrders(tx, tenant, filter, maxWholeList + 1, after)
   if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })

@@ -57,7 +57,7 @@ t.test('noPagination returns all orders, newest first, whatever the page', async
       )
     }
   const [first] = (await get('/order?noPagination')).body.data
-  t.strictSame(first, (await get('/order?per_page=1')).body.data[0], 'rows are those of a page')
+  t.strictSame(first, (await get('/order?per_page=1')).body.data[0], 'a row is the same as on a page')
   for (const query of ['noPagination=0', 'noPagination=false&per_page=2'])
     t.equal((await get(`/order?${query}`)).body.meta.total, total, query)
 })
@@ -87,7 +87,7 @@ t.test('a page reads the money of all its orders in one statement, if any of the
     select tenant_id, waybill_number, 1, gen_random_uuid(), merchant_id, 'delivered', 'cash', current_date
     from orders order by created_at desc, waybill_number desc limit 20`)
   const { data, connections } = await readPage(1000)
-  t.equal(connections, 2, 'the page, and the money')
+  t.equal(connections, 2, 'one reads the page, the other the money')
   t.match([data[0].finance_state, data[20].finance_state], ['with_rider', 'none'])
   await rows('delete from money_lines')
 })
@@ -113,7 +113,7 @@ t.test('filters and a cursor narrow a whole list; the count matches the rows', a
   t.equal((await get('/order?noPagination&status=lost')).status, 422)
 })
 
-t.test("a merchant's whole list has no order of another, nor of another tenant", async t => {
+t.test("a merchant's whole list has no order of another merchant", async t => {
   await large.makeOfBooks(['DM00000009'])
   const numbers = async (options: RequestOptions = {}) =>
     (await get('/order?noPagination', options)).body.data.map((row: Row) => row.waybill_number)
@@ -126,13 +126,13 @@ t.test("a merchant's whole list has no order of another, nor of another tenant",
 /** Returns true once every connection is free. */
 const isIdle = () => pool.idleCount === pool.totalCount && pool.waitingCount === 0
 
-t.test('a list without a reader is read ahead to a bound, without orders that arrive meanwhile', async t => {
+t.test('a list without a reader is read ahead up to a limit, without changes that happen meanwhile', async t => {
   const many = await fixtureWith(t, 8_000)
   const open = createWholeLists({ pool: many.pool, catalogues: createCatalogues(many.pool, 2 ** 20) })
   const json = await open('a', 'demo', {})
-  t.equal(json.readableLength, 0, 'nothing is read before it is wanted')
+  t.equal(json.readableLength, 0, 'nothing is read before the client reads')
   json.read(0)
-  await until('it has read ahead', () => json.readableLength >= bufferedBytes)
+  await until('the list has been read ahead', () => json.readableLength >= bufferedBytes)
   await delay(200)
   const last = json.readableLength
   const rowBytes = 700
@@ -210,7 +210,7 @@ t.test('a caller reads one list at a time, and all callers together hold a few c
   const fourth = open('d', 'demo', {})
   const waiting = Array.from({ length: 9 }, () => open('a', 'demo', {}))
   await t.rejects(open('a', 'demo', {}), { code: 'unavailable' })
-  t.equal(pool.totalCount - pool.idleCount, 3, 'of ten connections')
+  t.equal(pool.totalCount - pool.idleCount, 3, 'three of ten connections are in use')
   t.equal((await get('/order?per_page=1')).status, 200)
   for (const list of [first, ...others]) list.destroy()
   await Promise.all([second, fourth, ...waiting].map(async list => (await list).destroy()))

@@ -1,7 +1,7 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import { numberChanges } from './feed.ts'
 
-/** Is how long changes are kept. */
+/** Sets how long changes are kept. */
 export const keptDays = 30
 
 const deleteExpiredSql = `

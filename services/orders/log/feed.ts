@@ -61,7 +61,7 @@ const currentFeedSql = `
   from feeds where tenant_id = $1 and merchant_id = $2
     and not exists (select from log where tenant_id = $1 and merchant_id = $2 and position is null)`
 
-/** Identifies the merchant whose feed it is. */
+/** Identifies the merchant who owns a feed. */
 export interface FeedOwner {
   readonly tenant: string
   readonly merchantId: string
@@ -82,6 +82,6 @@ export const catchUp = async (pool: pg.Pool, owner: FeedOwner): Promise<FeedStat
   }
 }
 
-/** Starts a new epoch after a restore: positions given since the backup are given again, to other changes. */
+/** Starts a new epoch after a restore, since positions given after the backup are given again, to other changes. */
 export const renewFeeds = (tx: Tx, tenant: string) =>
   tx.client.query('update feeds set epoch = $2 where tenant_id = $1', [tenant, randomUUID()])

@@ -25,7 +25,7 @@ export type Drained = 'done' | 'leased_elsewhere' | { readonly failure: string; 
 
 interface LoopOptions<Key> {
   readonly logger: Logger
-  /** Is the noun of the log lines. */
+  /** Begins the messages in the log, as in `webhook.failed`. */
   readonly name: string
   readonly findWaiting: () => Promise<readonly Waiting<Key>[]>
   /** Delivers for one key, until everything is delivered or `isStopping` returns true. */
@@ -43,7 +43,7 @@ interface LoopOptions<Key> {
   /** Entries written within this time share a poll. */
   readonly wakeMilliseconds?: number
   /**
-   * Limits the share of its time that the loop polls. It always polls again after a second, even if polls last long.
+   * Limits the share of time that the loop spends on polls. It rests a second at most, even after a long poll.
    */
   readonly pollShare?: number
 }
@@ -51,7 +51,7 @@ interface LoopOptions<Key> {
 const pollMilliseconds = 1_000
 /** Limits the time between polls while the database is unavailable. */
 const longestPollMilliseconds = 5_000
-/** Limits the keys that are remembered. The ones idle longest are forgotten first. */
+/** Limits the keys that are remembered. The keys idle longest are forgotten first. */
 const maxRemembered = 10_000
 
 interface Backoff {

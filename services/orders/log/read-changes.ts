@@ -21,7 +21,7 @@ export interface Change {
   readonly details: Readonly<Record<string, string>> | null
 }
 
-/** Reads the entry that holds the first wanted change, and all entries that begin before the last. */
+/** Reads the entry that holds the first wanted change, and all later entries up to the last wanted change. */
 const changesSql = `
   select (c.position + place - 1)::float8 as position, c.type, nullif(item.waybill_number, '') as waybill_number,
     o.order_no, case when item.waybill_number <> '' then json_build_object('key', item.status_key, 'name',

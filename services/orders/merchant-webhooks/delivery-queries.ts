@@ -151,7 +151,7 @@ export const activate = (tx: Tx, { tenant, endpointId }: EndpointKey, events: re
   return tx.client.query({ name: 'activate_deliveries', text: activationSql, values })
 }
 
-/** Describes an event to send; `attempts` counts those so far. */
+/** Describes an event to send; `attempts` counts the attempts so far. */
 export type DueDelivery = Omit<Event, 'type' | 'happenedAt'> & { readonly attempts: number }
 
 const dueSql = `
@@ -170,7 +170,8 @@ const healthSql = `
   from webhook_endpoints where tenant_id = $1 and endpoint_id = $2 and holder = $3 and state = 'enabled' for update`
 
 /**
- * Reads and locks the endpoint's health until the transaction ends; undefined: the lease is lost, or it was disabled.
+ * Reads the endpoint's health and locks it until the transaction ends; undefined: the lease is lost, or the endpoint
+ * was disabled.
  */
 export const lockHealth = async (tx: Tx, { tenant, endpointId, holder }: HeldEndpoint): Promise<Health | undefined> => {
   const values = [tenant, endpointId, holder]

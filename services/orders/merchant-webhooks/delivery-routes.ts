@@ -53,7 +53,9 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     params: route.ByWebhook,
     operationId: 'replayWebhook',
     summary: 'Send the events of a period again',
-    description: `Sends those of the last ${keptDays} days, oldest first, each with its original webhook-id, before any new events. One replay at a time.`,
+    description:
+      `Sends events of the last ${keptDays} days, oldest first, each with its original webhook-id, before any new ` +
+      'events. Runs one replay at a time.',
     body: ReplayPeriod,
     response: {
       202: Type.Object({
@@ -103,7 +105,7 @@ const unfinished = {
 }
 const replayedChanges = 'The changes of the period; the webhook gets those of its types.'
 
-/** Reads times to their microseconds, which events have. */
+/** Reads a time in microseconds, the precision of events. */
 const readTime = (text: string): string | undefined => {
   const at = readDateOrTime(text)
   return at && 'time' in at ? at.time : undefined

@@ -115,8 +115,8 @@ const nameResult = ({ code }: Attempt) => {
 }
 
 /**
- * Creates a batch that stores concurrent outcomes in one transaction, and none without the lease. Each resolves to true
- * if the endpoint has to rest.
+ * Creates a function that stores concurrent outcomes in one transaction, and none without the lease. It resolves to
+ * true if the endpoint has to rest.
  */
 const recorder = ({ pool, logger }: EndpointOptions, endpoint: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({

@@ -27,7 +27,7 @@ const keptBytes = 1_024
 
 const none: Attempt = { code: null, milliseconds: 0, error: null, responseBody: null, retryAfter: 0 }
 
-/** Signs a message and sends it once. Rejects only when `aborted` aborts: the outcome is unknown then. */
+/** Signs a message and sends it once. Rejects only when `aborted` aborts; the outcome is then unknown. */
 export const sendOnce = async (
   { dispatcher, allowsPrivate, clock }: PostOptions,
   { url, secrets, messageId, body }: Message,

@@ -28,7 +28,7 @@ export const expectFound = <Value>(value: Value | undefined): Value => {
   return value
 }
 
-/** Acts on the webhook in the path, in a transaction with its entry in the audit; its events may be due then. */
+/** Acts on the webhook in the path and audits it in one transaction. Then wakes the sender, as events may be due. */
 export const actOn = async <Result>(
   { pool, sender }: WebhookOptions,
   request: ByWebhookRequest,

@@ -53,7 +53,9 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
   const createWebhookSchema = {
     operationId: 'createWebhook',
     summary: 'Get events at an address of yours',
-    description: `Signed according to Standard Webhooks, from now on. Up to ${schema.maxEndpoints} webhooks; the secret is shown only this once.`,
+    description:
+      'Sends events from now on, signed according to Standard Webhooks. Shows the secret only this once. ' +
+      `A merchant has at most ${schema.maxEndpoints} webhooks.`,
     body: schema.NewWebhook,
     response: { 201: done(created, schema.WebhookWithSecret) },
   }
@@ -107,7 +109,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
     operationId: 'rotateWebhookSecret',
     summary: 'Create a new secret for a webhook',
     description:
-      'It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.',
+      'Shows the secret only this once. For 24 hours messages carry two signatures, the one with the new secret first.',
     response: { 200: done(rotated, schema.WebhookWithSecret) },
   }
   app.post('/webhook/:id/rotate', { ...refusesKeys, schema: rotateWebhookSecretSchema }, async request => {

@@ -32,7 +32,7 @@ export const failuresAfter = (failures: number, further: number): number =>
   Math.min(failures + further, Math.max(failures + 1, failuresToDown))
 
 /**
- * Returns the seconds for which an endpoint gets nothing after so many failures in a row: 5 once it is down, then
+ * Returns the seconds for which an endpoint gets nothing after this many failures in a row: 5 once it is down, then
  * doubled up to 5 minutes.
  */
 export const pauseAfter = (failures: number, random: () => number): number =>

@@ -14,13 +14,16 @@ const Events = Type.Array(oneOf(changeTypes), {
   minItems: 1,
   maxItems: changeTypes.length,
   uniqueItems: true,
-  description: 'The types of events that it gets.',
+  description: 'The types of events that the webhook gets.',
 })
 const State = Type.Union([Type.Literal('enabled'), Type.Literal('disabled')])
 
 const url = 'https://shop.example/webhooks/courier'
 export const NewWebhook = Type.Object(
-  { url: Url, events: Type.Optional({ ...Events, description: 'The types of events that it gets. Default: all.' }) },
+  {
+    url: Url,
+    events: Type.Optional({ ...Events, description: 'The types of events that the webhook gets. Default: all.' }),
+  },
   { title: 'NewWebhook', examples: [{ url, events: ['order.created', 'order.status_changed'] }] },
 )
 export const WebhookChange = Type.Object(
@@ -34,11 +37,11 @@ export const Webhook = component('Webhook', {
   events: Events,
   state: State,
   disabled_reason: Nullable(
-    'merchant: by you; gone: it responded with 410; failing: nothing was delivered for five days; merchant_inactive.',
+    'merchant: by you; gone: it responded with 410; failing: no success for five days; merchant_inactive: by the company.',
   ),
   disabled_at: Nullable('ISO 8601, UTC.'),
-  failing_since: Nullable('The first failure since the last success.'),
-  previous_secret_until: Nullable('Until then messages are signed with the previous secret, too.'),
+  failing_since: Nullable('The time of the first failure since the last success.'),
+  previous_secret_until: Nullable('The time until which messages are signed with the previous secret, too.'),
   created_at: Type.String(),
 })
 
@@ -56,9 +59,9 @@ const attempt = {
     description: 'The HTTP status of the response; null if there was none.',
     examples: [204],
   }),
-  ms: Type.Integer({ description: 'The milliseconds that it took.', examples: [87] }),
-  error: Nullable('Why there was no response.'),
-  response_body: Nullable('The first 1,024 bytes of the response.'),
+  ms: Type.Integer({ description: 'The duration of the request, in milliseconds.', examples: [87] }),
+  error: Nullable('The reason why there was no response.'),
+  response_body: Nullable('The first 1,024 bytes of the response body.'),
 }
 export const Ping = Type.Object(attempt, { title: 'Ping' })
 
@@ -87,7 +90,7 @@ export const WebhookDelivery = component('WebhookDelivery', {
   ...attempt,
   ms: orNull(Type.Integer()),
   last_attempt_at: Nullable('ISO 8601, UTC.'),
-  next_attempt_at: Nullable('null of a pending one: an earlier event of the waybill comes first.'),
+  next_attempt_at: Nullable('null while pending: an earlier event of the waybill comes first.'),
   body: Type.Unknown({ description: 'The body that is sent.', examples: [{ type: 'order.created' }] }),
 })
 
@@ -108,9 +111,9 @@ const header = (name: string, description: string) => ({
 export const messageOperation = {
   tags: ['webhooks'],
   operationId: 'merchantEvent',
-  summary: 'Something happened to an order of yours',
+  summary: 'Something happened to one of your orders or invoices',
   description:
-    'Sent to your webhooks, signed according to Standard Webhooks, until acknowledged (docs/merchants/webhooks.md).',
+    'Sent to your webhooks, signed by Standard Webhooks, until they acknowledge it (docs/merchants/webhooks.md).',
   security: [],
   parameters: [
     header('webhook-id', 'The id of the event, the same in every attempt.'),
@@ -130,8 +133,8 @@ export const messageOperation = {
     },
   },
   responses: {
-    '2XX': { description: 'Acknowledged: it is not sent again.' },
+    '2XX': { description: 'The event is acknowledged and not sent again.' },
     410: { description: 'The webhook is disabled.' },
-    default: { description: 'It is sent again.' },
+    default: { description: 'The event is sent again.' },
   },
 }

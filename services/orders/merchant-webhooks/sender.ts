@@ -89,7 +89,7 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
       tenants.add(tenant)
       loop.wake()
     },
-    /** Stops the loop. Another process sends requests again that do not end within some seconds. */
+    /** Stops the loop. Requests that do not end within some seconds are aborted, and another process repeats them. */
     stop: async (): Promise<void> => {
       const timer = setTimeout(() => aborting.abort(), stopMilliseconds)
       await loop.stop()

@@ -27,7 +27,7 @@ export interface Health {
   readonly failures: number
   /** The endpoint has been failing for five days. */
   readonly isOverdue: boolean
-  /** The endpoint is paused. The requests were in flight by then, so their failures do not count again. */
+  /** The endpoint is paused. Its requests were in flight when the pause began, so their failures do not count again. */
   readonly isPaused: boolean
 }
 

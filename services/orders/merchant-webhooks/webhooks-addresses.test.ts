@@ -152,7 +152,7 @@ t.test('a name that is public at registration but private at connection is refus
   t.match(ping.body.data, { code: null, error: 'the address must not lead to a private network' })
   await book(1)
   sender.start()
-  await waitUntil('it is tried', async () => (await deliveries(body.data.id))[0]?.attempts === 1)
+  await waitUntil('the event is tried', async () => (await deliveries(body.data.id))[0]?.attempts === 1)
   t.match((await deliveries(body.data.id))[0], {
     state: 'pending',
     error: 'the address must not lead to a private network',

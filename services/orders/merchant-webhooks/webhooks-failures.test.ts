@@ -18,7 +18,7 @@ import { mendPositions } from './queries.ts'
 import { rotateKeys } from './rotate-keys.ts'
 import { createSending } from './sender.ts'
 
-/** Runs each deletion of housekeeping once. */
+/** Runs each deletion of deliveries once, as housekeeping does. */
 const clean = async (pool: pg.Pool): Promise<number> => {
   let deleted = 0
   for (const deletion of deliveryDeletions)
@@ -32,7 +32,7 @@ t.test('410 disables an endpoint at once; enabled again, it gets the events that
   receiver.react = () => ({ status: 410 })
   sender.start()
   const [first = ''] = await book(1)
-  await waitUntil('it is disabled', async () => (await endpoint(id)).state === 'disabled')
+  await waitUntil('the endpoint is disabled', async () => (await endpoint(id)).state === 'disabled')
   t.match(await endpoint(id), { disabled_reason: 'gone', disabled_at: /^\d{4}-/ })
   const later = await book(2)
   await cancel([first, ...later])
@@ -40,7 +40,7 @@ t.test('410 disables an endpoint at once; enabled again, it gets the events that
   receiver.react = () => ({})
   const { body } = await call('PATCH', `/${id}`, { state: 'enabled' })
   t.match(body.data, { state: 'enabled', disabled_reason: null, disabled_at: null, failing_since: null })
-  await waitUntil('all arrive', () => receiver.accepted.length === 6)
+  await waitUntil('all events arrive', () => receiver.accepted.length === 6)
   t.equal(receiver.accepted[0]?.waybill, first)
   for (const history of Object.values(historiesOf(receiver.accepted))) t.equal(history, 'key_1 key_3')
   const actions = await rows(`select action, object_id from audit where action like 'webhook.%' order by audit_id`)
@@ -56,7 +56,7 @@ t.test('after five days without a success an endpoint is disabled, and its event
   receiver.react = () => ({ status: 500 })
   sender.start()
   await book(12)
-  await waitUntil('it is down', async () => (await endpoint(id)).failing_since !== null)
+  await waitUntil('the endpoint is down', async () => (await endpoint(id)).failing_since !== null)
   await waitUntil('the first requests are over', async () => receiver.running === 0)
   // No event is given up as long as nothing arrives.
   await rows(`update webhook_deliveries set attempts = 9`)
@@ -67,19 +67,19 @@ t.test('after five days without a success an endpoint is disabled, and its event
   t.strictSame(await deliveries(id, '?state=failed'), [])
   await rows(`update webhook_endpoints set failing_since = now() - interval '5 days'`)
   await hurry()
-  await waitUntil('it is disabled', async () => (await endpoint(id)).state === 'disabled')
+  await waitUntil('the endpoint is disabled', async () => (await endpoint(id)).state === 'disabled')
   t.match(await endpoint(id), { disabled_reason: 'failing' })
   await book(3)
   receiver.react = () => ({})
   await rows(`update webhook_deliveries set happened_at = now() - interval '29 days'`)
   t.equal(await clean(pool), 0)
   await call('PATCH', `/${id}`, { state: 'enabled' })
-  await waitUntil('all arrive', () => new Set(receiver.accepted.map(message => message.id)).size === 15)
-  await waitUntil('all are stored', async () => (await deliveries(id, '?state=delivered')).length === 15)
+  await waitUntil('all events arrive', () => new Set(receiver.accepted.map(message => message.id)).size === 15)
+  await waitUntil('all outcomes are stored', async () => (await deliveries(id, '?state=delivered')).length === 15)
   await rows(`update webhook_deliveries set last_attempt_at = now() - interval '8 days'`)
   t.equal(await clean(pool), 15)
   await book(1)
-  await waitUntil('one more', async () => (await deliveries(id)).length === 1)
+  await waitUntil('one more event is listed', async () => (await deliveries(id)).length === 1)
   await rows(
     `update webhook_deliveries set state = 'pending', next_attempt_at = null, happened_at = now() - interval '31 days'`,
   )
@@ -94,9 +94,9 @@ t.test(
     receiver.react = () => ({ status: 503, milliseconds: 50 })
     await book(100)
     sender.start()
-    await waitUntil('it is down', () => receiver.requests.length >= 5)
+    await waitUntil('the endpoint is down', () => receiver.requests.length >= 5)
     await waitUntil(
-      'it pauses, and the outcomes are stored',
+      'the endpoint pauses, and the outcomes are stored',
       async () =>
         receiver.running === 0 && (await rows('select from webhook_endpoints where retry_at > now()')).length === 1,
     )
@@ -105,23 +105,23 @@ t.test(
     receiver.most = 0
     await rows('update webhook_endpoints set retry_at = null')
     await rows(`update webhook_deliveries set next_attempt_at = now() where state = 'pending'`)
-    await waitUntil('another', () => receiver.requests.length > before)
+    await waitUntil('another request arrives', () => receiver.requests.length > before)
     await waitUntil('nothing runs', () => receiver.running === 0)
     t.strictSame([receiver.requests.length, receiver.most], [before + 1, 1])
     receiver.react = () => ({})
     await rows('update webhook_endpoints set retry_at = null')
-    await waitUntil('all arrive', () => new Set(receiver.accepted.map(({ id }) => id)).size === 100)
+    await waitUntil('all events arrive', () => new Set(receiver.accepted.map(({ id }) => id)).size === 100)
   },
 )
 
-t.test('Retry-After is honoured by the whole endpoint', async t => {
+t.test('Retry-After makes the whole endpoint wait', async t => {
   const { sender, addReceiver, book, rows } = await webhooksFixture(t)
   const { receiver } = await addReceiver()
   receiver.react = () => ({ status: 429, headers: { 'retry-after': '600' } })
   sender.start()
   await book(1)
   await waitUntil(
-    'it waits',
+    'the endpoint waits',
     async () => (await rows('select from webhook_endpoints where retry_at is not null')).length > 0,
   )
   await book(1)
@@ -147,18 +147,18 @@ t.test('slow endpoints do not delay others', async t => {
   }
   const { receiver: quick } = await addReceiver()
   sender.start()
-  await waitUntil('slow ones hold slots', () => slow.filter(({ running }) => running > 0).length >= 8)
+  await waitUntil('slow endpoints hold slots', () => slow.filter(({ running }) => running > 0).length >= 8)
   let longest = 0
   for (let n = 0; n < 8; n++) {
     const started = performance.now()
     const [waybill] = await book(1)
-    await waitUntil('it arrives', () => quick.accepted.some(message => message.waybill === waybill))
+    await waitUntil('the event arrives', () => quick.accepted.some(message => message.waybill === waybill))
     longest = Math.max(longest, performance.now() - started)
   }
   t.comment(`${slow.length} slow endpoints, the longest delivery to a quick one took ${Math.round(longest)} ms`)
   // A poll finds the slots that slow endpoints freed. The rest of the time allows for a busy machine.
   t.ok(longest < 8_000, `${longest} ms`)
-  await waitUntil('all slow ones get theirs', () => slow.every(({ requests }) => requests.length > 0))
+  await waitUntil('all slow endpoints get a request', () => slow.every(({ requests }) => requests.length > 0))
   t.ok(slow.every(({ most }) => most <= 16))
 })
 
@@ -184,7 +184,7 @@ t.test('no merchant sees or changes the webhooks of another', async t => {
     t.equal((await call('DELETE', `/${odd}`)).status, 404, odd)
   sender.start()
   await book(2)
-  await waitUntil('they arrive', () => receiver.accepted.length === 2)
+  await waitUntil('both events arrive', () => receiver.accepted.length === 2)
   t.equal(other.receiver.requests.length, 0)
   t.equal((await call('DELETE', `/${id}`)).status, 200)
   t.equal((await call('DELETE', `/${id}`)).status, 404)
@@ -212,7 +212,7 @@ t.test('without WEBHOOK_KEYS the requests say what the operator must set', async
     t.match({ status, ...body }, { status: 503, code: 'unavailable', message: /WEBHOOK_KEYS/ })
 })
 
-t.test('secrets are sealed again with a new key, and one that no key opens is named', async t => {
+t.test('seals secrets again with a new key, and names an endpoint whose secret no key opens', async t => {
   const { addReceiver, call, book, pool, rows } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   await call('POST', `/${id}/rotate`)
@@ -235,7 +235,7 @@ t.test('secrets are sealed again with a new key, and one that no key opens is na
   t.teardown(() => rekeyed?.stop())
   rekeyed?.start()
   await book(1)
-  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  await waitUntil('the event arrives', () => receiver.accepted.length === 1)
   t.equal(receiver.forged, 0, 'the old secret signs too')
 })
 
@@ -246,7 +246,7 @@ t.test('a deactivated merchant gets nothing', async t => {
   await rows('update merchants set is_active = false')
   sender.start()
   const state = () => rows('select state, disabled_reason from webhook_endpoints where endpoint_id = $1', [id])
-  await waitUntil('it is disabled', async () => (await state())[0].state === 'disabled')
+  await waitUntil('the endpoint is disabled', async () => (await state())[0].state === 'disabled')
   t.strictSame(await state(), [{ state: 'disabled', disabled_reason: 'merchant_inactive' }])
   t.equal(receiver.requests.length, 0)
 })
@@ -258,7 +258,7 @@ t.test('after a restore an endpoint does not wait for positions that are given a
   await inTenant(pool, 'demo', (tx: Tx) => mendPositions(tx, 'demo'))
   sender.start()
   await book(1)
-  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  await waitUntil('the event arrives', () => receiver.accepted.length === 1)
 })
 
 t.test('an endpoint whose missed changes are no longer kept catches up with the feed', async t => {
@@ -276,7 +276,7 @@ t.test('an endpoint whose missed changes are no longer kept catches up with the 
     async () => (await rows('select from webhook_endpoints join feeds on position = last_position')).length === 1,
   )
   await book(1)
-  await waitUntil('what is new arrives', () => receiver.accepted.length === 1)
+  await waitUntil('the new event arrives', () => receiver.accepted.length === 1)
 })
 
 t.test('a late response from an old url changes nothing', async t => {
@@ -285,11 +285,11 @@ t.test('a late response from an old url changes nothing', async t => {
   old.react = () => ({ status: 410, milliseconds: 500 })
   sender.start()
   await book(1)
-  await waitUntil('the old one gets it', () => old.running === 1)
+  await waitUntil('the old URL gets the event', () => old.running === 1)
   const corrected = await startWebhookReceiver(t)
   corrected.secret = old.secret
   await call('PATCH', `/${id}`, { url: corrected.url })
-  await waitUntil('the corrected one gets it', () => corrected.accepted.length === 1)
+  await waitUntil('the corrected URL gets the event', () => corrected.accepted.length === 1)
   t.match(await endpoint(id), { state: 'enabled', failing_since: null })
 })
 
@@ -299,7 +299,7 @@ t.test('a process that lost its lease stores no outcome', async t => {
   receiver.react = () => ({ status: 500, milliseconds: 300 })
   sender.start()
   await book(1)
-  await waitUntil('it gets it', () => receiver.running === 1)
+  await waitUntil('the receiver gets the event', () => receiver.running === 1)
   await rows(`update webhook_endpoints set holder = gen_random_uuid(), held_until = now() + interval '1 minute'`)
   await rows(`update webhook_deliveries set state = 'delivered', next_attempt_at = null`)
   await waitUntil('the response is sent', () => receiver.running === 0)
@@ -330,7 +330,7 @@ t.test('when an old event is deleted, the next event of its waybill is sent', as
   const [waybill = ''] = await book(1)
   await cancel([waybill])
   await waitUntil(
-    'both wait',
+    'both events wait',
     async () =>
       (await rows('select from webhook_deliveries where attempts = 1 or next_attempt_at is null')).length === 2,
   )
@@ -339,7 +339,7 @@ t.test('when an old event is deleted, the next event of its waybill is sent', as
   t.equal(await clean(pool), 1)
   receiver.react = () => ({})
   await call('PATCH', `/${id}`, { state: 'enabled' })
-  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  await waitUntil('the event arrives', () => receiver.accepted.length === 1)
   t.equal(receiver.accepted[0]?.type, 'order.status_changed')
 })
 
@@ -349,7 +349,7 @@ t.test('a deleted webhook and its secret go at once, its deliveries in slices', 
   sender.start()
   await book(1)
   await waitUntil(
-    'it is stored',
+    'the outcome is stored',
     async () => (await rows(`select from webhook_deliveries where state = 'delivered'`)).length === 1,
   )
   await rows(
@@ -406,7 +406,7 @@ t.test('changes of tenants without webhooks cause no polls', async t => {
     await pool.end()
   })
   sender?.start()
-  await waitUntil('it polls', () => polls === 1)
+  await waitUntil('the sender polls', () => polls === 1)
   await delay(200)
   const pollsOf = async (tenant: string): Promise<number> => {
     const before = polls
@@ -421,7 +421,7 @@ t.test('changes of tenants without webhooks cause no polls', async t => {
   t.ok(having > 2, `${having}`)
 })
 
-t.test('slow polls leave the database some rest', async t => {
+t.test('the loop rests after slow polls', async t => {
   let polls = 0
   const loop = new DeliveryLoop<string>({
     ...{ logger: pino({ level: 'silent' }), name: 'test', concurrency: 1, pollShare: 0.2 },

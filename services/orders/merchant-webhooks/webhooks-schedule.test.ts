@@ -64,7 +64,7 @@ const outcome = (code: number | null, more: Partial<Outcome> = {}): Outcome => (
 const healthy = { failures: 0, isOverdue: false, isPaused: false }
 const settled = (health: typeof healthy, ...outcomes: Outcome[]) => settle(health, outcomes, middle)
 
-t.test('2xx is delivered; every other status and no response is a failure', async t => {
+t.test('a 2xx status delivers an event; any other status, or no response, is a failure', async t => {
   for (const code of [200, 202, 204, 299])
     t.match(settled(healthy, outcome(code)), { verdicts: [{ state: 'delivered', delay: null }], failures: 0, pause: 0 })
   for (const code of [100, 300, 301, 302, 308, 400, 401, 404, 429, 500, 503, null])

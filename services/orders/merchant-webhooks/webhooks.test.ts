@@ -5,14 +5,14 @@ import { waitUntil } from '../test/receiver.ts'
 import { historiesOf } from '../test/webhook-receiver.ts'
 import { webhooksFixture } from '../test/webhooks-fixture.ts'
 
-t.test('an event is delivered at once, signed, with a thin payload of the feed', async t => {
+t.test('an event is delivered at once, signed, with only its item in the feed as payload', async t => {
   const { sender, addReceiver, book, request } = await webhooksFixture(t)
   sender.start()
   const { receiver } = await addReceiver()
   await delay(300)
   const started = performance.now()
   const [waybill] = await book(1)
-  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  await waitUntil('the event arrives', () => receiver.accepted.length === 1)
   t.ok(performance.now() - started < 2_000)
   t.equal(receiver.forged, 0)
   const [{ body, id, headers } = {}] = receiver.accepted
@@ -24,7 +24,7 @@ t.test('an event is delivered at once, signed, with a thin payload of the feed',
   t.match(headers, { 'content-type': 'application/json', 'webhook-timestamp': /^\d{10}$/ })
 })
 
-t.test('sends an endpoint no event from before its registration, and only types that it wants', async t => {
+t.test('sends an endpoint no event from before its registration, and only the types that it wants', async t => {
   const { sender, addReceiver, book, cancel } = await webhooksFixture(t)
   await book(3)
   const { receiver } = await addReceiver({ events: ['order.status_changed'] })
@@ -32,7 +32,7 @@ t.test('sends an endpoint no event from before its registration, and only types 
   const waybills = await book(2)
   await cancel(waybills)
   sender.start()
-  await waitUntil('all arrive', () => receiver.accepted.length === 2 && all.receiver.accepted.length === 4)
+  await waitUntil('all events arrive', () => receiver.accepted.length === 2 && all.receiver.accepted.length === 4)
   t.strictSame(historiesOf(receiver.accepted), Object.fromEntries(waybills.map(waybill => [waybill, 'key_3'])))
   t.strictSame(
     historiesOf(all.receiver.accepted),
@@ -49,7 +49,7 @@ t.test('an edit is sent with the names of its fields', async t => {
     ...{ method: 'PATCH', url: `/api/public/merchant/order/${waybill}`, payload: { customer_name: 'Kamala Secret' } },
     headers: { 'x-tenant': 'demo', authorization: `Bearer ${token}` },
   })
-  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  await waitUntil('the event arrives', () => receiver.accepted.length === 1)
   t.match(receiver.accepted[0]?.body, {
     type: 'order.edited',
     data: { waybill_number: waybill, fields: ['customer_name'] },
@@ -69,16 +69,16 @@ t.test('changes of invoices name no parcel, and wait for each other', async t =>
       [{ invoice_no }],
     )
   sender.start()
-  await waitUntil('the first fails', () => receiver.requests.length === 1)
+  await waitUntil('the first event fails', () => receiver.requests.length === 1)
   await delay(200)
-  t.equal(receiver.requests.length, 1, 'the second waits')
-  await waitUntil('both arrive', () => receiver.accepted.length === 2)
+  t.equal(receiver.requests.length, 1, 'the second event waits')
+  await waitUntil('both events arrive', () => receiver.accepted.length === 2)
   t.match(
     receiver.accepted.map(({ body }) => body.data),
     ['CFX-1', 'CFX-2'].map(invoice_no => ({ waybill_number: null, status: null, details: { invoice_no } })),
   )
   const isStored = async () => (await deliveries(id)).every(({ state }: { state: string }) => state === 'delivered')
-  await waitUntil('both are stored', isStored)
+  await waitUntil('both outcomes are stored', isStored)
   t.match(await deliveries(id), [{ waybill_number: null }, { waybill_number: null }])
 })
 
@@ -117,16 +117,16 @@ t.test('events of one waybill wait for each other, events of others do not', asy
   t.equal(receiver.forged, 0)
 })
 
-t.test('an event whose response is lost is sent again with the same webhook-id and a new timestamp', async t => {
+t.test('an event that gets a 502 is sent again with the same webhook-id and a new timestamp', async t => {
   const { sender, addReceiver, book, hurry } = await webhooksFixture(t)
   const { receiver } = await addReceiver()
   receiver.react = () => (receiver.requests.length === 1 ? { status: 502 } : {})
   sender.start()
   await book(1)
-  await waitUntil('the first', () => receiver.requests.length === 1)
+  await waitUntil('the first attempt arrives', () => receiver.requests.length === 1)
   await delay(1_100)
   await hurry()
-  await waitUntil('the second', () => receiver.accepted.length === 1)
+  await waitUntil('the second attempt is accepted', () => receiver.accepted.length === 1)
   const [first, second] = receiver.requests
   t.equal(first?.id, second?.id)
   t.not(first?.headers['webhook-timestamp'], second?.headers['webhook-timestamp'])
@@ -142,7 +142,7 @@ t.test('after a rotation both secrets sign for 24 hours', async t => {
   t.match((await endpoint(id)).previous_secret_until, /^\d{4}-/)
   sender.start()
   await book(1)
-  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  await waitUntil('the event arrives', () => receiver.accepted.length === 1)
   const verify = (secret: string, n: number) =>
     new Webhook(secret).verify(
       JSON.stringify(receiver.accepted[n]?.body),
@@ -180,13 +180,13 @@ t.test('a ping reports its outcome, even for a disabled webhook', async t => {
   t.match((await call('POST', `/${id}/ping`)).body.data, { code: null, error: 'connection refused' })
 })
 
-t.test('a replay of a disabled webhook waits until that is enabled, and says so', async t => {
+t.test('a replay waits until its disabled webhook is enabled, and a second replay is refused', async t => {
   const { sender, addReceiver, book, call } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   sender.start()
   const from = new Date().toISOString()
   await book(1)
-  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  await waitUntil('the event arrives', () => receiver.accepted.length === 1)
   await call('PATCH', `/${id}`, { state: 'disabled' })
   t.equal((await call('POST', `/${id}/replay`, { from })).status, 202)
   const again = await call('POST', `/${id}/replay`, { from })
@@ -202,7 +202,7 @@ t.test('a period is replayed with the same ids, before new events', async t => {
   const before = new Date().toISOString()
   const waybills = await book(3)
   await cancel(waybills)
-  await waitUntil('all arrive', () => receiver.accepted.length === 6)
+  await waitUntil('all events arrive', () => receiver.accepted.length === 6)
   const ids = receiver.accepted.map(message => message.id)
   receiver.accepted.length = 0
   const { status, body } = await call('POST', `/${id}/replay`, { from: before })
@@ -220,5 +220,5 @@ t.test('a period is replayed with the same ids, before new events', async t => {
   )
   const timestamp = receiver.accepted[0]?.body.timestamp
   const moment = await call('POST', `/${id}/replay`, { from: timestamp, to: timestamp })
-  t.strictSame(moment.body.data, { changes: 3 }, 'the time of an event, to its microsecond')
+  t.strictSame(moment.body.data, { changes: 3 }, 'a period of one moment finds events to the microsecond')
 })

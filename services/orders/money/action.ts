@@ -19,7 +19,7 @@ export interface Call<Body> {
   /** null: staff, a program or the account of the merchant. */
   readonly person: Person | null
   readonly by: Actor
-  /** Is the parameter of the path; empty without one. */
+  /** Holds the parameter of the path; empty if it has none. */
   readonly id: string
   /** Holds the body, with texts trimmed and each entry of a list once. */
   readonly body: Body
@@ -77,7 +77,7 @@ export const bodyOf = <Fields extends TProperties>(title: string, fields: Fields
 /** Fits 1,000 waybills with every character escaped. A body without a list fits the server's own limit. */
 const maxBytes = 512_000
 
-/** Adds a POST that acts in one transaction, once for its Idempotency-Key, and writes its entries in the audit. */
+/** Adds a POST that acts in one transaction, once for its Idempotency-Key, and writes its audit entries. */
 export const addAction = <Body extends TObject, Data extends TSchema>(
   app: FastifyInstance,
   pool: pg.Pool,
@@ -94,7 +94,7 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
     const given = request.body as Static<Body>
     refuseValues(schemaOfBody.properties, given)
     const [id = ''] = Object.values(request.params as Record<string, string>)
-    // Postgres takes no U+0000, which the parameter of the path may have.
+    // Postgres refuses U+0000, which the parameter of the path may contain.
     const scope = [merchantId ?? 'staff', operationId, ...(id ? [encodeURIComponent(id)] : [])]
     const key = readIdempotencyKey(request, scope.join(' '))
     const call = { tenant, merchantId, person, by, id, body: tidy(given) }

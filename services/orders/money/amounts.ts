@@ -9,7 +9,7 @@ export const amountFields = {
   cod_fee: sum('Fees on what recipients paid.', 20),
   return_fee: sum('Fees of returns.', 0),
   tax: sum('Tax on the charges and fees.', 84.6),
-  withholding: sum('Withheld for the tax office.', 20),
+  withholding: sum('The sum withheld for the tax office.', 20),
 }
 
 /** Names the column of a field. */
@@ -18,7 +18,7 @@ const toColumn = (field: string): string => (field === 'collected' ? 'cod' : fie
 const selectAmounts = (fields: readonly string[], toSql: (expression: string) => string): string =>
   fields.map(field => `${toSql(`line.${toColumn(field)}`)}::float8 as ${field}`).join(', ')
 
-/** Selects `amountFields` of lines, `line`, and the amount that they leave for the merchant, named `net`. */
+/** Selects `amountFields` of lines, `line`, and the amount that they leave for the merchant, as the column `net`. */
 export const sumsSql = (net: string): string => {
   const toSum = (expression: string) => `coalesce(sum(${expression}), 0)`
   return `${selectAmounts(Object.keys(amountFields), toSum)}, ${toSum(netSql)}::float8 as ${net}`
@@ -28,7 +28,7 @@ const lineAmounts = {
   ...amountFields,
   compensation: Type.Number({ examples: [0] }),
   adjustment: Type.Number({ examples: [0] }),
-  held: sum('Disputed, and paid once that is settled.', 0),
+  held: sum('The disputed amount, paid once the dispute is settled.', 0),
 }
 
 export const InvoiceLine = Type.Object({

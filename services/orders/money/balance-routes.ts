@@ -14,11 +14,11 @@ import { isUninvoicedSql, paidSql, payableOnSql, releasedSql, termsSql } from '.
 const Balance = Type.Object(
   {
     currency: Type.String(),
-    with_riders: sum('Cash that riders hold, of parcels that no invoice has.', 12000),
-    at_office: sum('Money of those parcels at the office or with card and QR providers.', 30000),
-    banked: sum('Money of those parcels in the bank.', 0),
-    waiting: sum('Totals of invoices that are not paid yet.', 15451.8),
-    held: sum('Money held for parcels in dispute.', 425.4),
+    with_riders: sum('The cash that riders hold for parcels on no invoice.', 12000),
+    at_office: sum('The money of parcels on no invoice, at the office or with payment providers.', 30000),
+    banked: sum('The money of parcels on no invoice, in the bank.', 0),
+    waiting: sum('The totals of unpaid invoices, without drafts.', 15451.8),
+    held: sum('The money held for parcels in dispute.', 425.4),
     held_for: Type.Array(
       Type.Object({
         waybill_number: Type.String(),
@@ -26,14 +26,17 @@ const Balance = Type.Object(
         reason: nullable(),
         since: Type.String(),
       }),
-      { description: 'The newest 1,000.' },
+      { description: 'The newest 1,000 disputes.' },
     ),
     payable_now: sum(
-      'The total of an invoice made now, and of drafts, which staff still check; below zero the next ones bring it forward.',
+      'The total of an invoice made now, and of drafts, which staff still check; below zero, later invoices include it.',
       21800.5,
     ),
     next_payment: Type.Union(
-      [Type.Object({ on: Day, amount: sum('The total of an invoice made on that day.', 24100) }), Type.Null()],
+      [
+        Type.Object({ on: Day, amount: sum('The total of an invoice made on that day, and of drafts.', 24100) }),
+        Type.Null(),
+      ],
       { description: 'The next day on which more becomes payable; null: none is known.' },
     ),
     balance: sum(
@@ -60,14 +63,14 @@ const addBalance = (app: FastifyInstance, pool: pg.Pool, path: string, about: Fa
 export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
   addBalance(app, pool, '/balance', {
     operationId: 'getBalance',
-    summary: 'Read what you are owed, and where it lies',
+    summary: 'Read what you are owed, and where the money is',
   })
 
 /** Serves staff the balance of any merchant. */
 export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
   addBalance(app, pool, '/merchant/:merchant_id/balance', {
     operationId: 'getMerchantBalance',
-    summary: 'Read what a merchant is owed, and where it lies',
+    summary: 'Read what a merchant is owed, and where the money is',
     params: MerchantParams,
   })
 

@@ -44,7 +44,7 @@ export const BankAccount = Type.Object(
     confirmed_by: nullable(),
     confirmed_at: nullable(),
     usable_at: Type.String({
-      description: `${waitHours} hours after the change; a second person must confirm it too.`,
+      description: `The time ${waitHours} hours after the change. A second person must confirm the account too.`,
     }),
   },
   { title: 'BankAccount' },

@@ -25,19 +25,21 @@ const Cash = Type.Object(
       Type.Object({
         name: Type.String({ examples: ['Nimal'] }),
         ...lying,
-        debt: sum('Owed from earlier handovers.', 500),
+        debt: sum('The sum owed from earlier handovers.', 500),
         above_ceiling: Type.Boolean({ examples: [false] }),
       }),
     ),
     office: Type.Object(lying, { description: 'The cash and repaid debts, less missing sums.' }),
-    clearing: Type.Object(lying, { description: 'Paid by card, QR or transfer, and not yet in the bank.' }),
+    clearing: Type.Object(lying, {
+      description: 'The money paid by card, QR or transfer that is not in the bank yet.',
+    }),
   },
   { title: 'Cash' },
 )
 type Cash = Static<typeof Cash>
 const HandoverQuery = listQuery({}, { state: oneOf(handoverStates, 'Default: all.') })
 
-/** Takes cash from riders and brings it to the bank, for staff. */
+/** Serves staff: shows who holds cash, takes it from riders, and books deposits at the bank. */
 export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
   const reading = {
@@ -66,7 +68,7 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     operationId: 'handOverCash',
     action: 'cash.handed_over',
     summary: 'Take the cash that a person collected',
-    description: 'The handover stays open, and clears nothing, while expected, declared and counted sums differ.',
+    description: 'The handover stays open, and clears nothing, while the expected, declared and counted sums differ.',
     message: 'Cash Handed Over Successfully',
     body: NewHandover,
     data: Handover,
@@ -77,7 +79,7 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     params: Type.Object({ handover_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) }),
     operationId: 'settleHandover',
     action: 'cash.settled',
-    summary: 'Decide about a handover whose sums differ',
+    summary: 'Decide on a handover whose sums differ',
     description: 'A second person decides: the collector owes the difference, or it is written off.',
     message: 'Handover Settled Successfully',
     body: Settlement,
@@ -89,7 +91,7 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     operationId: 'depositCash',
     action: 'cash.deposited',
     summary: 'Book a deposit at the bank',
-    description: 'The same bank_reference and amount again is the same deposit.',
+    description: 'A repetition of the bank_reference with the same amount changes nothing.',
     message: 'Cash Deposited Successfully',
     body: NewDeposit,
     data: Deposit,

@@ -46,7 +46,7 @@ t.test('cash', async t => {
     t.strictSame(
       (await post('deposit', { amount: 2000, bank_reference: 'BOC 1' })).body,
       banked.body,
-      'once for its reference',
+      'a reference is deposited once',
     )
     t.equal((await post('deposit', { amount: 1, bank_reference: 'BOC 1' })).status, 422)
     t.match(await cash(), { office: { parcels: 0, amount: 0, since: null }, people: [] })
@@ -57,7 +57,7 @@ t.test('cash', async t => {
   })
 
   t.test(
-    'a handover that is short clears nothing until a second person decides; what is owed comes with the next',
+    'a handover that is short clears nothing until a second person decides; the next handover includes the debt',
     async t => {
       await deliver(['DM91000011', 'DM91000012'], 'Sunil')
       const { data } = (await post('handover', { collected_by: 'Sunil', declared: 2000, counted: 1800 })).body
@@ -68,12 +68,20 @@ t.test('cash', async t => {
         collected_by: [`Settle handover ${data.handover_id} of Sunil first: its sums differ.`],
       })
       const settle = (body: object, token?: string) => post(`handover/${data.handover_id}/settle`, body, token)
-      t.equal((await settle({ settle_as: 'owed', reason: 'Friday' })).status, 422, 'not by who took it')
+      t.equal(
+        (await settle({ settle_as: 'owed', reason: 'Friday' })).status,
+        422,
+        'whoever took the cash may not settle',
+      )
       t.match((await settle({ settle_as: 'owed', reason: 'Friday' }, manager)).body.data, {
         state: 'owed',
         settled_by: 'Ruwan',
       })
-      t.equal((await settle({ settle_as: 'owed', reason: 'Friday' }, manager)).status, 422, 'once')
+      t.equal(
+        (await settle({ settle_as: 'owed', reason: 'Friday' }, manager)).status,
+        422,
+        'a handover is settled once',
+      )
       t.match(await personOf('Sunil'), { parcels: 0, amount: 0, debt: 200 })
       t.match((await cash()).office, { parcels: 2, amount: 1800 })
       const paid = await post('handover', { collected_by: 'Sunil', declared: 200, counted: 200 })
@@ -84,7 +92,7 @@ t.test('cash', async t => {
     },
   )
 
-  t.test('cash counted too much or too little can be written off', async t => {
+  t.test('surplus cash can be written off', async t => {
     await deliver(['DM91000021'], 'Kasun')
     const { data } = (await post('handover', { collected_by: 'Kasun', declared: 1050, counted: 1050 })).body
     t.equal(
@@ -129,7 +137,7 @@ t.test('cash', async t => {
     })
   })
 
-  t.test('cash counted too much is owed to the person, whose next handover is less by it', async t => {
+  t.test('surplus cash can be owed to the person, whose next handover is that much less', async t => {
     await deliver(['DM91000051'], 'Ravi')
     const { data } = (await post('handover', { collected_by: 'Ravi', declared: 1050, counted: 1050 })).body
     const settled = await post(`handover/${data.handover_id}/settle`, { settle_as: 'owed', reason: 'His own' }, manager)
@@ -164,7 +172,7 @@ t.test('cash', async t => {
     t.match((await post('handover', rest)).body.data, { state: 'cleared', waybill_numbers: ['DM91000062'] })
   })
 
-  t.test('an error names the index of a waybill as it was given, also after a repeated one', async t => {
+  t.test('an error names the index of a waybill as it was given, even after a repeated waybill', async t => {
     await deliver(['DM91000071'], 'Sunil')
     const waybill_numbers = ['DM91000071', 'DM91000071', 'DM91000072']
     const refused = await post('handover', { collected_by: 'Sunil', waybill_numbers, declared: 1000, counted: 1000 })
@@ -179,7 +187,7 @@ t.test('cash', async t => {
     t.equal((await post('handover/x/settle', body)).status, 422)
   })
 
-  t.test('the check finds a handover whose expected sum differs from that of its parcels', async t => {
+  t.test('the check finds a handover whose expected sum differs from its parcels', async t => {
     const ofTharindu = `where handover_id = (select min(handover_id) from cash_handovers
       where collected_by = 'Tharindu')`
     const [{ handover_id }] = await rows(
@@ -189,23 +197,28 @@ t.test('cash', async t => {
     await rows(`update cash_handovers set expected = expected - 1 ${ofTharindu}`)
   })
 
-  t.test('the check finds a deposit that differs from its parcels, and parcels of no deposit', async t => {
-    const wrong = async () => (await checkLedger(pool, 'demo')).wrong_deposits
-    const ofDeposit = `where deposit_id = (select deposit_id from cash_deposits where bank_reference = 'BOC 1')`
-    const [{ deposit_id: id }] = await rows(`update cash_deposits set amount = 2001 ${ofDeposit} returning deposit_id`)
-    t.strictSame(await wrong(), [id])
-    await rows(`update cash_deposits set amount = 2000, parcels = 3 ${ofDeposit}`)
-    t.strictSame(await wrong(), [id])
-    await rows(`update cash_deposits set parcels = 2, other = 1 ${ofDeposit}`)
-    t.strictSame(await wrong(), [id])
-    await rows(`update cash_deposits set other = 0 ${ofDeposit}`)
-    const other = '0199c0de-0000-7000-8000-000000000001'
-    await rows(`update money_lines set banked_by = $1 where banked_by = $2`, [other, id])
-    t.strictSame(await wrong(), [other, id].sort())
-    await rows(`update money_lines set banked_by = $2 where banked_by = $1`, [other, id])
-  })
+  t.test(
+    'the check finds a deposit that differs from its parcels, and parcels whose deposit does not exist',
+    async t => {
+      const wrong = async () => (await checkLedger(pool, 'demo')).wrong_deposits
+      const ofDeposit = `where deposit_id = (select deposit_id from cash_deposits where bank_reference = 'BOC 1')`
+      const [{ deposit_id: id }] = await rows(
+        `update cash_deposits set amount = 2001 ${ofDeposit} returning deposit_id`,
+      )
+      t.strictSame(await wrong(), [id])
+      await rows(`update cash_deposits set amount = 2000, parcels = 3 ${ofDeposit}`)
+      t.strictSame(await wrong(), [id])
+      await rows(`update cash_deposits set parcels = 2, other = 1 ${ofDeposit}`)
+      t.strictSame(await wrong(), [id])
+      await rows(`update cash_deposits set other = 0 ${ofDeposit}`)
+      const other = '0199c0de-0000-7000-8000-000000000001'
+      await rows(`update money_lines set banked_by = $1 where banked_by = $2`, [other, id])
+      t.strictSame(await wrong(), [other, id].sort())
+      await rows(`update money_lines set banked_by = $2 where banked_by = $1`, [other, id])
+    },
+  )
 
-  t.test('lists handovers, and the open ones apart', async t => {
+  t.test('lists all handovers, or only those in one state', async t => {
     t.equal((await staffGet('/cash/handover')).body.data.length, 10)
     t.strictSame((await staffGet('/cash/handover?state=open')).body.data, [])
     t.equal((await staffGet('/cash/handover?state=lost')).status, 422)

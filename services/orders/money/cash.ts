@@ -14,7 +14,7 @@ export const Handover = Type.Object(
     handover_id: Type.Integer(),
     collected_by: Type.String(),
     waybill_numbers: Type.Array(Type.String()),
-    expected: Type.Number({ description: 'The cash of the parcels, and `debt`.' }),
+    expected: Type.Number({ description: 'The cash of the parcels plus `debt`.' }),
     debt: Type.Number({ description: 'The sum that the person owed from earlier handovers.' }),
     declared: Type.Number(),
     counted: Type.Number(),
@@ -37,7 +37,7 @@ export const handoverColumns = `handover_id::float8, collected_by, waybill_numbe
   declared::float8, counted::float8, state, note, taken_by, ${isoTime('taken_at')} as taken_at, settled_by,
   ${isoTime('settled_at')} as settled_at, settle_reason`
 
-/** Holds for a line, `line`, whose cash a person has: the parcel was neither handed over nor taken back. */
+/** Selects the lines whose cash a person has: the parcels were neither handed over nor taken back. */
 const heldSql = `
   select line.waybill_number, line.cod::float8 as cod from money_lines line
   where tenant_id = $1 and cash_account = 'rider:' || $2::text and banked_by is null and kind = 'delivered' and cod > 0

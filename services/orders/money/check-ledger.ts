@@ -7,7 +7,7 @@ import { daySumsSql, digestsSql, seal } from './fold.ts'
 import { chargesSql, netSql, transfersOfAllSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
 
-/** Counts what the check compared, and names the journals and parcels that break a rule of docs/money.md. */
+/** Counts what the check compared, and names everything that breaks a rule of docs/money.md. */
 export interface LedgerCheck {
   readonly lines: number
   readonly transfers: number
@@ -50,7 +50,7 @@ export const checkLedger = (pool: pg.Pool, tenant: string): Promise<LedgerCheck>
     return { ...rows[0], broken_seals: findBroken(digests, seals) }
   })
 
-/** Lists the days whose seal does not follow from their sums and the seal before. Pure. */
+/** Lists the days that have no seal, or whose seal does not follow from their sums and the previous seal. */
 const findBroken = (
   digests: readonly { booked_on: string; digest: string }[],
   seals: readonly { booked_on: string; seal: string }[],
@@ -84,7 +84,7 @@ const unbookedSql = `
             and not ${hasLaterSql('delivery_reversed')}
         ) order by 1`
 
-/** Selects a `LedgerCheck`; $1 is the tenant. */
+/** Selects a `LedgerCheck` without `broken_seals`; $1 is the tenant. */
 export const checkSql = `
   with wanted as (${transfersOfAllSql()}
   ), found as (

@@ -18,7 +18,7 @@ export const NewDeposit = bodyOf('NewDeposit', {
   waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
 })
 
-/** Holds for a line, `line`, whose money waits to go to the bank: cash at the office, or a payment without cash. */
+/** Is true of a line, `line`, whose money waits to go to the bank: cash at the office, or a payment without cash. */
 export const isUnbankedSql = `line.kind = 'delivered' and line.cod > 0 and line.banked_by is null
     and ((method = 'cash' and ${hasLaterSql('handed_over')})
       or (method <> 'cash' and not ${hasLaterSql('delivery_reversed')}))`
@@ -29,13 +29,13 @@ const unbankedSql = `
     and ${isUnbankedSql}
   order by waybill_number`
 
-/** Sums the office's balance apart from parcels: debts that were paid, less missing sums and deposits. */
+/** Sums the office's balance apart from parcels: repaid debts, less missing sums and deposits. */
 const otherAtOfficeSql = `(
     select coalesce(sum(debt - (expected - counted)), 0) from cash_handovers where tenant_id = $1
       and journal_id is not null
   ) - (select coalesce(sum(other), 0) from cash_deposits where tenant_id = $1)`
 
-/** Books money that was brought to the bank. The same reference and amount again is the same deposit. */
+/** Books money that was brought to the bank. Repeating the reference and the amount changes nothing. */
 export const deposit = async (
   tx: Tx,
   { tenant, by, body }: Call<Static<typeof NewDeposit>>,

@@ -70,7 +70,7 @@ export const DisputeSettlement = bodyOf('DisputeSettlement', {
     ...Amount,
     minimum: -mostCollected,
     must: 'be an amount',
-    description: 'The merchant gets this more; below zero, less.',
+    description: 'The amount that the merchant gets in addition; below zero, the merchant gets less.',
     examples: [100],
   }),
   reason: Reason,

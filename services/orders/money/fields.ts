@@ -38,6 +38,6 @@ export const nullable = (description?: string) =>
 export const sum = (description: string, example: number) => Type.Number({ description, examples: [example] })
 
 export const InvoiceParams = Type.Object({
-  invoice_no: Type.String({ maxLength: 100, description: 'One of its two numbers.' }),
+  invoice_no: Type.String({ maxLength: 100, description: 'The invoice_no or the invoice_ref_no.' }),
 })
 export const MerchantParams = Type.Object({ merchant_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })

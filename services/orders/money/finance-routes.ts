@@ -52,7 +52,10 @@ const ParcelMoney = Type.Object(
 export type ParcelMoney = Static<typeof ParcelMoney>
 
 const FinanceQuery = Type.Object({
-  waybill_numbers: Type.String({ maxLength, description: `At most ${maxNumbers}, separated by commas.` }),
+  waybill_numbers: Type.String({
+    maxLength,
+    description: `At most ${maxNumbers} waybill numbers, separated by commas.`,
+  }),
 })
 
 /** Shows merchants the amounts booked for their parcels. */
@@ -213,7 +216,7 @@ const AnyParcelMoney = Type.Object(
   { title: 'AnyParcelMoney' },
 )
 
-/** Shows staff every line that was booked for a parcel, and compensates for lost ones. */
+/** Shows staff every line that was booked for a parcel, and lets them compensate for a lost one. */
 export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/order/:waybill/money',

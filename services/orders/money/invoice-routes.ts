@@ -55,7 +55,7 @@ const cursors = listCursor(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 const InvoiceWithLines = Type.Composite([Invoice, Type.Object({ lines: Type.Array(InvoiceLine) })], {
   title: 'InvoiceWithLines',
 })
-const pdf = { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) }
+const pdf = { schema: Type.String({ description: 'A PDF file.', examples: ['%PDF-1.3'] }) }
 
 /**
  * Adds the routes that read invoices: a list, and one invoice with its lines. A merchant sees its own, once submitted.
@@ -81,7 +81,7 @@ const addReads = (app: FastifyInstance, { pool, printer }: InvoiceOptions, listI
     params: InvoiceParams,
     querystring: Type.Object({ format: formatField('json', 'csv', 'pdf') }),
     response: {
-      200: jsonOrCsv('The invoice; as CSV its lines.', InvoiceWithLines, InvoiceLine, { 'application/pdf': pdf }),
+      200: jsonOrCsv('The invoice; CSV has only its lines.', InvoiceWithLines, InvoiceLine, { 'application/pdf': pdf }),
       ...errorResponses(404),
     },
   }
@@ -149,8 +149,9 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     operationId: 'makeInvoices',
     action: 'invoice.made',
     message: 'Invoices Made Successfully',
-    summary: 'Invoice what is payable, of one merchant or all',
-    description: 'A merchant whose charges are above its COD gets none: the next invoice brings them forward.',
+    summary: 'Invoice what is payable to one merchant or to all',
+    description:
+      'A merchant whose charges are above its COD gets no invoice: the next one brings the difference forward.',
     body: NewInvoices,
     data: Type.Array(Made),
     act: makeInvoices,
@@ -177,7 +178,7 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     summary: 'Book that an approved invoice was paid',
     message: 'Invoice Deposited Successfully',
     onDone,
-    description: 'The same request again changes nothing.',
+    description: 'A repetition of the request changes nothing.',
     body: bodyOf('InvoicePayment', payment),
     act: depositInvoice,
   })
@@ -199,7 +200,7 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     summary: 'Settle the dispute of parcels',
     message: 'Dispute Settled Successfully',
     description:
-      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes it.',
+      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes both.',
     body: DisputeSettlement,
     act: settleDispute,
   })
@@ -212,7 +213,7 @@ const decisions = [
   ['submit', 'submitInvoice', 'Submit a draft to the merchant', 'invoice.submitted'],
   ['approve', 'approveInvoice', 'Approve a submitted invoice', 'invoice.approved'],
   ['reject', 'rejectInvoice', 'Reject a submitted invoice', 'invoice.rejected'],
-  ['cancel', 'cancelInvoice', 'Cancel an unpaid invoice: its parcels are free for the next', 'invoice.cancelled'],
+  ['cancel', 'cancelInvoice', 'Cancel an unpaid invoice: its parcels are free for the next one', 'invoice.cancelled'],
 ] as const
 
 /** Shows a merchant its invoices, and takes its approval and its disputes. */
@@ -237,7 +238,8 @@ export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = 
     action: 'invoice.disputed',
     summary: 'Dispute parcels of a submitted invoice',
     message: 'Parcels Disputed Successfully',
-    description: 'Holds what they add to the total until the courier company settles it; the rest goes on.',
+    description:
+      'Holds what the parcels add to the total until the courier company settles the dispute; the rest is paid.',
     body: Dispute,
     act: disputeParcels,
   })

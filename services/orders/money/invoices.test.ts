@@ -33,7 +33,7 @@ t.test('invoices', async t => {
         from tenants where tenant_id = 'demo'`,
   )
   const confirmed = { initial_status_key: 'key_2', weight: 1 }
-  /** Delivers parcels with a COD of 1,000, of which the shop is owed 550, and hands the cash over. */
+  /** Delivers parcels with a COD of 1,000, of which the shop is owed 550. Nimal has the cash. */
   const deliver = async (waybills: string[], fields = {}) => {
     await make(waybills, { ...confirmed, cod: 1000, ...fields })
     t.equal((await move(waybills, 'key_13', { collected_by: 'Nimal' })).status, 200)
@@ -71,7 +71,7 @@ t.test('invoices', async t => {
       })
       t.match((await makeFor(shop)).kind, 'nothing_payable', 'nothing is left')
       const { invoice_no: no } = made
-      t.equal((await step(no, 'approve')).status, 422, 'a draft is submitted first')
+      t.equal((await step(no, 'approve')).status, 422, 'a draft must be submitted first')
       t.equal((await get(`/invoice/${no}`)).status, 404, 'the merchant sees no draft')
       t.equal((await step(no, 'deposit', { bank_reference: 'B1', paid_on: today })).status, 422)
       t.match((await step(no, 'submit')).body.data, { state: 'submitted', parcels: 2, total: 1100 })
@@ -103,7 +103,11 @@ t.test('invoices', async t => {
         details: { invoice_no: no, invoice_ref_no, total: '1100.00', currency: 'LKR', paid_on: today },
       })
       const after = (cursor: string) => get(`/order/changes?limit=1&cursor=${cursor}`)
-      t.strictSame((await after(changes.at(-2).id)).body.data, changes.slice(-1), 'it has one position')
+      t.strictSame(
+        (await after(changes.at(-2).id)).body.data,
+        changes.slice(-1),
+        'the change of the invoice has one position',
+      )
       t.strictSame((await after(changes.at(-1).id)).body.data, [])
       t.strictSame(
         await fixture.rows('select from log where not is_relayed and type = $1', ['invoice.deposited']),
@@ -136,7 +140,11 @@ t.test('invoices', async t => {
       reason: 'Wrong day',
     })
     const again = await makeFor(shop)
-    t.match(again, { kind: 'made', total: 100, invoice_ref_no: 'MI-0003' }, 'its number is kept, its lines are free')
+    t.match(
+      again,
+      { kind: 'made', total: 100, invoice_ref_no: 'MI-0003' },
+      'the cancelled invoice keeps its number and frees its lines',
+    )
     await step(again.invoice_no, 'submit')
     t.match((await step(again.invoice_no, 'reject', { reason: 'Weight' })).body.data, { state: 'rejected' })
     t.equal((await step(again.invoice_no, 'cancel', { reason: 'Weight' })).status, 200)
@@ -171,7 +179,7 @@ t.test('invoices', async t => {
     },
   )
 
-  t.test('waits for the bank or for days if the company or the merchant says so', async t => {
+  t.test('waits for days or for the bank if the terms of the merchant say so', async t => {
     await makeOfBooks(['DM92000031'], { ...confirmed, cod: 1000 })
     t.equal((await move(['DM92000031'], 'key_13', { collected_by: 'Nimal' })).status, 200)
     await asOwner(
@@ -308,7 +316,7 @@ t.test('invoices', async t => {
   })
 })
 
-t.test('an invoice takes a delivery that was taken back with its reversal, or neither', async t => {
+t.test('an invoice takes both a delivery that was taken back and its reversal, or neither', async t => {
   const money = { payable_when: 'delivered', payable_after_days: 1 } as const
   const { make, move, request, staffOf, get, rows } = await ordersFixture(t, {
     file: { ...tenantFile({ money }), statuses },
@@ -334,10 +342,10 @@ t.test('an invoice takes a delivery that was taken back with its reversal, or ne
     /^The day must be .* or before/,
   ])
   t.equal((await get('/balance')).body.data.payable_now, 550)
-  t.match(await invoice(await day(0)), { kind: 'made', total: 550 }, 'the reversal waits for no day')
+  t.match(await invoice(await day(0)), { kind: 'made', total: 550 }, 'a delivery and its reversal cancel out')
   await deliver('DM92080003', 2)
   await takeBack('DM92080003')
-  t.match(await invoice(await day(1)), { kind: 'nothing_payable', total: 0 }, 'it was reversed after that day')
+  t.match(await invoice(await day(1)), { kind: 'nothing_payable', total: 0 }, 'the reversal came after that day')
 })
 
 t.test('the company file says when and how merchants are paid', async t => {
@@ -380,7 +388,7 @@ t.test('an invoice is a PDF with its lines on several pages, in the scripts of t
   const merchant = '/api/public/merchant'
   t.equal((await readPdf(merchant, token)).statusCode, 404, 'the merchant sees no draft')
   await post(`/api/staff/invoice/${no}/submit`, {})
-  t.equal((await readPdf(merchant, booksToken)).statusCode, 404, 'nor does another merchant see it')
+  t.equal((await readPdf(merchant, booksToken)).statusCode, 404, 'another merchant sees no invoice')
   for (const [path, as] of [
     ['/api/staff', clerk],
     [merchant, token],
@@ -388,7 +396,7 @@ t.test('an invoice is a PDF with its lines on several pages, in the scripts of t
     const { statusCode, headers, rawPayload } = await readPdf(path, as)
     t.equal(statusCode, 200)
     t.match(headers, { 'content-type': 'application/pdf', 'content-disposition': `inline; filename="${no}.pdf"` })
-    t.equal(rawPayload.toString('latin1').match(/\/Type \/Page\b/g)?.length, 3, '24 lines, 41 and 5')
+    t.equal(rawPayload.toString('latin1').match(/\/Type \/Page\b/g)?.length, 3, 'the pages have 24, 41 and 5 lines')
     t.match(rawPayload.subarray(-6).toString(), '%%EOF')
     if (process.env.SCREENSHOTS) writeFileSync(`${process.env.SCREENSHOTS}/invoice.pdf`, rawPayload)
   }

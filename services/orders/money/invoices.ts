@@ -17,20 +17,20 @@ export const Invoice = Type.Object(
     invoice_ref_no: Type.String(),
     merchant_id: Type.Integer(),
     merchant_name: Type.String(),
-    until: { ...Day, description: 'Lines of this day and before.' },
+    until: { ...Day, description: 'The last day whose lines the invoice takes.' },
     state: Type.Union(
       invoiceStates.map(state => Type.Literal(state)),
       { examples: ['submitted'] },
     ),
     parcels: Type.Integer({ examples: [50] }),
-    brought_forward: sum('Part of `total`: lines that an earlier invoice left.', 0),
+    brought_forward: sum('The part of `total` from lines that an earlier invoice left.', 0),
     total: sum('The amount that the courier company pays.', 15877.2),
-    charges_due: sum('The amount that the merchant pays apart.', 0),
+    charges_due: sum('The charges that the merchant pays separately.', 0),
     made_by: Type.String({ examples: ['Chamari'] }),
     made_at: Type.String(),
     submitted_at: nullable(),
     decided_by: nullable(
-      'Who approved, rejected or cancelled it; null with the state approved: nobody objected in time.',
+      'Names who approved, rejected or cancelled the invoice; null in the state approved: nobody objected in time.',
     ),
     decided_at: nullable(),
     reason: nullable(),
@@ -78,7 +78,7 @@ const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, 
 /** Matches the numbers that masks produce: printable ASCII. Postgres refuses some other texts. */
 export const isNumber = /^[\x21-\x7e]{1,100}$/
 
-/** Finds an invoice by one of its numbers. A merchant finds only its own, from submitted on. */
+/** Finds an invoice by one of its numbers. A merchant finds only its own invoices, and no drafts. */
 export const findInvoice = async (
   tx: Tx,
   tenant: string,
@@ -147,7 +147,7 @@ const readAgain = async (
 export const payment = { bank_reference: BankReference, paid_on: Day }
 type PaidCall = Pick<Call<Static<TObject<typeof payment>>>, 'tenant' | 'by' | 'id' | 'body'>
 
-/** Books that an approved invoice was paid. The same payment again changes nothing. */
+/** Books that an approved invoice was paid. Repeating the payment changes nothing. */
 export const depositInvoice = async (
   tx: Tx,
   { tenant, by, id: number, body: { bank_reference, paid_on } }: PaidCall,
@@ -205,7 +205,7 @@ const logSql = `
 
 export const ChargesPayment = bodyOf('ChargesPayment', { bank_reference: BankReference })
 
-/** Books that a merchant paid the charges that it keeps apart. The same reference again changes nothing. */
+/** Books that a merchant paid the charges that it keeps apart. Repeating the reference changes nothing. */
 export const payCharges = async (
   tx: Tx,
   { tenant, id: number, body: { bank_reference } }: Call<Static<typeof ChargesPayment>>,

@@ -56,7 +56,7 @@ t.test('lines after a delivery', async t => {
     })
     const timeline = (await get('/order/tracking-info?waybill_number=DM93000001')).body.data
     t.match(timeline[0], { status: { key: 'key_2' } })
-    t.equal((await staffGet('/today')).body.data.delivered, 0, 'it was not delivered today')
+    t.equal((await staffGet('/today')).body.data.delivered, 0, 'the parcel does not count as delivered today')
     t.equal((await move(['DM93000001'], 'key_13', { collected_by: 'Nimal' })).status, 200)
     t.strictSame(await kinds('DM93000001'), ['delivered', 'delivery_reversed', 'delivered'])
     const changes = (await get('/order/changes')).body.data.filter(
@@ -65,7 +65,7 @@ t.test('lines after a delivery', async t => {
     t.match(changes.at(-2), { type: 'order.status_changed', status: { key: 'key_2' } })
   })
 
-  t.test('a failed attempt that is taken back no longer counts, nor does the return to one', async t => {
+  t.test('taking a delivery back to a failed attempt does not count the attempt again', async t => {
     await make(['DM93000011'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     const failed = async () =>
       (await rows(`select count(*)::int from order_events where status_key = 'key_15' and is_counted`))[0].count
@@ -76,7 +76,7 @@ t.test('lines after a delivery', async t => {
     t.equal((await takeBack('DM93000011')).status, 422)
   })
 
-  t.test('a later move that is taken back leaves the booking and the first attempt of the delivery', async t => {
+  t.test('taking back a later move keeps the booking of the delivery and its count as a first attempt', async t => {
     await make(['DM93000015'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     await move(['DM93000015'], 'key_13', { collected_by: 'Sunil' })
     const firstAttempts = async () => (await get('/order/summary')).body.data.total.delivered_first_attempt
@@ -111,7 +111,7 @@ t.test('lines after a delivery', async t => {
   })
 
   t.test(
-    'a merchant disputes parcels: they are held, the rest is paid, and the next invoice has the settled amount',
+    'the amount of disputed parcels is held, the rest is paid, and the next invoice has the settled amount',
     async t => {
       await deliver('DM93000031', 'DM93000032')
       t.equal((await handOver(2000)).status, 200)
@@ -123,7 +123,7 @@ t.test('lines after a delivery', async t => {
           { waybill_numbers, reason: 'Open' },
           token ? { token } : {},
         )
-      t.equal((await dispute(['DM93000031'])).status, 404, 'a draft is not shown')
+      t.equal((await dispute(['DM93000031'])).status, 404, 'the merchant sees no draft')
       await post(`/invoice/${no}/submit`, {})
       t.equal((await dispute(['DM93000031'], booksToken)).status, 404)
       t.match((await dispute(['DM93000031', 'DM1'])).body.errors, {
@@ -138,7 +138,7 @@ t.test('lines after a delivery', async t => {
         post(`/invoice/${no}/dispute/settle`, { waybill_numbers: ['DM93000031'], adjustment, reason: 'Half' })
       t.match((await settle(-551)).body.errors, { adjustment: ['Take at most what is held for DM93000031, 550.'] })
       const settled = await Promise.all([settle(-275.5), settle(-275.5)])
-      t.strictSame(settled.map(({ status }) => status).sort(), [200, 422], 'once')
+      t.strictSame(settled.map(({ status }) => status).sort(), [200, 422], 'a dispute is settled once')
       t.match(await invoice(), { kind: 'made', total: 274.5 })
     },
   )
@@ -172,7 +172,7 @@ t.test('lines after a delivery', async t => {
       await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
       await move([waybill], 'key_13', { collected: { [waybill]: { amount: 1000, method: 'card' } } })
     }
-    /** Starts a request that cannot write to a table, then a second one; the first may go on after that. */
+    /** Starts a request that a lock keeps from writing to a table, then a second request; then frees the lock. */
     const race = async <First, Second>(table: string, first: () => Promise<First>, second: () => Promise<Second>) => {
       const owner = new pg.Client({ connectionString: fixture.database.superuserUrl })
       await owner.connect()

@@ -12,7 +12,9 @@ export const Made = Type.Object(
     kind: Type.Union([Type.Literal('made'), Type.Literal('nothing_payable')]),
     invoice_no: Type.Optional(Type.String()),
     invoice_ref_no: Type.Optional(Type.String()),
-    total: Type.Number({ description: 'Owed to the merchant; below zero the next invoice brings it forward.' }),
+    total: Type.Number({
+      description: 'The amount owed to the merchant; below zero, the next invoice brings it forward.',
+    }),
   },
   { title: 'MadeInvoice' },
 )
@@ -21,7 +23,7 @@ export type Made = Static<typeof Made>
 export const NewInvoices = bodyOf('NewInvoices', {
   merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   all: Type.Optional(Type.Literal(true, { must: 'be true', examples: [true] })),
-  until: { ...Day, description: 'Takes lines of this day and before; today at the latest.' },
+  until: { ...Day, description: 'The last day whose lines to take; today at the latest.' },
 })
 type Wanted = Call<Static<typeof NewInvoices>>
 
@@ -66,7 +68,7 @@ const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { un
 
 const isReversed = hasLaterSql('delivery_reversed')
 
-/** Holds for a line, `line`, that was reversed after the day $4. */
+/** Is true of a line, `line`, that was reversed after the day $4. */
 const isReversedLaterSql = `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
       and later.refers_to = line.line_no and later.kind in ('delivery_reversed', 'return_reversed')
@@ -115,7 +117,7 @@ const countSql = `
   insert into invoice_counters (tenant_id, series, last_number) values ($1, $2, 1)
   on conflict (tenant_id, series) do update set last_number = invoice_counters.last_number + 1 returning last_number`
 
-/** Fills the parts of a day, `2026-02-19`, into a mask. Pure. */
+/** Fills the parts of a day, such as `2026-02-19`, into a mask. */
 export const fillDate = (mask: string, day: string): string => {
   const [year = '', month = '', date = ''] = day.split('-')
   return mask.replaceAll('YYYY', year).replaceAll('YY', year.slice(2)).replaceAll('MM', month).replaceAll('DD', date)

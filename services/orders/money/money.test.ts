@@ -5,7 +5,7 @@ import { tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { netSql } from './ledger.ts'
 
-/** Creates the tenant of the worked examples in docs/money.md. */
+/** Creates the tenant file of the worked examples in docs/money.md. */
 const withTerms = () => {
   const file = tenantFile({ tax_percent: 18, withholding_percent: 2 })
   Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1, cod_fee_min: 20, return_fee: 150, each_return_kg: 25 })
@@ -58,7 +58,7 @@ t.test('money', async t => {
     await checked(t)
   })
 
-  t.test('one transfer stands for all parcels of a move; other methods leave no cash with the rider', async t => {
+  t.test('one transfer stands for all parcels of a move; a card payment leaves no cash with the rider', async t => {
     const waybills = ['DM90000011', 'DM90000012', 'DM90000013']
     await make(waybills, { ...confirmed, cod: 1000, weight: 1 })
     const collected = { DM90000012: { method: 'card' }, DM90000013: { amount: 900.5, reason: 'Discount of the shop' } }
@@ -74,12 +74,12 @@ t.test('money', async t => {
         { debit: 'clearing', amount: 1000 },
         { debit: 'rider:Kamal Perera', amount: 1900.5 },
       ],
-      'the mover is the collector where none is named',
+      'the mover is the collector if none is named',
     )
     await checked(t)
   })
 
-  t.test('a parcel without COD books its charge alone; the least fee applies to a small COD', async t => {
+  t.test('a parcel without COD books only its charge; the minimum fee applies to a small COD', async t => {
     await make(['DM90000021'], { ...confirmed, cod: 0, weight: 1 })
     await make(['DM90000022'], { ...confirmed, cod: 100, weight: 1 })
     t.equal((await move(['DM90000021', 'DM90000022'], 'key_13')).status, 200)
@@ -106,7 +106,7 @@ t.test('money', async t => {
     await checked(t)
   })
 
-  t.test('refuses amounts without a reason, foreign waybills and money of a status that books none', async t => {
+  t.test('refuses amounts without a reason, foreign waybills, and money for a status that books none', async t => {
     await make(['DM90000051', 'DM90000052'], { ...confirmed, cod: 500 })
     const refused = async (key: string, body: Record<string, unknown>, errors: Record<string, string[]>) => {
       const response = await move(['DM90000051', 'DM90000052'], key, body)

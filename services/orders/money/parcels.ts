@@ -69,7 +69,7 @@ export const nextLineSql = `(
     where newest.tenant_id = line.tenant_id and newest.waybill_number = line.waybill_number
     order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1)`
 
-/** Holds for a line, `line`, of the tenant $1 with a later line of one of these kinds, such as its reversal. */
+/** Is true of a line, `line`, of the tenant $1 with a later line of one of these kinds, such as its reversal. */
 export const hasLaterSql = (...kinds: string[]): string => `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
       and later.refers_to = line.line_no and later.kind in (${kinds.map(kind => `'${kind}'`).join(', ')}))`

@@ -11,8 +11,8 @@ export const termsSql = `
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
 
 /**
- * Holds for a line, `line`, whose cash is where its merchant's `terms` require before it is paid out. Citus allows no
- * `case` here. The parameters say whether it was handed over or reversed.
+ * Is true of a line, `line`, whose cash is where its merchant's `terms` require before it is paid out. Citus allows no
+ * `case` here. The parameters say whether the line was handed over or reversed.
  */
 export const releasedSql = (
   isHanded: string,
@@ -29,14 +29,14 @@ export const releasedSql = (
 export const payableOnSql = (isReversed: string): string =>
   `(line.booked_on + payable_after_days * (kind = 'delivered' and not ${isReversed})::integer)`
 
-/** Holds for a line, `line`, that is on no invoice yet; lines of handovers never are. */
+/** Is true of a line, `line`, that waits for an invoice; lines of handovers never do. */
 export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed_over'`
 
 /** Computes the amount that an invoice pays for a line, `line`: a merchant with `charges_apart` pays charges itself. */
 export const paidSql = `(${netSql} + case when charges_apart then ${chargesSql} else 0 end)`
 
 /**
- * Selects the terms of the invoice $2: those of its merchant may have changed since. Joins `line`, on its invoice.
+ * Selects the terms of the invoice $2: the merchant's own may have changed since. Joins `line`, on its invoice.
  */
 export const invoiceTermsSql = `(
     select invoice_id, charges_due <> 0 as charges_apart from invoices where tenant_id = $1 and invoice_id = $2

@@ -53,7 +53,7 @@ const PayRun = Type.Object({ payouts: Type.Array(Payout), left_out: Type.Array(L
 type PayRun = Static<typeof PayRun>
 const PayRunQuery = Type.Object({
   format: formatField('json', 'csv'),
-  date: Type.Optional({ ...Day, description: 'Leaves out what was approved after this day. Default today.' }),
+  date: Type.Optional({ ...Day, description: 'Leaves out invoices approved after this day. Default: today.' }),
 })
 const PaidRun = bodyOf('PaidRun', {
   invoice_nos: Type.Array(Type.String({ maxLength: 100 }), {
@@ -81,7 +81,9 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
         summary: 'Read the newest bank account of a merchant',
         params: MerchantParams,
         response: {
-          200: Type.Object({ data: Type.Union([BankAccount, Type.Null()], { description: 'null: none was given.' }) }),
+          200: Type.Object({
+            data: Type.Union([BankAccount, Type.Null()], { description: 'null: the merchant has none.' }),
+          }),
         },
       },
     },
@@ -98,7 +100,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     action: 'bank_account.changed',
     message: 'Bank Account Changed Successfully',
     summary: 'Change the bank account of a merchant',
-    description: 'A second person must confirm it. Nothing is paid to the merchant for 48 hours.',
+    description: 'A second person must confirm the account. Nothing is paid to the merchant for 48 hours.',
     body: AccountDetails,
     act: (tx, call) => changeAccount(tx, requireKeys(keyring), call),
   })
@@ -136,7 +138,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     action: 'invoice.deposited',
     message: 'Invoices Deposited Successfully',
     summary: 'Book that a bank paid invoices',
-    description: 'Books all of them, or none and lists every error. The same request again changes nothing.',
+    description: 'Books all of them, or none, and then lists every error. A repetition of the request changes nothing.',
     body: PaidRun,
     data: Type.Array(Invoice),
     onDone: onChanged,

@@ -84,7 +84,7 @@ t.test('the pay run', async t => {
       [numbers[1], midnight],
     )
     t.strictSame(await runOf('2026-02-28'), [])
-    t.strictSame(await runOf('2026-03-01'), [numbers[1]], 'three days without a word ended')
+    t.strictSame(await runOf('2026-03-01'), [numbers[1]], 'three days without an objection had passed')
     t.strictSame(await runOf('2026-03-02'), numbers.toSorted())
     t.strictSame(await runOf(today), numbers.toSorted())
     for (const [date, error] of Object.entries({
@@ -105,7 +105,7 @@ t.test('the pay run', async t => {
     t.equal((await change(999_999)).status, 404)
   })
 
-  t.test('the list for the bank is CSV that no spreadsheet runs', async t => {
+  t.test('the list for the bank is CSV in which no spreadsheet finds a formula', async t => {
     const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
     const { payload } = await app.inject({ url: '/api/staff/payout?format=csv', headers })
     const [head, row] = payload.split('\r\n')
@@ -122,7 +122,7 @@ t.test('the pay run', async t => {
     t.equal(await why(numbers[0]), 'The bank account was sealed with a key that is not in WEBHOOK_KEYS.')
   })
 
-  t.test('marks the invoices that the bank paid, all or none, and once', async t => {
+  t.test('marks all the invoices that the bank paid or none, and only once', async t => {
     const body = { invoice_nos: [...numbers, 'MI-9999'], bank_reference: 'BOC 1', paid_on: today }
     t.match((await post('/payout', body)).body.errors, { 'invoice_nos.2': ['There is no invoice MI-9999.'] })
     const twice = { ...body, invoice_nos: [numbers[0], ...body.invoice_nos] }

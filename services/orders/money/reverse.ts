@@ -35,7 +35,7 @@ export const reverseBooking = async (
   return {}
 }
 
-/** Selects the line that a move at $3 booked: it may have booked nothing where an earlier one had. */
+/** Selects the line that the move at $3 booked; it booked none if an earlier move had booked the parcel. */
 const liveSql = `
   select line_no, case
       when invoice_id is not null then 'is on an invoice: cancel the invoice first'

@@ -92,7 +92,7 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   const told = (await get('/order/changes?limit=500')).body.data.filter(
     ({ type }: { type: string }) => type === 'money.paid',
   )
-  t.equal(told.length, 42, 'neither the disputed parcel nor those that came back')
+  t.equal(told.length, 42, 'neither the disputed parcel nor the returned parcels are paid')
   await finance({ waybill_number: waybills[1], state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001' })
 
   const decision = { waybill_numbers: [delivered[0]], adjustment: 100, reason: 'We pay for the box' }

@@ -38,7 +38,7 @@ const StatementQuery = Type.Object({
     description: 'rider:NAME, office, clearing, bank, merchant:ID, held:ID, …',
   }),
   from: Day,
-  to: { ...Day, description: `At most ${maxDays} days after \`from\`.` },
+  to: { ...Day, description: `The last day; the statement spans at most ${maxDays} days.` },
   format: formatField('json', 'csv'),
 })
 
@@ -48,9 +48,9 @@ export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     operationId: 'getStatement',
     summary: 'Read the statement of an account, by day',
     description:
-      'One entry for each day and other account. Balances are debits less credits: below zero the company owes it.',
+      'Has an entry for each day and counter account. Balances are debits less credits: below zero, the company owes.',
     querystring: StatementQuery,
-    response: { 200: jsonOrCsv('The statement; as CSV its entries.', Statement, Entry), ...errorResponses(404) },
+    response: { 200: jsonOrCsv('The statement; CSV has only its entries.', Statement, Entry), ...errorResponses(404) },
   }
   app.get('/ledger', { schema }, async ({ staff: { tenant }, query }, reply) => {
     const { account, from, to, format } = query

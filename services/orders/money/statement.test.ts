@@ -54,8 +54,8 @@ t.test('statements', async t => {
     const query = `from=2026-02-19&to=${today}`
     t.match((await statement(query)).body.data, wanted)
     const empty = { opening: 0, closing: 0, days: [] }
-    t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty, 'its first entry came later')
-    t.strictSame(await Promise.all([fold(), fold()]), [1, 1], 'the oldest day first, each once')
+    t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty, "the account's first entry came later")
+    t.strictSame(await Promise.all([fold(), fold()]), [1, 1], 'each day is folded once')
     t.equal(await fold(), 0, 'today is not closed')
     const { data } = (await statement(query)).body
     t.match(data, { ...wanted, days: [{ ...days[0], seal: /^[0-9a-f]{64}$/ }, days[1]] })
@@ -105,7 +105,7 @@ t.test('statements', async t => {
     t.strictSame(
       (await checkLedger(pool, 'demo')).broken_seals,
       ['2026-02-18', '2026-02-19'],
-      'the next seal is over it',
+      'the next seal covers the changed one',
     )
     await rows(
       `insert into ledger_transfers select tenant_id, uuidv7(), debit, credit, 1, '2026-02-19' from ledger_transfers

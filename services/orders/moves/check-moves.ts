@@ -25,7 +25,7 @@ export const findActor = (mover: Mover): ChangeActor => {
 
 /**
  * Lists the errors of moving all of `waybills` to the status `to`. `current` holds the status of each order that the
- * mover may see; the caller has locked their rows. Pure.
+ * mover may see; the caller has locked their rows.
  */
 export const checkMoves = (
   waybills: readonly string[],

@@ -9,7 +9,7 @@ const statuses = async (waybills: string[]) =>
     row => row.status_key,
   )
 
-t.test('a merchant confirms its own drafts: timeline, events and changes show it', async t => {
+t.test('a merchant confirms its own drafts: timeline, events and changes show the move', async t => {
   await make(['DM00000001', 'DM00000002'])
   const response = await confirm(['DM00000002', ' DM00000001 '])
   t.equal(response.status, 200)

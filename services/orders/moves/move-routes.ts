@@ -13,7 +13,7 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (
   const schema = {
     operationId: 'moveOrders',
     summary: 'Move orders to a status',
-    description: 'Legal moves only. Moves every order of the list, or none and lists every error.',
+    description: 'Moves all orders in the list, or none, and then lists every error. Makes only legal moves.',
     body: StatusMove,
   }
   const route = { path: '/order/status', message: 'Order Status Updated Successfully' }
@@ -42,7 +42,7 @@ const ownMoves = [
     message: 'Orders Confirmed Successfully',
     operationId: 'confirmOrders',
     summary: 'Confirm drafts',
-    description: 'Drafts only. Confirms every order of the list, or none and lists every error.',
+    description: 'Confirms all orders in the list, which must be drafts, or none, and then lists every error.',
   },
   {
     name: 'order/cancel',
@@ -51,7 +51,8 @@ const ownMoves = [
     message: 'Orders Cancelled Successfully',
     operationId: 'cancelOrders',
     summary: 'Cancel orders that were not picked up',
-    description: 'Drafts and confirmed orders only. Cancels every order of the list, or none and lists every error.',
+    description:
+      'Cancels all orders in the list, which must be drafts or confirmed, or none, and then lists every error.',
   },
 ]
 

@@ -4,7 +4,7 @@ import { Collected } from '../money/collection.ts'
 import { CollectedBy } from '../money/fields.ts'
 
 /**
- * Limits the bytes of a body with so many waybills. A waybill with every character escaped takes 300; the rest is for
+ * Limits the bytes of a body with `count` waybills. A waybill with every character escaped takes 300; the rest is for
  * white space and a note.
  */
 export const bytesOfWaybills = (count: number): number => count * 512
@@ -40,7 +40,7 @@ export const StatusMove = Type.Object(
     status_key: Type.String({
       maxLength: 100,
       pattern: '\\S',
-      description: 'The status to move to; `GET /order/status-list` lists them with their moves.',
+      description: 'The status to move to; `GET /order/status-list` lists all statuses with their moves.',
     }),
     note: Type.Optional(
       Type.Union([Note, Type.Null()], { description: 'Stored with the move and sent to the notifier.' }),
@@ -50,7 +50,7 @@ export const StatusMove = Type.Object(
         maxLength: 63,
         pattern: '^[a-z][a-z0-9_]*$',
         must: "be a code of the company's list, such as not_home",
-        description: 'The reason, of the company’s list, why the delivery failed or the parcel goes back.',
+        description: 'The reason why the delivery failed or the parcel goes back, from the company’s list.',
       }),
     ),
     collected_by: Type.Optional({ ...CollectedBy, description: 'The person who has the cash. Default: you.' }),

@@ -25,7 +25,7 @@ export interface Move {
   readonly waybills: readonly string[]
   readonly statusKey: string
   readonly note: string | null
-  /** Is the reason why the delivery failed, from the company's list. */
+  /** Is the reason why the delivery failed or the parcel goes back, from the company's list. */
   readonly reasonCode?: string | undefined
   readonly collection?: Collection
   readonly key?: IdempotencyKey | undefined
@@ -90,7 +90,7 @@ export const moveIn = async (
   return { kind: 'moved', waybills, replayed: false }
 }
 
-/** Limits the wait for a lock: one that is not acquired within two seconds ends the request with 503. */
+/** Limits the wait for a lock: a lock that is not acquired within two seconds ends the request with 503. */
 export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
 
 type LockedOrder = { readonly waybill_number: string; readonly status_key: string; readonly cod: number }

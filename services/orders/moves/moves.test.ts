@@ -236,7 +236,7 @@ t.test('the wait for a locked order is bounded', async t => {
   t.equal((await move(['DM10000060'], 'key_2')).status, 200)
 })
 
-t.test('a move that waited for another is checked against its result', async t => {
+t.test('a move that waited for another is checked against the result of the other', async t => {
   await make(['DM10000070'])
   const client = new pg.Client({ connectionString: database.ownerUrl })
   await client.connect()

@@ -25,7 +25,7 @@ export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (a
     summary: 'Take the newest move of an order back',
     message: 'Move Taken Back Successfully',
     description:
-      'The order has the status before it again, and what the move booked is reversed. The customer gets no message about it.',
+      'The order returns to its previous status; the booking of the move is reversed. The customer gets no message.',
     params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
     body: bodyOf('TakeBack', { reason: Reason }),
     data: TakenBack,

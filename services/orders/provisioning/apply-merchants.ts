@@ -83,7 +83,7 @@ export const applyMerchants = async (
 }
 
 const findReason = ({ change }: Change): Pick<Change, 'reason'> =>
-  change === 'deactivated' ? { reason: 'its tokens are refused, its orders stay' } : {}
+  change === 'deactivated' ? { reason: 'its tokens are refused; its orders stay' } : {}
 
 /** Gives merchants new e-mail addresses, which must be unused. */
 const renameMerchants = async (tx: Tx, tenant: string, matched: readonly Matched[]): Promise<Change[]> => {

@@ -19,7 +19,7 @@ const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): S
 
 const baseSet = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
 
-/** Adds errors for names of statuses that the tenant lacks, and for a new set without a status that orders have. */
+/** Lists the errors of names for statuses that the tenant lacks, and of a new set without a status that orders have. */
 export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldErrors> => {
   const { tenant, statuses: entries = [] } = file
   if (isWholeSet(entries)) return findKeysInUse(tx, file)

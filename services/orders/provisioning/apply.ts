@@ -15,10 +15,10 @@ import { sync } from './sync.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
 /**
- * Brings a tenant to the state of a checked file, in one transaction. States, cities and businesses that the file
- * no longer names are deactivated, zones and rates of its cards deleted; merchants and cards that it does not name
- * stay. `dryRun` rolls the same transaction back. Resolves once no process admits a token that this ended. `reread`
- * makes the file again once no other operator can change the tenant.
+ * Brings a tenant to the state of a checked file, in one transaction. Deactivates states, cities and businesses that
+ * the file no longer names, and deletes zones and rates that its cards no longer have; merchants and cards that it does
+ * not name stay. `dryRun` rolls the same transaction back. `reread` makes the file again once no other operator can
+ * change the tenant. Resolves once no process admits a token that the changes ended.
  */
 export const applyTenant = async (
   pool: pg.Pool,
@@ -59,7 +59,7 @@ const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> =>
   return sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
 }
 
-/** Merchants alone rely on the tenant and the rate cards of the database. */
+/** Lists errors of statuses or, if the file has only merchants, of a tenant and rate cards that the database lacks. */
 const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promise<FieldErrors> => {
   if (isWhole(file)) return findStatusErrors(tx, file)
   const { id } = file.tenant

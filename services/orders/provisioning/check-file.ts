@@ -10,13 +10,13 @@ import { MerchantsFile, TenantFile } from './tenant-file.ts'
 const check = TypeCompiler.Compile(TenantFile)
 const checkMerchantsFile = TypeCompiler.Compile(MerchantsFile)
 
-/** A file that names a tenant only by its id may have only merchants. */
+/** Returns true for a file of merchants, which has neither states nor rate cards. */
 const isOfMerchants = (value: Partial<TenantFile> | null): boolean =>
   value?.merchants !== undefined && value.states === undefined && value.rate_cards === undefined
 
 type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { kind: 'refused'; errors: FieldErrors }
 
-/** Checks the shape of a tenant file, and that it defines everything that it refers to, once. The function is pure. */
+/** Checks the shape of a tenant file, and that it defines everything that it refers to exactly once. */
 export const checkFile = (value: unknown): CheckedFile => {
   const schema = isOfMerchants(value as Partial<TenantFile> | null) ? checkMerchantsFile : check
   if (!schema.Check(value)) return { kind: 'refused', errors: listErrors(schema, value).errors }
@@ -121,7 +121,7 @@ const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities
   }
 }
 
-/** Without `cards` the names refer to the cards of the database. */
+/** Checks merchants. Their rate cards must be among `cards`; if undefined, the database has the cards. */
 const checkMerchants = (merchants: MerchantsFile['merchants'], cards: Set<string> | undefined, add: Add): void => {
   const email = unique(add, 'e-mail address')
   const businessId = unique(add, 'business id')

@@ -116,7 +116,7 @@ const toCard = ({ name, ...fees }: TenantFile['rate_cards'][number]) => ({
   each_return_kg: (fees.each_return_kg ?? 0).toFixed(2),
 })
 
-/** Returns the number of an existing zone, or the next one. */
+/** Creates a function that returns the number of an existing zone, or the next number for a new one. */
 const createZoneNumbers = (zones: readonly Selectable<Tables['zones']>[]) => {
   const toKey = (card: string, zone: string): string => JSON.stringify([card, zone])
   const numbers = new Map(zones.map(({ rate_card, zone, zone_id }) => [toKey(rate_card, zone), zone_id]))

@@ -50,7 +50,7 @@ const change = (pool: pg.Pool, request: MerchantRequest, fields: object): Promis
     return { ...current, ...fields }
   })
 
-/** Reads the merchant again when no other operator can change it, so that what one changed meanwhile stays. */
+/** Reads the merchant again once no other operator can change it, so that the changes of another are kept. */
 const apply = async (pool: pg.Pool, tenant: string, read: (tx: Tx) => Promise<object>): Promise<Applied> => {
   await requireTenant(pool, tenant)
   const readFile = async (tx: Tx) => ({ tenant: { id: tenant }, merchants: [await read(tx)] }) as MerchantsFile
@@ -58,7 +58,7 @@ const apply = async (pool: pg.Pool, tenant: string, read: (tx: Tx) => Promise<ob
   return checked.kind === 'refused' ? checked : applyTenant(pool, checked.file, false, operator(), readFile)
 }
 
-/** Reads the merchant as a file has it. */
+/** Reads the merchant in the form of a tenant file. */
 const findMerchant = async (tx: Tx, { tenant, email }: MerchantRequest): Promise<object | undefined> => {
   const values = [tenant, email.trim().toLowerCase()]
   return (await tx.rows<{ entry: object }>(entrySql, values))[0]?.entry

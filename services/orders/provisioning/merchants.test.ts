@@ -15,7 +15,7 @@ const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 
 type Entry = TenantFile['merchants'][number]
 
-/** Returns the small tenant; its first merchant has other fields. */
+/** Returns the small tenant with other fields of its first merchant. */
 const fileWith = (fields: Partial<Entry>): TenantFile => {
   const file = tenantFile()
   const [first, ...others] = file.merchants as [Entry, ...Entry[]]
@@ -40,7 +40,7 @@ const open = async (t: Test) => {
     const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }
     return (await other.app.inject({ url: '/api/public/merchant/user/get-current', headers })).statusCode
   }
-  /** Returns the statuses in this process and in the other. */
+  /** Returns the status of a request in this process and in the other. */
   const statusesOf = async (token: string) => [
     (await request('/user/get-current', undefined, { token })).status,
     await statusElsewhere(token),
@@ -82,8 +82,8 @@ t.test('a new password ends the tokens of logins, at once and in every process',
   for (const live of tokens) t.strictSame(await statusesOf(live), [200, 200], 'a dry run ends nothing')
   t.same(await apply({ password: 'another-password' }), lines)
   for (const dead of tokens) t.strictSame(await statusesOf(dead), [401, 401])
-  t.strictSame(await statusesOf(token), [200, 200], 'that of the operator stays')
-  t.strictSame(await statusesOf(books), [200, 200], 'as do those of others')
+  t.strictSame(await statusesOf(token), [200, 200], 'the token of the operator stays')
+  t.strictSame(await statusesOf(books), [200, 200], 'the tokens of another merchant stay')
   t.match(await login(), { status: 422 })
   t.match(await login({ ...shop, password: 'another-password' }), { status: 200 })
   const audited = await rows(`select object_id from audit where action = 'token.revoked' order by object_id`)
@@ -93,7 +93,7 @@ t.test('a new password ends the tokens of logins, at once and in every process',
   )
 })
 
-t.test('a command for one merchant keeps how it is paid, and its phone number', async t => {
+t.test('a command for one merchant keeps its terms of payment and its phone number', async t => {
   const { apply, pool, rows } = await open(t)
   const money = { payable_when: 'banked' as const, payable_after_days: 3, charges_apart: true, phone: '+94112345678' }
   t.strictSame(await apply({ phone: 'the shop' }), {
@@ -134,7 +134,7 @@ t.test('a command for one merchant keeps what another operator changes meanwhile
   t.strictSame(names, ['Ceylon Books!!', 'Lanka Shoes Online!!', 'Lanka Shoes Outlet!!'])
 })
 
-t.test('of two operators who add a merchant at once, one is refused', async t => {
+t.test('one of two operators who add a merchant at once is refused', async t => {
   const { pool, login } = await open(t)
   const add = (password: string) =>
     addMerchant(pool, { tenant: 'demo', email: 'new@example.com', name: password, business: [] }, password)
@@ -167,8 +167,12 @@ t.test('a merchant stays the same under another name and e-mail address', async 
   t.same(await apply(renamed), lines)
   t.same(await apply(renamed), [], 'the same file again changes nothing')
   const user = { id, first_name: 'Lanka Boots', email: 'new@example.com' }
-  t.match((await request('/user/get-current')).body.data, user, 'its tokens stay')
-  t.match((await request(`/order/${waybill}`)).body.data.merchant, { id, name: 'Lanka Boots' }, 'and its orders')
+  t.match((await request('/user/get-current')).body.data, user, 'the tokens of the merchant stay')
+  t.match(
+    (await request(`/order/${waybill}`)).body.data.merchant,
+    { id, name: 'Lanka Boots' },
+    'the orders keep their merchant',
+  )
   t.match((await login({ ...shop, email: 'new@example.com' })).body, { user })
   t.match(await login(), { status: 422 })
   t.same(await apply({ id, email: 'third@example.com', name: 'Lanka Boots' }), [
@@ -208,7 +212,7 @@ t.test('a deactivated merchant has no valid token and no login; its orders stay'
   const ofLogin = (await login()).body.token
   for (const live of [token, ofLogin]) t.strictSame(await statusesOf(live), [200, 200])
   t.same(await apply({ active: false }), [
-    'merchant shop@example.com deactivated: its tokens are refused, its orders stay',
+    'merchant shop@example.com deactivated: its tokens are refused; its orders stay',
   ])
   for (const dead of [token, ofLogin]) t.strictSame(await statusesOf(dead), [401, 401])
   t.match(await bulk(batch()), { status: 401, body: { message: 'Unauthenticated.' } })
@@ -219,7 +223,7 @@ t.test('a deactivated merchant has no valid token and no login; its orders stay'
     createTokenFor(pool, { tenant: 'demo', merchant: shop.email }),
     new UsageError('merchant shop@example.com of tenant demo is deactivated'),
   )
-  t.same(await apply({}), [], 'a file that does not say so leaves it as it is')
+  t.same(await apply({}), [], 'a file without the field leaves the merchant deactivated')
   const staff = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
   const headers = { 'x-tenant': 'demo', authorization: `Bearer ${staff.token}` }
   const { data } = (await app.inject({ url: `/api/staff/order/${waybill}`, headers })).json()
@@ -248,6 +252,6 @@ t.test('a logout ends only the token it is sent with', async t => {
     ),
     [{ actor_kind: 'merchant', own: true, same: true }],
   )
-  t.match(await logout('', token), { status: 200 }, 'those of the operator too, and without a body')
+  t.match(await logout('', token), { status: 200 }, 'a logout ends a token of the operator too, and needs no body')
   t.strictSame((await statusesOf(token))[0], 401)
 })

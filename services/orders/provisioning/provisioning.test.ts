@@ -271,7 +271,7 @@ t.test('a city left out of the file cannot be chosen until it is back', async t 
   t.strictSame(await apply(fileWith({ 'states.1.cities.1': undefined })), ['city 2101 deactivated'])
   t.strictSame(await rows(isActive), [{ is_active: false }])
   t.equal((await bulk(toHikkaduwa)).status, 422)
-  t.strictSame(await apply(fileWith({ 'states.1.cities.1': undefined })), [], 'it is deactivated once')
+  t.strictSame(await apply(fileWith({ 'states.1.cities.1': undefined })), [], 'the city is deactivated once')
   t.strictSame(await apply(tenantFile()), ['city 2101 changed'])
   t.equal((await bulk(toHikkaduwa)).status, 200)
 })
@@ -313,7 +313,7 @@ t.test('refuses the whole file for a business of a merchant that the file does n
   t.strictSame(await everything(), before)
 })
 
-t.test('a business can move to another merchant of the file, and disappear', async t => {
+t.test('a business can move to another merchant of the file, and be left out', async t => {
   const { apply, rows } = await provide(t)
   const moved = fileWith({
     'merchants.0.businesses.1': undefined,
@@ -415,7 +415,7 @@ const largeFile = (zoneCount: number): TenantFile => {
   return { ...fileWith({ 'tenant.id': 'large' }), states, rate_cards: [card], merchants: [] }
 }
 
-t.test('2,000 cities and a card of 200 zones apply, change and go in seconds', async t => {
+t.test('2,000 cities and a card of 200 zones are applied, applied again and cut down in seconds', async t => {
   const { apply, rows } = await provide(t)
   const timed = async (what: string, file: TenantFile): Promise<number> => {
     const started = performance.now()

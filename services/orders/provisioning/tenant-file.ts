@@ -84,7 +84,7 @@ const TenantSettings = closed({
   messaging: Type.Optional(Type.Boolean()),
   /** Sets the tax on the charges of a parcel. */
   tax_percent: Type.Optional(Percent),
-  /** Is withheld from what recipients paid. */
+  /** Sets the percentage that is withheld from what recipients paid. */
   withholding_percent: Type.Optional(Percent),
   money: Type.Optional(Money),
   failed_deliveries: Type.Optional(FailedDeliveries),
@@ -129,7 +129,7 @@ const Merchant = closed({
   email: Email,
   /** Holds the previous e-mail address. */
   was: Type.Optional(Email),
-  /** Without it a new merchant is active, and an existing one stays active or deactivated. */
+  /** undefined: a new merchant is active, and an existing one stays active or deactivated. */
   active: Type.Optional(Type.Boolean()),
   password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
   rate_card: Type.Optional(orNull(Name)),
@@ -149,7 +149,7 @@ const StatusEntry = closed({
   ),
   description: Type.Optional(Type.String({ maxLength: 255 })),
   moves: Type.Optional(Type.Array(Key)),
-  /** A move to the status books this; by default its key decides. */
+  /** Sets what a move to the status books; by default its key decides. */
   books: Type.Optional(oneOf(bookings, { must: `be ${bookings.join(', ')}` })),
 })
 

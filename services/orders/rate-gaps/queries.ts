@@ -20,7 +20,7 @@ export interface Wanted {
 export const maxOrders = 100_000
 const maxCombinations = 20_000
 
-/** Sums by merchant and cities over the last `days`, most requested first. */
+/** Sums the counts by merchant and cities over the last `days` days, most requested first. */
 export const findWanted = (tx: Tx, tenant: string, days: number): Promise<Wanted[]> =>
   tx.rows({ name: 'find_wanted', text: findWantedSql, values: [tenant, days] })
 

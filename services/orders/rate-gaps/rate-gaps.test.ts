@@ -31,7 +31,7 @@ t.test('counts refused batches, dry runs and quotes, but not booked orders', asy
   t.match(gap.merchants, [{ name: 'Lanka Shoes', rate_card: 'standard' }])
 })
 
-t.test('lists the most requested combinations first, summed over merchants, without those with a rate now', async t => {
+t.test('lists combinations that lack a rate now, summed over merchants, most requested first', async t => {
   t.equal(
     (await bulk(batch(Array(7).fill(toJaffna()), { merchant_business_id: 7300 }), { token: booksToken })).status,
     422,
@@ -78,7 +78,7 @@ t.test('the period begins at midnight; deactivated merchants and cities are left
   const [card] = file.rate_cards
   if (card) Object.assign(card, { zones: { metro: [1500, 1501], outstation: '*' }, rates: card.rates.slice(0, 1) })
   await apply(file)
-  t.match(await gaps(), [{ destination: { name: 'Galle' }, orders: 1 }], 'and not Jaffna')
+  t.match(await gaps(), [{ destination: { name: 'Galle' }, orders: 1 }], 'Jaffna is left out')
 })
 
 const city = (id: number) => ({ id, name: '', postalCode: null, state: { id: 1, name: '' } })
@@ -120,7 +120,11 @@ t.test('memory is bounded, counts survive a database that is away, and closing s
   late.record(merchant, [{ origin: city(1500), destination: city(20_000), parcels: 1 }])
   late.record(merchant, [{ origin: city(1500), destination: city(1), parcels: 7 }])
   await late.close()
-  t.strictSame(await rows('select 1 from rate_gaps where destination_city_id = 20000'), [], 'asks for all there is')
+  t.strictSame(
+    await rows('select 1 from rate_gaps where destination_city_id = 20000'),
+    [],
+    'a merchant at its limit adds no combination',
+  )
   t.strictSame(await rows('select asked_for::int from rate_gaps where destination_city_id = 1'), [{ asked_for: 12 }])
   t.equal((await inTenant(pool, 'other', (tx: Tx) => tx.client.query('select from rate_gaps'))).rowCount, 0)
   await rows('delete from rate_gaps')

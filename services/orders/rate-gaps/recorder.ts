@@ -78,12 +78,12 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger) => {
 }
 
 /**
- * Limits the combinations that one merchant may store in a day: a merchant that reaches the limit requests all there
- * are.
+ * Limits the combinations that one merchant may store in a day: a merchant that reaches the limit seems to request
+ * every combination.
  */
 const maxOfMerchant = 2_000
 
-/** Sorts the rows, so that two processes never wait for each other's. */
+/** Sorts the rows, so that two processes do not deadlock. */
 const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) =>
   tx.rows({ name: 'add_missing_rates', text: addMissingSql, values: [tenant, JSON.stringify(missing)] })
 

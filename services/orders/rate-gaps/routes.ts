@@ -21,9 +21,9 @@ const RateGap = component('RateGap', {
     description: `Orders booked when there was a rate, of the newest ${maxOrders} of the period.`,
   }),
   merchants: Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), rate_card: orNull(Type.String()) }), {
-    description: `The merchants that want it most, at most ${maxMerchants}.`,
+    description: `The merchants that want the combination most, at most ${maxMerchants}.`,
   }),
-  more_merchants: Type.Integer({ description: 'The number of others.' }),
+  more_merchants: Type.Integer({ description: 'The number of other merchants.' }),
   last_at: Type.String({ description: 'ISO 8601, UTC.' }),
 })
 type RateGap = Static<typeof RateGap>
@@ -32,10 +32,10 @@ type RateGapOptions = { readonly pool: pg.Pool; readonly catalogues: Catalogues;
 
 const Query = Type.Object({
   limit: pageLimit,
-  days: wholeNumber(1, keptDays, 'The last days, today included. Default: 30.'),
+  days: wholeNumber(1, keptDays, 'The number of days, including today. Default: 30.'),
 })
 
-/** A report reads many orders: concurrent requests for the same report share it. */
+/** A report reads many orders, so requests within this time share it. */
 const keptMilliseconds = 5_000
 
 /** Lists the rates that rate cards lack. */

@@ -5,7 +5,7 @@ import type { Tx } from '../database/tables.ts'
 export const defaultLeaseSeconds = (4 * serviceRequestMilliseconds) / 1000
 
 export interface AcquiredLease {
-  /** The notifier did not know the tenant when it last had an event of it. */
+  /** The notifier did not know the tenant when it last got an event of the tenant. */
   readonly isUnknown: boolean
 }
 
@@ -25,7 +25,7 @@ const acquireLeaseSql = `
     where lease.holder = excluded.holder or excluded.held_until - lease.held_until >= make_interval(secs => $3)
   returning unknown_since is not null as "isUnknown"`
 
-/** After success the notifier knows the tenant; after a failure nothing new is known. */
+/** Releases the lease. Deletes its row after success, which shows that the notifier knows the tenant. */
 export const releaseLease = (tx: Tx, tenant: string, holder: string, isDone: boolean) =>
   tx.client.query(
     isDone
@@ -35,9 +35,9 @@ export const releaseLease = (tx: Tx, tenant: string, holder: string, isDone: boo
   )
 
 /**
- * Blocks the lease for as long as the notifier has not known the tenant, five minutes at most, and somewhat less at
- * `random`: no process tries the tenant's events meanwhile. Once an hour, for a warning, returns the time since which
- * the notifier has not known the tenant.
+ * Blocks the lease for as long as the notifier has not known the tenant, five minutes at most, of which `random` takes
+ * off at most half: no process tries the tenant's events meanwhile. Once an hour, for a warning, returns the time since
+ * which the notifier has not known the tenant.
  */
 export const suspend = async (tx: Tx, tenant: string, holder: string, random: () => number) => {
   const values = [tenant, holder, 1 - random() / 2]

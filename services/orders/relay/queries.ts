@@ -63,7 +63,7 @@ const entry = (condition: string, count = ', cardinality(waybill_numbers) as eve
     happened_at as "happenedAt", coalesce(traceparents, '{}') as traceparents, ${invoiceSql}${count}
   from log where tenant_id = $1 and not is_relayed ${condition} order by entry_id limit 1`
 
-/** Locks entries in the order of their numbers, so that no two transactions wait for each other in a circle. */
+/** Marks entries as relayed. Locking them in the order of their ids prevents deadlocks. */
 export const markRelayed = (tx: Tx, tenant: string, ids: readonly string[]) =>
   alongTheKey(
     tx,
@@ -74,7 +74,7 @@ export const markRelayed = (tx: Tx, tenant: string, ids: readonly string[]) =>
     [tenant, ids],
   )
 
-/** Counting stops here, so that measuring a backlog of any size costs the same. */
+/** Stops counting here, so that measuring a backlog of any size costs the same. */
 export const maxCountedRows = 100_000
 
 /** Measures all tenants with messaging; fails after a second. Runs in `inAllTenants`. */
@@ -98,7 +98,7 @@ export const measureOutbox = async (tx: Tx) => {
 const selectAge = (where: string): string =>
   `coalesce(extract(epoch from clock_timestamp() - min(oldest.happened_at) filter (where ${where})), 0)::float8`
 
-/** Takes up to 10,000 entries of a tenant without messaging from the relay; returns how many. */
+/** Marks up to 10,000 entries of a tenant without messaging as relayed; returns how many. */
 export const skipUnwanted = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rowCount } = await tx.client.query(
     `update log set is_relayed = true where tenant_id = $1 and entry_id in (

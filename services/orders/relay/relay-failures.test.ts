@@ -59,7 +59,7 @@ t.test('a notifier that was down gets every event once when it is back', async t
   await waitUntil('a request failed', failed)
   t.equal(await countWaiting(), 2)
   const back = await startReceiver(t, Number(new URL(receiver.url).port))
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0, 60)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0, 60)
   const delivered = back.posts.flatMap(({ events }) =>
     events.map(({ order }) => `${order.waybill_number} ${order.status_key}`),
   )
@@ -74,7 +74,7 @@ t.test('after a lost response the same events are delivered again under the same
   receiver.react = () => (receiver.posts.length === 0 ? 'lose' : 'acknowledge')
   relay.start()
   await book(3)
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
   t.equal(receiver.posts.length, 2)
   t.strictSame(receiver.posts[0], receiver.posts[1])
   t.equal(receiver.events.size, 3)
@@ -98,7 +98,7 @@ t.test('refused events stay, are retried less and less often, and are logged wit
   )
   t.notMatch(JSON.stringify(lines), /Nimali|0770000101|a-service-token/)
   receiver.react = () => 'acknowledge'
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0, 60)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0, 60)
   t.equal(receiver.events.size, 2)
 })
 
@@ -111,7 +111,7 @@ t.test('a 200 without an acknowledgement acknowledges nothing', async t => {
   t.equal(await countWaiting(), 1)
 })
 
-t.test("one tenant's failures do not delay another one's events", async t => {
+t.test("one tenant's failures do not delay another tenant's events", async t => {
   const { relay, receiver, book, addTenant, rows } = await startRelayFixture(t)
   const failing = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))
   const kinds = [500, 'hang', 422, 'hang', 401] as const
@@ -122,7 +122,7 @@ t.test("one tenant's failures do not delay another one's events", async t => {
     await book(1)
     await delay(100)
   }
-  await waitUntil('those of the other are delivered', () => receiver.events.size === 10)
+  await waitUntil('the events of the other tenant are delivered', () => receiver.events.size === 10)
   t.strictSame(await rows('select distinct tenant_id from outbox order by 1'), [
     ...failing.map(({ tenant }) => ({ tenant_id: tenant })),
   ])
@@ -133,7 +133,7 @@ t.test('a partly delivered large row is delivered again from its start under the
   receiver.react = () => (receiver.requests === 2 ? 500 : 'acknowledge')
   relay.start()
   await book(1000)
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
   t.strictSame(
     receiver.posts.map(({ events }) => events.length),
     [maxEventsPerRequest, maxEventsPerRequest, maxEventsPerRequest],
@@ -192,7 +192,7 @@ t.test('the metrics show depth, age, delivered events and failed requests', asyn
   t.ok(Math.abs((waiting.outbox_age_seconds ?? 0) - 3_600) < 60)
   receiver.react = () => (receiver.requests === 1 ? 500 : 'acknowledge')
   relay.start()
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
   t.match(await metrics(), {
     outbox_depth: 0,
     outbox_events_delivered_total: 4,

@@ -41,7 +41,7 @@ t.test('several processes share the work: one of them delivers each event, once 
     await Promise.all(tenants.map(options => book(20, options)))
     await move(await book(10), 'key_2')
   }
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0, 60)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0, 60)
   await Promise.all([first.stop(), second.stop()])
   const all = receiver.posts.flatMap(({ events }) => events)
   t.equal(receiver.overlaps, 0)
@@ -66,8 +66,8 @@ t.test('the events of a killed process are delivered by another one when the lea
   receiver.requests = 0
   addRelay({ leaseSeconds: 3 }).start()
   await delay(500)
-  t.equal(receiver.requests, 0, 'not before')
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
+  t.equal(receiver.requests, 0, 'the other process waits for the lease to expire')
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
   t.equal(receiver.events.size, 3)
 })
 
@@ -92,7 +92,7 @@ t.test('a lease that another process acquired is no longer used', async t => {
   addRelay({ leaseSeconds: 2 }).start()
   await waitUntil('the first request', () => receiver.requests > 0)
   await rows("update outbox_leases set holder = gen_random_uuid(), held_until = now() + interval '1 minute'")
-  // Half of the lease is over after the second or third of six requests: it is renewed then.
+  // Half of the lease is over after the second or third of six requests: the relay renews it then.
   await delay(4_000)
   t.ok(receiver.posts.length < 6)
   t.equal(await countWaiting(), 1)

@@ -17,7 +17,7 @@ t.test('a booked batch is delivered at once, with every field that a template ma
   const started = performance.now()
   const body = batch([order({ order_no: 'LS-1', description: 'Shoes', initial_status_key: 'key_2' })])
   const [waybill] = (await bulk(body)).body.data
-  await waitUntil('it is delivered', () => receiver.events.size === 1)
+  await waitUntil('the event is delivered', () => receiver.events.size === 1)
   t.ok(performance.now() - started < 5_000)
   const [event] = [...receiver.events.values()]
   t.match(event, { id: new RegExp(`^[0-9a-f-]{36}/${waybill}$`), type: 'order.created' })
@@ -65,9 +65,9 @@ t.test('a paid invoice is delivered with the phone number that its merchant has 
       from merchants where email in ('shop@example.com', 'books@example.com') order by email desc`,
     [details],
   )
-  t.equal(await countWaiting(), 0, 'processes of 0.2.0 do not see them')
+  t.equal(await countWaiting(), 0, 'processes of 0.2.0 do not see events of invoices')
   relay.start()
-  await waitUntil('both are delivered', () => receiver.events.size === 2)
+  await waitUntil('both events are delivered', () => receiver.events.size === 2)
   t.match(
     [...receiver.events.values()],
     ['0112345678', null].map(merchant_phone => ({
@@ -84,7 +84,7 @@ t.test('events of a waybill are delivered in order, each once, with their own st
   await move(waybills, 'key_2')
   await move(waybills.slice(0, 2), 'key_3', 'asked by phone')
   relay.start()
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
   t.equal(receiver.posts.length, 1, 'small rows share a request')
   const all = receiver.posts.flatMap(({ events }) => events)
   t.equal(all.length, receiver.events.size)
@@ -113,7 +113,7 @@ t.test('a row of 5,000 orders is delivered in requests of 500, in order, each ev
   )
   const [after] = await book(1)
   relay.start()
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
   const all = receiver.posts.flatMap(({ events }) => events.map(({ order }) => order.waybill_number))
   t.strictSame(all, [before, ...waybills, after])
   t.ok(receiver.posts.every(({ events }) => events.length <= 500))
@@ -126,7 +126,7 @@ t.test('a tenant with a large backlog does not delay others', async t => {
   await book(1, await addTenant('small'))
   receiver.milliseconds = 50
   relay.start()
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0, 60)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0, 60)
   const isSmall = receiver.posts.findIndex(({ tenant }) => tenant === 'small')
   t.ok(isSmall >= 0 && isSmall < receiver.posts.length / 3, `request ${isSmall} of ${receiver.posts.length}`)
   t.equal(receiver.overlaps, 0)
@@ -138,12 +138,12 @@ t.test('tenants with large backlogs are drained in rotation', async t => {
   const relay = addRelay({ concurrency: 1 })
   relay.start()
   for (const options of [{}, ...tenants]) await book(1, options)
-  await waitUntil('all were drained', async () => (await countWaiting()) === 0)
+  await waitUntil('all tenants were drained', async () => (await countWaiting()) === 0)
   await relay.stop()
   const before = receiver.posts.length
   for (const options of tenants) for (let round = 0; round < 3; round++) await book(500, options)
   relay.start()
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
   const turns = receiver.posts.slice(before).map(({ tenant }) => tenant)
   t.equal(turns.length, 12)
   for (const start of [0, 4, 8]) t.equal(new Set(turns.slice(start, start + 4)).size, 4, turns.join(' '))
@@ -153,7 +153,7 @@ t.test('a backlog of 100,000 rows is read as fast as a short one', async t => {
   const { relay, receiver, rows, book, countWaiting } = await startRelayFixture(t)
   relay.start()
   const [waybill] = await book(1)
-  await waitUntil('the first is delivered', async () => (await countWaiting()) === 0)
+  await waitUntil('the first event is delivered', async () => (await countWaiting()) === 0)
   await rows(
     `insert into log (tenant_id, type, waybill_numbers, status_keys)
       select 'demo', 'order.status_changed', array[$1], array['key_2'] from generate_series(1, 100000)`,

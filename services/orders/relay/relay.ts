@@ -14,8 +14,8 @@ export interface RelayOptions extends Omit<TenantOptions, 'holder' | 'isStopping
 }
 
 /**
- * Delivers the log to the notifier: polls for tenants with entries that wait and drains several at once, the one that
- * waited longest first. Back-off is per tenant. Any number of processes may run a relay.
+ * Delivers the log to the notifier: polls for tenants with entries that wait and drains several at once, the least
+ * recently drained first. Back-off is per tenant. Any number of processes may run a relay.
  */
 export const createRelay = (options: RelayOptions): DeliveryLoop<string> => {
   const { pool, logger, concurrency = 4 } = options
@@ -36,7 +36,7 @@ export const createRelay = (options: RelayOptions): DeliveryLoop<string> => {
 /** Adds metrics of the outbox's size and age, measured when they are scraped. */
 export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
   createGauges(registry, () => inAllTenants(pool, measureOutbox), {
-    outbox_depth: `Entries of the log that wait for the notifier, of all processes and tenants; ${maxCountedRows} means that or more.`,
+    outbox_depth: `Entries of the log waiting for the notifier, across all processes and tenants; ${maxCountedRows} means that many or more.`,
     outbox_age_seconds: 'Age of the oldest of these entries whose tenant the notifier knows; 0 when there is none.',
     outbox_unknown_tenants: 'Tenants whose entries wait because the notifier does not know the tenant.',
     outbox_unknown_age_seconds: 'Age of the oldest of those entries; 0 when there is none.',

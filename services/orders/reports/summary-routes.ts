@@ -14,11 +14,11 @@ const maxWaiting = 10
 
 const filters = {
   from: date(
-    `The first day, in the time zone of the courier company. Default: ${defaultDays - 1} days before the last.`,
+    `The first day, in the time zone of the courier company. Default: ${defaultDays - 1} days before the last day.`,
   ),
   to: date('The last day, included. Default: today.'),
   business_id: id('Only orders of this business.', 'merchant_business_id'),
-  group: oneOf(groupings, 'What the orders are grouped by: day of creation, status or city of delivery.'),
+  group: oneOf(groupings, 'Groups the orders by day of creation, status or city of delivery.'),
 }
 const Query = listQuery({}, filters)
 
@@ -28,7 +28,7 @@ export const summaryRoutes: FastifyPluginAsyncTypebox<OrderStore> = async (app, 
   const schema = {
     operationId: 'summariseOrders',
     summary: 'Counts and COD of the orders of a period',
-    description: `Counts by time of creation; ${maxDays} days and ${maxSummed} orders at most.`,
+    description: `Counts orders by their time of creation, in ${maxDays} days and ${maxSummed} orders at most.`,
     querystring: Query.schema,
     response: { 200: Summary },
   }

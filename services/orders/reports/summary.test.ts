@@ -4,7 +4,7 @@ import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 const { make, makeOfBooks, cancel, move, get, rows, booksToken } = await ordersFixture(t)
 
 const summary = async (query = '', options = {}) => (await get(`/order/summary${query}`, options)).body
-/** Makes orders that were created at that time. */
+/** Makes orders that were created at `time`. */
 const createAt = async (time: string, waybills: string[], fields: Record<string, unknown> = {}): Promise<void> => {
   await make(waybills, fields)
   await rows('update orders set created_at = $1 where waybill_number = any($2)', [time, waybills])
@@ -104,7 +104,7 @@ t.test("another merchant's orders and other businesses do not count", async t =>
   t.equal(await counts('&business_id=7300'), 0)
 })
 
-t.test('covers the last thirty days without dates; refuses an invalid period', async t => {
+t.test('without dates, covers the last thirty days; refuses an invalid period', async t => {
   await make(['DM00000041'])
   const { data } = await summary('?group=day')
   t.equal(data.groups.length, 30)

@@ -12,18 +12,22 @@ const count = (example: number) => Type.Integer({ minimum: 0, examples: [example
 const money = (description: string, example: number) => Type.Integer({ description, examples: [example] })
 
 const totals = {
-  orders: Type.Integer({ description: 'All of them: the sum of the five counts that follow.', examples: [120] }),
+  orders: Type.Integer({
+    description: 'The number of all orders: the sum of the five counts that follow.',
+    examples: [120],
+  }),
   waiting: count(4),
   under_way: count(10),
   delivered: count(98),
   returned: count(5),
   cancelled: count(3),
-  cod_total: money('Of all orders, in whole units of the currency.', 540_000),
-  cod_delivered: money('Of delivered orders.', 441_000),
-  cod_outstanding: money('Of orders waiting or under way.', 63_000),
+  cod_total: money('The COD of all orders, in whole units of the currency.', 540_000),
+  cod_delivered: money('The COD of delivered orders.', 441_000),
+  cod_outstanding: money('The COD of orders that are waiting or under way.', 63_000),
   delivered_first_attempt: count(91),
   first_attempt_share: orNull(Type.Number(), {
-    description: 'The share of the delivered orders, 0 to 1, four decimals; null if there are none.',
+    description:
+      'The share of deliveries at the first attempt, from 0 to 1 with four decimals; null without deliveries.',
     examples: [0.9286],
   }),
 }
@@ -45,7 +49,9 @@ export const Summary = component('OrderSummary', {
     currency: Type.String(),
     total: Totals,
     groups: Type.Array(Group, {
-      description: `Empty without group. Otherwise every day; every status, in the order of the set; or the ${maxCities} cities with the most orders.`,
+      description:
+        'Empty without group; otherwise every day, every status in the order of the set, or ' +
+        `the ${maxCities} cities with the most orders.`,
     }),
     others: orNull(Type.Object({ groups: Type.Integer(), ...totals }), {
       description: 'The totals of the cities left out of groups.',
@@ -99,7 +105,7 @@ const keys: Record<Grouping, readonly [value: string, key: string]> = {
   city: ['destination_city_id', 'value::text'],
 }
 
-/** Stops counting beyond `maxSummed`. Everything it reads is in one index. */
+/** Counts orders, and stops beyond `maxSummed`. Everything that it reads is in one index. */
 export const countOrders = (
   tx: Tx,
   tenant: string,
@@ -151,7 +157,7 @@ export const sumTotals = (rows: readonly Counted[]): Totals => {
   }
 }
 
-/** Lists every day or status, or the cities with the most orders. The function is pure. */
+/** Lists every day or status, or the cities with the most orders. */
 export const groupOrders = (
   { group, from, to }: SummaryQuery,
   counted: readonly Counted[],

@@ -22,7 +22,7 @@ t.test(
     await moveAlong(['DM00000001', 'DM00000002'], [...toRider])
     await moveAlong(['DM00000001'], [15, 17, 16, 12, 15, 16, 12, 13])
     await moveAlong(['DM00000002'], [13])
-    // A set of the tenant's own may allow this.
+    // A tenant's own set may allow these moves.
     await rows(
       `insert into order_events (tenant_id, waybill_number, status_key)
         values ('demo', 'DM00000001', 'key_12'), ('demo', 'DM00000001', 'key_14')`,
@@ -52,7 +52,7 @@ t.test(
   },
 )
 
-t.test('each metric links to its list', async t => {
+t.test('the orders of each metric can be listed', async t => {
   const listed = async (query: string) =>
     (await staffGet(`/order?${query}`)).body.data.map((row: { waybill_number: string }) => row.waybill_number).sort()
   const { date } = (await staffGet('/today')).body.data
@@ -156,14 +156,14 @@ t.test('staff list the merchants, by part of the name and page by page', async t
     (await staffGet(`/merchant?${query}`)).body.data.map(({ name }: { name: string }) => name)
   t.strictSame(await namesOf('name=BOOK'), ['Ceylon Books'])
   t.strictSame(await namesOf(`id=${body.data[1].id}`), ['Ceylon Books'])
-  t.strictSame(await namesOf('filter[name]=%25'), [], 'a percent sign is no pattern')
+  t.strictSame(await namesOf('filter[name]=%25'), [], 'a percent sign is not a pattern')
   t.strictSame(
     (await staffGet('/merchant?limit=0')).body,
     refusal({ limit: ['The limit field must be a whole number, 1 to 200.'] }),
   )
 })
 
-t.test('staff read the set of statuses as merchants do, and where an order may go from here', async t => {
+t.test('staff read the set of statuses as merchants do, and where an order may go next', async t => {
   t.strictSame((await staffGet('/status')).body.data, (await get('/order/status-list')).body.data)
   const { data } = (await staffGet('/order/DM00000003')).body
   t.strictSame(data.moves, [{ status_key: 'key_6', name: 'PICKED UP', color: 'info' }])

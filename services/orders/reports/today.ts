@@ -25,7 +25,7 @@ const Today = component('Today', {
   date: Type.String({ description: 'Today, in the time zone of the courier company.' }),
   time_zone: Type.String(),
   new: count('Orders created today.'),
-  moving: count('Orders under way now: picked up or on their way to it, and neither delivered nor returned.'),
+  moving: count('Orders under way now: picked up or about to be, and neither delivered nor returned.'),
   failed: count('Delivery attempts that failed today.'),
   delivered: count('Orders delivered today, each once.'),
   days: Type.Array(Day, { description: `The last ${listedDays} days, today last.` }),
@@ -38,7 +38,7 @@ export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
   const schema = {
     operationId: 'getToday',
     summary: 'Read the metrics of today and of the days before',
-    description: 'Up to five seconds old.',
+    description: 'The metrics are up to five seconds old.',
     response: { 200: Type.Object({ data: Today }) },
   }
   app.get('/today', { schema }, async request => ({ data: await find(request.staff.tenant) }))

@@ -16,13 +16,16 @@ export const printRestored = (tenants: readonly Restored[], dryRun: boolean, jso
   printTable(rows, 'There are no tenants.')
   for (const one of tenants) {
     if (!one.known_to_notifier)
-      print(`${one.tenant}: the notifier does not know it. Apply its file there and run this again.`)
-    printEvents(`${one.tenant}: in the outbox again; their messages will be unknown`, one.requeued)
+      print(`${one.tenant}: the notifier does not know this tenant. Apply its file there and run this again.`)
+    printEvents(`${one.tenant}: events that are in the outbox again; their messages will be unknown`, one.requeued)
     printEvents(
-      `${one.tenant}: the notifier knows them, this database lost them; staff must enter them again`,
+      `${one.tenant}: events that the notifier knows and this database lost; staff must enter them again`,
       one.lost,
     )
-    printEvents(`${one.tenant}: waited for too long and were removed from the outbox, maybe undelivered`, one.dropped)
+    printEvents(
+      `${one.tenant}: events that waited too long and were removed from the outbox, maybe undelivered`,
+      one.dropped,
+    )
     if (one.beyond.length > 0)
       print(
         `${one.tenant}: ${one.beyond.length} lost waybills are not below ${one.next_waybill}, such as ${one.beyond[0]}: merchants chose them, or run this again with a larger --skip.`,

@@ -13,7 +13,7 @@ import { Value } from '@sinclair/typebox/value'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
-/** Describes a status that an order came to. */
+/** Describes a status that an order reached. */
 export interface KnownEvent {
   readonly waybill_number: string
   readonly status_key: string
@@ -34,8 +34,8 @@ const unavailable = (reason: string) =>
   new UsageError(`the notifier cannot be asked what it has: ${reason}. Start it; orders stays stopped`)
 
 /**
- * Reads the tenant's events from `since` on that the notifier has processed. Throws UsageError if the notifier cannot
- * be asked.
+ * Reads the tenant's events from `since` onwards that the notifier has processed. Throws UsageError if the notifier
+ * cannot be asked.
  */
 export const readKnownEvents = async (
   notifier: ServiceClient,
@@ -57,7 +57,7 @@ export const readKnownEvents = async (
   }
 }
 
-/** The notifier forgets events after 30 days: what is older would be processed again. */
+/** The notifier forgets events after 30 days: it would process older events again. */
 export const knownDays = 29
 
 interface OwnEvent extends KnownEvent {
@@ -66,7 +66,7 @@ interface OwnEvent extends KnownEvent {
 }
 
 /**
- * Finds the events from `since` on, in their order. A take-back follows the move that it takes back, and neither
+ * Finds the events from `since` onwards, in their order. A take-back follows the move that it takes back, and neither
  * counts: every second event that does not count is a take-back.
  */
 export const findEvents = (tx: Tx, tenant: string, since: Date) =>
@@ -100,8 +100,8 @@ export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
     order by place returning tenant_id`.execute(tx)
 
 /**
- * Puts the edits from `since` on into the outbox again: they change only messages that wait, however often they are
- * delivered.
+ * Puts the edits from `since` onwards into the outbox again: they change only messages that wait, however often they
+ * are delivered.
  */
 export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
   sql`
@@ -112,8 +112,8 @@ export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
     returning tenant_id`.execute(tx)
 
 /**
- * Puts the payments of invoices from `since` on into the outbox again, for merchants that get messages. They keep their
- * ids, so the notifier ignores those that it knows.
+ * Puts the payments of invoices from `since` onwards into the outbox again, for merchants with a phone number. They
+ * keep their ids, so the notifier ignores the payments that it knows.
  */
 export const requeueInvoices = (tx: Tx, tenant: string, since: Date) =>
   sql`
@@ -133,7 +133,7 @@ export const dropTooOld = (tx: Tx, tenant: string) =>
     select waybill_number, status_key, happened_at
     from dropped, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key)`
 
-/** Counts the orders of the tenant's busiest day (UTC) of the last 30 before `time`. */
+/** Counts the orders of the tenant's busiest day (UTC) since 30 days before `time`. */
 export const countBusiestDay = async (tx: Tx, tenant: string, time: Date): Promise<number> => {
   const [busiest] = await query<{ orders: string | null }>(tx)`
     select max(orders) as orders from (

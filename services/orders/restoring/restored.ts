@@ -23,7 +23,7 @@ import {
 
 interface RestoreOptions {
   readonly notifier: ServiceClient
-  /** Holds the older of the times to which the databases of orders and notifier were restored. */
+  /** Holds the earlier of the times to which the databases of orders and notifier were restored. */
   readonly since: Date
   /**
    * Sets how many numbers to leave out for each tenant; undefined: more than were probably given; 0: the database of
@@ -39,7 +39,7 @@ export interface Restored {
   readonly known_to_notifier: boolean
   /** Counts the waybill numbers that are left out. */
   readonly skipped: number
-  /** Holds the first waybill number that is given now. */
+  /** Holds the waybill number that is given next. */
   readonly next_waybill: string
   /** Lists the events that the notifier lost with its database; they are in the outbox again. */
   readonly requeued: readonly KnownEvent[]

@@ -50,7 +50,7 @@ export const fromDeliveries = (first: string, last: string): string => `
   from order_events where tenant_id = $1 and is_counted and status_key in (${literals(deliveredKeys)})
     and happened_at >= ${first} and happened_at < ${last}`
 
-/** An attempt counts where it begins to fail, not at each status on the way back. */
+/** An attempt counts when it begins to fail, not at each status on the way back. */
 export const fromFailedAttempts = (first: string, last: string): string => `
   from order_events failed left join lateral (
     select status_key from order_events

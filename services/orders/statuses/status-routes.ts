@@ -20,10 +20,10 @@ const StatusRow = component('Status', {
   is_merchant_status: Type.Literal(1, { description: 'Merchants see every status.' }),
   is_finance_status: Type.Literal(0),
   before_statuses: Type.Array(Type.String(), {
-    description: 'The keys that staff may move an order from to here, or the merchant by confirming or cancelling.',
+    description: 'The keys from which staff may move an order here, or the merchant by confirming or cancelling it.',
   }),
   after_statuses: Type.Array(Type.String(), {
-    description: 'The keys that staff may move an order to from here, or the merchant by confirming or cancelling.',
+    description: 'The keys to which staff may move an order from here, or the merchant by confirming or cancelling it.',
   }),
   created_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
 })
@@ -34,7 +34,7 @@ const filters = {
   id: whole<Row>(row => row.id, 'The id.'),
   key: whole<Row>(row => row.key, 'The key.'),
   name: part<Row>(row => row.name, 'Part of the name, in any letter case.'),
-  color: whole<Row>(row => row.color, 'The color.'),
+  color: whole<Row>(row => row.color, 'The colour.'),
   is_merchant_status: flag<Row>(row => row.is_merchant_status, 'Selects statuses by is_merchant_status.'),
   is_finance_status: flag<Row>(row => row.is_finance_status, 'Selects statuses by is_finance_status.'),
 }

@@ -141,7 +141,7 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
     { 'statuses.1.key': ['The status key key_5 is there twice.'] },
   ],
   [
-    'a colour that is no name',
+    'a colour that is not a name',
     [{ key: 'key_5', color: '#ff0000' }],
     { 'statuses.0.color': ['The color field must be the name of a colour such as success.'] },
   ],
@@ -154,7 +154,7 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
     },
   ],
   [
-    'a set without what requests rely on',
+    'a set without the statuses that requests rely on',
     [{ key: 'key_2', name: 'Confirmed', moves: [] }],
     { statuses: ['The set lacks key_1 and key_3, which the calls of merchants rely on.'] },
   ],

@@ -13,7 +13,7 @@ export const cancelledKey = 'key_3'
 export const merchantStatusKeys: readonly string[] = [...initialStatusKeys, cancelledKey]
 
 /**
- * Lists the moves that merchants and customers may make of their own orders, in every set: confirm a draft, and cancel.
+ * Lists the moves that merchants and customers may make with their orders, in every set: confirm a draft, and cancel.
  */
 export const merchantMoves: Readonly<Record<string, readonly string[]>> = {
   key_1: [confirmedKey, cancelledKey],

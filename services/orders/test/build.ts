@@ -102,7 +102,7 @@ export const build = async (
   /** Sends a request of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
   const request = (path: string, body?: unknown, options: RequestOptions = {}) =>
     send(body === undefined ? 'GET' : 'POST', `/api/public/merchant${path}`, body, options)
-  /** Books a batch of so many orders. */
+  /** Books a batch of `orders` orders. */
   const book = async (orders: number, options: RequestOptions = {}): Promise<string[]> => {
     const response = await bulk(batch(Array.from({ length: orders }, () => order())), options)
     if (response.status !== 200) throw new Error(JSON.stringify(response.body))

@@ -26,7 +26,7 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
   /** Makes one order for each waybill; `fields` apply to each. */
   const make = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> =>
     made(await bulk(batch(waybills.map(waybill_number => order({ waybill_number, ...fields })))))
-  /** Does the same for Ceylon Books. */
+  /** Makes one order of Ceylon Books for each waybill; `fields` apply to each. */
   const makeOfBooks = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> => {
     const orders = waybills.map(waybill_number => order({ waybill_number, ...fields }))
     return made(await bulk(batch(orders, { merchant_business_id: 7300 }), { token: booksToken }))

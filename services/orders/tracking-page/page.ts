@@ -12,7 +12,7 @@ type Stage = (typeof steps)[number] | 'delayed' | 'returned' | 'cancelled'
 
 const outForDeliveryKey = 'key_12'
 
-/** Returns the stage of a parcel for its recipient. A company's own statuses are under way. The function is pure. */
+/** Returns the stage of a parcel for its recipient. A company's own statuses mean that it is on its way. */
 export const findStage = (statusKey: string): Stage => {
   if (beforePickup.includes(statusKey)) return 'booked'
   if (statusKey === outForDeliveryKey) return 'out_for_delivery'
@@ -25,8 +25,8 @@ export const findStage = (statusKey: string): Stage => {
 const stepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.indexOf(stage as 'booked') + 1)
 
 /**
- * Shows where a parcel is, or that there is none, in a page that needs no script. The `code` of its link adds amount
- * and city. The function is pure.
+ * Renders a page that needs no script and shows where a parcel is, or that there is none. The `code` of its link adds
+ * amount and city.
  */
 export const renderPage = (language: Language, parcel: TrackedOrder | undefined, code?: string) => {
   const words = languages[language]
@@ -92,7 +92,7 @@ const writeLine = (language: Language, stage: Stage, { row, catalogue: { timeZon
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone })
   const { timeline, status_key, created_at } = row
   const events = timeline.filter(event => event.is_counted).toReversed()
-  // An archived parcel has one time, that of its booking.
+  // An archived parcel has only the time of its booking.
   const archived = [
     { status_key: initialStatusKeys[0], happened_at: created_at },
     { status_key, happened_at: null },

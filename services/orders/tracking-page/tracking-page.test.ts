@@ -21,7 +21,7 @@ const open = async (path: string, language = '') => {
   return { status: response.statusCode, headers: response.headers, html: response.body }
 }
 
-t.test('the page shows where a parcel is; with its signed link also the amount and the destination', async t => {
+t.test('the page shows where a parcel is; its signed link adds the amount and the destination', async t => {
   const named = { customer_name: 'Nimali Perera', customer_phone: '0770000101', customer_address: '12 Temple Road' }
   const [waybill = ''] = (await bulk(batch([order({ ...named, cod: 4500, initial_status_key: 'key_2' })]))).body.data
   const [label] = await rows('select link_key from tenants')
@@ -74,7 +74,7 @@ t.test('the page shows no step that staff took back', async t => {
   t.strictSame(steps, ['Booked', 'On its way', 'Out for delivery', 'Delivered'])
 })
 
-t.test('an archived parcel was booked at its time, and has no time of its last step', async t => {
+t.test('an archived parcel has the time of its booking, and no time of its last step', async t => {
   const [waybill = ''] = (await bulk(batch())).body.data
   await rows(`update orders set status_key = 'key_13', created_at = '2026-01-02T03:04:05Z' where waybill_number = $1`, [
     waybill,
@@ -115,7 +115,7 @@ t.test('refuses clients that read many pages', async t => {
   t.ok(statuses.includes(429))
 })
 
-t.test('each status has a stage, and a status of the company’s own is under way', async t => {
+t.test('each status has a stage, and a parcel in a status of the company’s own is on its way', async t => {
   t.strictSame(
     standardStatuses.map(({ key }) => findStage(key)).join(' '),
     'booked booked cancelled booked booked on_its_way delivered on_its_way on_its_way on_its_way on_its_way out_for_delivery ' +

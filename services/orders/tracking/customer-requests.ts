@@ -7,7 +7,7 @@ import { type RequestStatus, requestStatuses, type Tx } from '../database/tables
 
 const nullable = orNull(Type.String())
 
-/** Describes a customer's request that staff decide. */
+/** Describes a customer's request that staff decide on. */
 export const CustomerRequest = component('CustomerRequest', {
   id: Type.String({ examples: ['17'] }),
   waybill_number: Type.String(),

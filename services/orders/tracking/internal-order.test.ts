@@ -85,7 +85,7 @@ t.test('an unknown waybill or tenant gets 404, however it is written', async t =
   for (const text of ['other', ...odd]) t.strictSame(await ask(text, waybill), unknown, text)
 })
 
-t.test('a wrong SERVICE_TOKEN gets 401, also for unknown orders', async t => {
+t.test('a wrong SERVICE_TOKEN gets 401, even for unknown orders', async t => {
   const [waybill] = (await bulk(batch())).body.data
   const wrong = [
     '',

@@ -11,7 +11,7 @@ export const maskName = (name: string): string =>
     })
     .join(' ')
 
-/** Returns the digits of a phone number as 0 to 9: Arabic and full-width ones count as well. */
+/** Returns the digits of a phone number as 0 to 9: Arabic and full-width digits count as well. */
 export const readDigits = (phone: string): string => parseIncompletePhoneNumber(`+${phone}`).slice(1)
 
 /** Keeps only the last two digits of a phone number with at least seven. */

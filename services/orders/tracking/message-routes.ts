@@ -19,7 +19,8 @@ export const sentMessageRoutes: FastifyPluginAsyncTypebox<MessageOptions> = asyn
   const schema = {
     operationId: 'listOrderMessages',
     summary: 'The messages that were sent to the recipient of an order',
-    description: 'The newest 100, newest first: template, status and time. 503 while they cannot be read.',
+    description:
+      'Lists the newest 100 with template, status and time, newest first; 503 if the notifier is unavailable.',
     params: Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) }),
     response: { 200: SentMessages, ...errorResponses(404, 405) },
   }

@@ -22,19 +22,19 @@ export const OrderDetails = component('OrderDetails', {
       status_name: Type.String(),
       color: Type.String({ description: 'The colour by name, such as success.' }),
       at: Type.String({ format: 'date-time' }),
-      staff_name: nullable('Who moved it; null: the merchant or the customer.'),
+      staff_name: nullable('The member of staff who moved it; null: the merchant or the customer did.'),
       by: ActorName,
-      note: nullable('What staff wrote about the move.'),
+      note: nullable('The note of staff about the move.'),
     }),
     { description: 'Newest first.' },
   ),
   edits: Type.Array(
     Type.Object({
-      fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
+      fields: Type.Array(Type.String(), { description: 'The names of the changed fields.' }),
       at: Type.String({ format: 'date-time' }),
-      staff_name: nullable('Who changed it; null: the merchant or the customer.'),
+      staff_name: nullable('The member of staff who made the edit; null: the merchant or the customer did.'),
       by: ActorName,
-      reason: nullable('What staff wrote about it.'),
+      reason: nullable('The reason that staff gave.'),
       previous: Type.Optional(Previous),
     }),
     { description: `The newest ${maxEdits}, newest first.` },
@@ -72,7 +72,7 @@ export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
   const schema = {
     operationId: 'getOrderDetails',
     summary: 'One order for the notifier',
-    description: 'The fields that a template may name, and the timeline. With SERVICE_TOKEN.',
+    description: 'Returns the fields that a template may name, and the timeline. Needs SERVICE_TOKEN.',
     params: Type.Object({ tenant: Type.String(), waybill: Type.String() }),
     response: { 200: Type.Object({ data: OrderDetails }) },
   }

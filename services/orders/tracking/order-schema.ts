@@ -8,7 +8,7 @@ import { CustomerRequest, maxRequests } from './customer-requests.ts'
 export const maxEdits = 50
 
 export const StatusLabel = component('StatusLabel', { key: Type.String(), name: Type.String(), color: Type.String() })
-export const ActorName = oneOf(changeActors, { description: 'The party that did it.' })
+export const ActorName = oneOf(changeActors, { description: 'The party that acted.' })
 const nullable = orNull(Type.String())
 
 export const TrackingEvent = component('TrackingEvent', {
@@ -57,18 +57,18 @@ export const OrderView = Type.Object(orderFields, { title: 'Order' })
 export type OrderView = Static<typeof OrderView>
 
 export const OrderEdited = component('OrderEdited', {
-  fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
+  fields: Type.Array(Type.String(), { description: 'The names of the changed fields.' }),
   date_time: TrackingEvent.properties.date_time,
   user: TrackingEvent.properties.user,
   by: ActorName,
 })
 const OrderInstruction = component('OrderInstruction', {
-  attempt: Type.Integer({ description: 'The failed attempt that it is about, from 1.' }),
+  attempt: Type.Integer({ description: 'The number of the failed attempt, from 1.' }),
   action: Type.String({ examples: ['reschedule'] }),
   date: nullable,
   note: nullable,
   given_as: Type.String({
-    description: 'merchant, customer, staff, or company: its default after the deadline.',
+    description: 'merchant, customer, staff, or company, whose default applies after the deadline.',
     examples: ['customer'],
   }),
   given_by: nullable,
@@ -85,10 +85,12 @@ const failureFields = {
 export const Previous = Type.Unsafe<Record<string, string | number | null> | null>({
   type: ['object', 'null'],
   additionalProperties: { type: ['string', 'number', 'null'] },
-  description: 'The values before it, by field; null for edits of earlier versions.',
+  description: 'The values before the edit, by field; null for an edit by an earlier version of the service.',
 })
 const describeEdits = <Edit extends TObject>(edit: Edit) =>
-  Type.Array(edit, { description: `Changes other than of the status: the newest ${maxEdits}, newest first.` })
+  Type.Array(edit, {
+    description: `The newest ${maxEdits} edits, newest first; the timeline has the changes of the status.`,
+  })
 
 export const TrackedOrderView = component('TrackedOrder', {
   ...orderFields,
@@ -102,17 +104,17 @@ export type StaffOrderView = Static<typeof StaffOrderView>
 export const StaffOrderView = component('StaffOrder', {
   ...orderFields,
   timeline: Type.Array(component('StaffTrackingEvent', { ...OrderEvent.properties, note: nullable }), {
-    description: 'Newest first, with what staff wrote.',
+    description: 'Newest first, with the notes of staff.',
   }),
   edits: describeEdits(
     component('StaffOrderEdited', { ...OrderEdited.properties, reason: nullable, previous: Previous }),
   ),
   ...failureFields,
   moves: Type.Array(NextStatus, {
-    description: 'The statuses to which staff may move it now, in the order of the set.',
+    description: 'The statuses to which staff may move the order now, in the sequence of the set.',
   }),
   editable: oneOf(editables, {
-    description: 'The fields that staff may change now; customer: those that begin with customer_.',
+    description: 'The fields that staff may change now; customer: the fields that begin with customer_.',
   }),
   requests: Type.Array(CustomerRequest, {
     description: `Requests of the customer (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,

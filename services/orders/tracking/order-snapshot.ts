@@ -10,7 +10,7 @@ export type Snapshot = (change: { statusKey: string; note: string | null }) => O
 /** Reads the tenant's orders among `waybills`, by waybill. */
 export type ReadSnapshots = (tenant: string, waybills: readonly string[]) => Promise<ReadonlyMap<string, Snapshot>>
 
-/** Without `publicUrl` the tracking links are omitted. */
+/** Creates the reader of snapshots, which have tracking links only if there is a `publicUrl`. */
 export const createSnapshotReader = (store: OrderStore, publicUrl: string | undefined): ReadSnapshots => {
   const view = (row: OrderRow, catalogue: Catalogue): [string, Snapshot] => [
     row.waybill_number,

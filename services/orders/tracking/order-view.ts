@@ -66,7 +66,7 @@ type User = TrackingEvent['user']
 export const findActor = ({ actor, staff_name }: ByActor): ChangeActor =>
   actor ?? (staff_name === null ? 'merchant' : 'staff')
 
-/** The customer goes without a name: the order has it. */
+/** Shows the customer without a name, which the order has. */
 const viewUser = ({ actor, staff_name }: ByActor, { row, catalogue }: TrackedOrder): User => {
   if (actor === 'customer') return { first_name: 'Customer', last_name: '' }
   if (staff_name === null) return { first_name: findMerchantName(row, catalogue), last_name: '' }

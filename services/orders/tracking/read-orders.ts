@@ -126,7 +126,7 @@ export const findTracked = async (tx: Tx, tenant: string, waybill: string): Prom
   (await tx.rows<TrackedRow>(trackedOrders(tenant, [waybill])))[0]
 
 /**
- * Selects the orders of `waybills` that exist, of `merchantId` if given, in no order. The query is for `readOrders`.
+ * Selects the orders of `waybills` that exist, of `merchantId` if given, unsorted. The query is for `readOrders`.
  */
 export const selectAmong = (tenant: string, waybills: readonly string[], merchantId: string | null = null) => ({
   name: 'find_orders',

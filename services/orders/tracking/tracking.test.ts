@@ -220,7 +220,7 @@ t.test('shows a status that is no longer in the set by its key', async t => {
   t.strictSame(body.data[0].status, { key: 'former', name: 'former', color: 'secondary' })
 })
 
-t.test('the statuses are listed with the moves before and after', async t => {
+t.test('lists the statuses with the moves to and from each', async t => {
   for (const query of ['', '?noPagination=1']) {
     const { status, body } = await get(`/order/status-list${query}`)
     const created_at = body.data[2]?.created_at
@@ -253,7 +253,7 @@ t.test('the statuses are listed with the moves before and after', async t => {
   )
 })
 
-t.test('an order shows only its own status', async t => {
+t.test('the status of an order is read without its timeline', async t => {
   await make(['DM00000010'], { order_no: 'LS-7', initial_status_key: 'key_2' })
   const { status, body } = await get('/order/DM00000010/status')
   t.equal(status, 200)
@@ -268,7 +268,7 @@ t.test('an order shows only its own status', async t => {
   for (const waybill of ['DM99999999', '%00', 'X'.repeat(60)])
     t.match(await get(`/order/${waybill}/status`), { status: 404, body: waybill === '%00' ? {} : unknown }, waybill)
   const books = await get('/order/DM00000010/status', { token: booksToken })
-  t.match(books, { status: 404, body: unknown }, "another merchant's")
+  t.match(books, { status: 404, body: unknown }, "another merchant's order is unknown")
 })
 
 t.test('the age of a time is in the largest whole unit', async t => {

@@ -14,7 +14,7 @@ const maxTyped = 1000
 
 /**
  * Replaces, as a preValidation hook, the waybill numbers that people typed, in the path, the query and
- * `waybill_numbers` of the body, by those of the orders that they mean. Unknown numbers only lose their blanks.
+ * `waybill_numbers` of the body, with the numbers of the orders that they mean. Unknown numbers only lose their blanks.
  */
 export const readTypedWaybills =
   (pool: pg.Pool): preValidationAsyncHookHandler =>

@@ -15,7 +15,9 @@ import type { FindOrder, TrackedOrder } from './read-orders.ts'
 type WaybillOptions = { readonly findOrder: FindOrder }
 
 const WaybillQuery = Type.Object({
-  waybill_number: Type.Optional(Type.Unknown({ type: 'string', description: 'Here or in the body.' })),
+  waybill_number: Type.Optional(
+    Type.Unknown({ type: 'string', description: 'The waybill number, here or in the body.' }),
+  ),
 })
 const WaybillBody = Type.Object(
   { waybill_number: Type.Optional(Type.String()) },
@@ -99,7 +101,7 @@ export const addWaybillReads = (
 export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   const about = {
     summary: 'Read where an order has been',
-    description: 'The timeline of one of your orders, newest first. A JSON body may name the waybill, also of a GET.',
+    description: 'The timeline of one of your orders, newest first. A JSON body may name the waybill, even in a GET.',
   }
   const view = Type.Object({ data: Type.Array(TrackingEvent) })
   const route = { path: '/order/tracking-info', operationId: 'trackOrder', about, view }
@@ -107,8 +109,8 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
 }
 
 /**
- * Serves tracking to recipients: to anyone who knows the waybill number. An unknown tenant and an unknown waybill get
- * the same response.
+ * Serves tracking to anyone who knows the waybill number, such as recipients. An unknown tenant and an unknown waybill
+ * get the same response.
  */
 export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
@@ -117,7 +119,7 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
     operationId: 'trackParcel',
     summary: 'Read where a parcel has been',
     description:
-      'Without a token; the recipient is masked. The amount and the city need the tracking_code that ends the link on the label.',
+      'Needs no token; masks the recipient. Amount and city need the tracking_code that ends the link on the label.',
     headers: Type.Object({ 'x-tenant': Type.Optional(Type.String({ description: 'The tenant.' })) }),
     body: PublicWaybill,
     response: {

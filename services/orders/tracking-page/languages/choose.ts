@@ -7,7 +7,7 @@ export type Language = keyof typeof languages
 
 const isLanguage = (text: string): text is Language => Object.hasOwn(languages, text)
 
-/** Returns the available language that an Accept-Language header prefers; English when it prefers none. Pure. */
+/** Returns the available language that an Accept-Language header prefers; English when it prefers none. */
 export const chooseLanguage = (header = ''): Language => {
   const wished = header
     .slice(0, 500)

@@ -1,12 +1,12 @@
-/** The texts of the page; every language has the same. */
+/** Holds the texts of the page; every language has the same fields. */
 export const en = {
-  /** The language's own name. */
+  /** Names the language, in the language itself. */
   language: 'English',
   parcel: 'Parcel',
-  /** The sender's name. */
+  /** Labels the sender's name. */
   from: 'From',
   to: 'To',
-  /** The line that says where to reach the company. */
+  /** Labels the line that says where to reach the company. */
   contact: 'Questions',
   pay: 'Have ready when it arrives',
   nothingToPay: 'There is nothing to pay.',
