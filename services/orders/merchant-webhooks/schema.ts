@@ -37,7 +37,7 @@ export const Webhook = component('Webhook', {
   events: Events,
   state: State,
   disabled_reason: Nullable(
-    'merchant: by you; gone: it responded with 410; failing: no success for five days; merchant_inactive: by the company.',
+    'merchant: by you; gone: it responded with 410; failing: for five days; merchant_inactive: by the company.',
   ),
   disabled_at: Nullable('ISO 8601, UTC.'),
   failing_since: Nullable('The time of the first failure since the last success.'),

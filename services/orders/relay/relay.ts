@@ -36,7 +36,9 @@ export const createRelay = (options: RelayOptions): DeliveryLoop<string> => {
 /** Adds metrics of the outbox's size and age, measured when they are scraped. */
 export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
   createGauges(registry, () => inAllTenants(pool, measureOutbox), {
-    outbox_depth: `Entries of the log waiting for the notifier, across all processes and tenants; ${maxCountedRows} means that many or more.`,
+    outbox_depth:
+      'Entries of the log waiting for the notifier, across all processes and tenants; ' +
+      `${maxCountedRows} means that many or more.`,
     outbox_age_seconds: 'Age of the oldest of these entries whose tenant the notifier knows; 0 when there is none.',
     outbox_unknown_tenants: 'Tenants whose entries wait because the notifier does not know the tenant.',
     outbox_unknown_age_seconds: 'Age of the oldest of those entries; 0 when there is none.',
