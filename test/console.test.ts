@@ -197,6 +197,15 @@ if (browser) {
     t.equal(await page.locator('.console').count(), 0)
   })
 
+  t.test('a company name that no header can hold is a wrong one', async t => {
+    const { page } = await openConsole(t, browser, url)
+    await page.locator('#tenant').fill('කූරියර්')
+    await page.locator('#email').fill('admin@courier.example')
+    await page.locator('#password').fill('courier-demo')
+    await page.keyboard.press('Enter')
+    t.match(await page.locator('.error').innerText(), /^The company, the e-mail address or the password is wrong/)
+  })
+
   t.test('a viewer gets no buttons that change anything', async t => {
     const { page, ...seen } = await openConsole(t, browser, `${url}#/parcel/${first}`)
     await signIn(page, 'viewer')

@@ -5,12 +5,16 @@ import { html, useEffect, useRef, useState } from './preact.js'
 import { changeSession, getSession } from './session.js'
 import { Field, Loading } from './ui.js'
 
+/** Matches what a header can hold, as the id of every company. */
+const isTenantId = /^[\x21-\x7e]+$/
+
 /**
  * Signs in, then reads whom the token belongs to.
  * @param {(options: object) => Promise<any>} readMe
  * @param {{ tenant: string, email: string, password: string }} entered
  */
 const signIn = async (readMe, { tenant, email, password }) => {
+  if (!isTenantId.test(tenant.trim())) throw new ApiError(t('sign_in.wrong'), { status: 422 })
   changeSession({ tenant: tenant.trim() })
   const body = { email: email.trim(), password }
   const { token } = await own('/login', { method: 'POST', body }).catch(error => {
