@@ -87,7 +87,7 @@ export const Origins = (description: string) =>
 const Bytes = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 40, description, must: 'be a whole number of bytes' }))
 
-/** Lists the settings of the limits of requests, and of the trusted proxies. */
+/** Lists the settings for limits of requests, trusted proxies, CORS and the public URL. */
 export const requestSettings = {
   MAX_BODY_BYTES: PositiveInteger(5_242_880, 'maximum bytes of the body of a bulk request', 104_857_600),
   MAX_BYTES_IN_FLIGHT: Bytes('maximum bytes of all bodies being received or handled'),
@@ -111,7 +111,7 @@ export const requestSettings = {
       maxLength: 4096,
       pattern: `^(\\*|none|${origin}(,${origin})*)$`,
       description:
-        'the origins of the web pages that may send requests; without it all, for merchants and the public alone',
+        'the origins of the web pages that may send requests; by default all, for merchants and the public only',
       must: 'be *, none, or origins such as https://shop.example, with commas between',
     }),
   ),
@@ -141,9 +141,9 @@ export const readEdge = (settings: Static<TObject<typeof requestSettings>>) => {
 
 /**
  * Reads the variables that `schema` names. An empty variable counts as missing. A secret may be in a file instead,
- * which the variable NAME_FILE names. A property may bring `problem`, which returns a sentence about a wrong
- * value, without a secret; the schema `problems`, which returns names with sentences about all values
- * together. Throws a ConfigError that lists all bad and missing variables.
+ * which the variable NAME_FILE names. A property may have `problem`, which returns a sentence about a wrong value,
+ * without a secret. The schema may have `problems`, which checks all values together and returns names with sentences.
+ * Throws a ConfigError that lists all bad and missing variables.
  */
 export const loadConfig = <S extends TObject>(
   schema: S,
@@ -209,6 +209,6 @@ export const loadConfigOrExit = <S extends TObject>(
 
 /** Prints the errors of the settings and exits with status 1. */
 export const refuseSettings = (errors: string): never => {
-  process.stderr.write(`The settings are wrong, nothing was started:\n${errors.replace(/^/gm, '  ')}\n`)
+  process.stderr.write(`The settings are wrong; nothing was started:\n${errors.replace(/^/gm, '  ')}\n`)
   process.exit(1)
 }

@@ -48,13 +48,13 @@ export const findDemonstrationSecrets = (settings: Settings): string[] =>
     return secret !== undefined && (name.endsWith('_KEYS') ? hasKey(value, secret) : value === secret)
   })
 
-/** Matches the key under any id, also as an older key: anybody can open what it sealed. */
+/** Matches the key under any id, even as an older key: anybody can open what it sealed. */
 const hasKey = (keys: string, key: string): boolean => {
   const decodeKey = (pair: string) => Buffer.from(pair.slice(pair.indexOf(':') + 1).trim(), 'base64').toString('hex')
   return keys.split(',').some(pair => decodeKey(pair) === decodeKey(key))
 }
 
-/** Allows the password in the embedded Postgres of development, which listens on this machine alone. */
+/** Allows the password in the embedded Postgres of development, which listens only on this machine. */
 const hasDemonstrationPassword = (url: string, nodeEnvironment: string | undefined): boolean => {
   if (!URL.canParse(url)) return false
   const { hostname, password, searchParams } = new URL(url)
@@ -100,7 +100,7 @@ interface Warner {
   warn: (fields: object, text: string) => void
 }
 
-/** Logs one line in production with the names of the addresses for browsers that lead to the browser's own machine. */
+/** Logs one line in production with the names of the settings whose addresses lead a browser to its own machine. */
 export const warnOfLoopback = (
   settings: Settings,
   addresses: Record<string, string | undefined>,

@@ -5,7 +5,7 @@ import { AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TracerProvider
 import type { Logger } from 'pino'
 import type { Tracer } from './traces.ts'
 
-/** Limits the time of a request, to end within the shutdown of a service even when the collector is silent. */
+/** Limits the time of an export, so that it ends within the shutdown of a service even if the collector is silent. */
 const exportMilliseconds = 2_000
 
 /**

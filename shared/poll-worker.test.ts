@@ -70,7 +70,7 @@ t.test('stop aborts the signal, waits for the run in progress and starts no othe
 t.test('stop ends a wait, and a worker that was never started', async t => {
   const idle = create(t, async () => {}, { firstSeconds: 60 })
   await idle.stop()
-  const waiting = create(t, async () => t.fail('it ran'), { firstSeconds: 60 })
+  const waiting = create(t, async () => t.fail('the worker ran'), { firstSeconds: 60 })
   waiting.start()
   await waiting.stop()
 })

@@ -24,7 +24,7 @@ interface PollWorker {
 /** After failures in a row the wait doubles up to this; it is never below `everySeconds`. */
 const longestWaitSeconds = 5
 
-/** Runs at once and then every so many seconds, one run at a time, until it is stopped. */
+/** Runs after `firstSeconds`, and again `everySeconds` after the end of each run, until it is stopped. */
 export const pollWorker = (options: PollOptions): PollWorker => {
   const { name, everySeconds, firstSeconds = 0, logger, run, onFailure } = options
   const stopping = new AbortController()

@@ -76,7 +76,7 @@ t.test('any status is a response, with or without JSON; redirects are not follow
   t.equal(arrived.length, answers.length)
 })
 
-t.test('a missing response is a value without content of the request', async t => {
+t.test('a missing response resolves to a reason without content of the request', async t => {
   const reactions: [(response: ServerResponse) => void, RegExp][] = [
     [response => response.destroy(), /^connection (closed|reset)$/],
     [() => {}, /^no response in time$/],
@@ -91,7 +91,7 @@ t.test('a missing response is a value without content of the request', async t =
     t.match(got, { kind: 'unreachable', reason })
     t.ok(performance.now() - started < 4_000)
     await delay(50)
-    t.equal(arrived.length, 1, 'it is sent once')
+    t.equal(arrived.length, 1, 'the request is sent once')
   }
   t.match(await clientOf(t, 'http://127.0.0.1:1').get('/'), { kind: 'unreachable', reason: 'connection refused' })
   t.match(await clientOf(t, 'http://nowhere.invalid').get('/'), { kind: 'unreachable', reason: /^host not found/ })

@@ -7,7 +7,7 @@ export interface ServiceClientOptions {
   readonly serviceToken: string
   /** Limits the whole request, including the wait for a connection. */
   readonly callMilliseconds?: number
-  /** The circuit opens after so many consecutive requests without a response. */
+  /** The circuit opens after this many consecutive requests without a response. */
   readonly failuresToOpen?: number
   /** An open circuit refuses requests for this long before it lets one through. */
   readonly openMilliseconds?: number
@@ -32,7 +32,7 @@ export const serviceRequestMilliseconds = 5_000
 /**
  * Sends each request to the other service once, with SERVICE_TOKEN. Never rejects. After several consecutive requests
  * without a response the circuit opens: requests are refused unsent until one that is let through gets a response. Any
- * response closes it, an error too: it shows that the service is up.
+ * response, even an error, closes the circuit: it shows that the service is up.
  */
 export const createServiceClient = (options: ServiceClientOptions): ServiceClient => {
   const { callMilliseconds = serviceRequestMilliseconds } = options

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createSlices } from './slices.ts'
 
-t.test('one of many tasks has a slice in each round of the event loop, in turn', async t => {
+t.test('each round of the event loop gives one of many tasks a slice, in turn', async t => {
   const nextSlice = createSlices()
   const done: string[] = []
   const work = async (name: string) => {

@@ -1,6 +1,6 @@
 /**
- * Divides long work into slices. The promise resolves when the next slice may begin: one slice in each round of the
- * event loop, of one request after another, so that other requests wait for one slice alone.
+ * Divides long work into slices. The promise resolves when the next slice may begin: each round of the event loop runs
+ * one slice, of each request in turn, so that other requests wait for only one slice.
  */
 export const createSlices = (): (() => Promise<void>) => {
   const waiting: (() => void)[] = []

@@ -8,7 +8,7 @@ const valid = `00-${traceId}-00f067aa0ba902b7-01`
 
 t.test('a traceparent is read as the standard says, and ignored when it is invalid', async t => {
   t.equal(readTraceparent(valid), valid)
-  t.equal(readTraceparent(valid.replace(/^00/, 'cc')), valid, 'of a later version what is known')
+  t.equal(readTraceparent(valid.replace(/^00/, 'cc')), valid, 'a later version is read as far as it is known')
   const invalid = [
     undefined,
     '',
@@ -44,7 +44,11 @@ t.test('items of several traces get a span in each, and without a tracer they st
   await t.rejects(inSpans(tracer, 's', 'client', items.slice(1, 2), () => Promise.reject(new Error('no'))))
   t.equal(ended.at(-1), 's client b true')
   t.strictSame(await inSpans(undefined, 's', 'client', items, traceparents), ['a', 'b', 'a', undefined])
-  t.equal(await inSpans(tracer, 's', 'client', [{}], async ([item]) => item && ended.length), 3, 'none without a trace')
+  t.equal(
+    await inSpans(tracer, 's', 'client', [{}], async ([item]) => item && ended.length),
+    3,
+    'no span without a trace',
+  )
 })
 
 t.test('an unavailable collector costs a warning without its address, and does not delay stopping', async t => {

@@ -28,9 +28,9 @@ export interface Span {
   end(isFailed?: boolean, attributes?: SpanAttributes): void
 }
 
-/** Records spans. Without one nothing is recorded, and a request's own `traceparent` is passed on. */
+/** Records spans. Without a tracer nothing is recorded, and a request's own `traceparent` is passed on. */
 export interface Tracer {
-  /** Without a parent it begins a trace. */
+  /** Starts a span, which begins a trace if it has no parent. */
   start(name: string, kind: SpanKind, parent?: string): Span
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ interface Traced {
   readonly traceparent?: string | null | undefined
 }
 
-/** Runs `run` in a span of each trace that the items belong to; it gets the items as part of those spans. */
+/** Runs `run` in a span of each trace that the items belong to; `run` gets the items as part of those spans. */
 export const inSpans = async <Item extends Traced, Result>(
   tracer: Tracer | undefined,
   name: string,

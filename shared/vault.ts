@@ -27,14 +27,14 @@ const tagBytes = 16
 
 /**
  * Reads the keys of a setting: `id:key` pairs separated by commas, the newest first, each key 32 bytes in base64.
- * Throws VaultError that says which pairs are wrong and how, one per line.
+ * Throws a VaultError that says which pairs are wrong and how, one per line.
  */
 export const readKeys = (setting: string, text: string): Keyring => {
   const keys = new Map<string, KeyObject>()
   const problems: string[] = []
   for (const [index, pair] of text.split(',').entries()) {
     const [id = '', key] = pair.trim().split(/:(.*)/s)
-    const problem = findProblem(id, key) ?? (keys.has(id) ? 'has an id that an earlier one has' : undefined)
+    const problem = findProblem(id, key) ?? (keys.has(id) ? 'has the id of an earlier key' : undefined)
     // Names a pair by its position: the text before the colon may be a key too, written in place of its id.
     if (problem !== undefined) problems.push(`key ${index + 1} of ${setting} ${problem}`)
     else keys.set(id, createSecretKey(key ?? '', 'base64'))

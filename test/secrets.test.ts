@@ -106,7 +106,7 @@ for (const name of ['orders', 'notifier'] as const) {
     }
     const refused = run({ DEMO: 'false' })
     t.equal(refused.status, 1)
-    t.match(refused.stderr, /^The settings are wrong, nothing was started:/)
+    t.match(refused.stderr, /^The settings are wrong; nothing was started:/)
     for (const setting of secretsOf[name]) t.match(refused.stderr, new RegExp(`^  ${setting} .*demonstration`, 'm'))
     const warnings = run({}).stdout.match(/^.*settings\.demonstration_secrets.*$/gm) ?? []
     t.equal(warnings.length, 1)

@@ -228,7 +228,7 @@ t.test('audit lists actors and actions, newest first', async t => {
   ])
   t.same(JSON.parse(succeed(t, audit('--limit', '1', '--json'))), entries.slice(0, 1))
   t.same(JSON.parse(succeed(t, audit('--since', entries[0].at, '--json'))), entries.slice(0, 1))
-  t.equal(succeed(t, audit('--since', '2099-01-01')), 'Nothing was done.\n')
+  t.equal(succeed(t, audit('--since', '2099-01-01')), 'There are no entries.\n')
   t.match(succeed(t, audit()), /^at +actor_kind +actor +token_id +action +object_id +request_id\n.*token\.created/)
   for (const words of [
     ['--limit', '0'],
@@ -361,7 +361,7 @@ t.test('an unusable database is reported without its password', async t => {
 
 t.test('the error names a missing or wrong setting', async t => {
   const missing = fail(t, run({}, 'token', 'list'))
-  t.match(missing, /^The settings are wrong, nothing was started:\n {2}ORDERS_DATABASE_URL is missing: .+\n$/)
+  t.match(missing, /^The settings are wrong; nothing was started:\n {2}ORDERS_DATABASE_URL is missing: .+\n$/)
   for (const words of [['migrate'], ['token', 'list']]) {
     const wrong = fail(t, run({ ORDERS_DATABASE_URL: 'postgres://orders:s3cret@there:port/orders' }, ...words))
     t.match(wrong, /ORDERS_DATABASE_URL must be a postgres:\/\/ address/)

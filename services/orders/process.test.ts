@@ -134,7 +134,7 @@ t.test('invalid settings stop the process before it listens, and the error names
     MAX_ORDERS_PER_BATCH: '0',
   })
   t.equal(await ended, 1)
-  t.match(stderr(), /^The settings are wrong, nothing was started:\n/)
+  t.match(stderr(), /^The settings are wrong; nothing was started:\n/)
   for (const name of ['ORDERS_DATABASE_URL', 'ORDERS_PORT', 'LOG_LEVEL', 'MAX_ORDERS_PER_BATCH'])
     t.match(stderr(), new RegExp(`^  ${name} must be `, 'm'))
   t.notMatch(stderr(), /s3cret/)

@@ -23,7 +23,7 @@ export const readTenant = (request: FastifyRequest): string => {
 /**
  * Finds the tenant that a request names, and the caller that its token authenticates there; the caller is undefined for
  * a token that is not valid for the tenant. Throws 400 without X-tenant (docs/merchants/contract.md#authentication);
- * 429 for a wrong token when the address sent too many.
+ * 429 instead of returning no caller while the address has sent too many wrong tokens.
  */
 export const findTokenHolder = async <Caller>(
   request: FastifyRequest,
@@ -40,8 +40,8 @@ export const findTokenHolder = async <Caller>(
 export const unauthenticated = (): HttpError => httpError('unauthenticated', 'Unauthenticated.')
 
 /**
- * Adds these fields to every later log line of the request. The logger is the request's own: another child would cost
- * more.
+ * Adds the fields of `caller` to every later log line of the request. The logger is the request's own: another child
+ * would cost more.
  */
 export const bindCaller = (request: FastifyRequest, caller: Record<string, string>): void =>
   (request.log as Logger).setBindings(caller)

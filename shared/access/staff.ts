@@ -52,7 +52,7 @@ const wordRefusal = (roles: readonly string[], allowed: readonly string[]): stri
 
 const forbidden = {
   ...ErrorBody,
-  description: "No role of the caller may send the request: the message names the caller's and those that may.",
+  description: "None of the caller's roles may send the request. The message names these roles and those that may.",
   examples: [{ message: wordRefusal(['viewer'], ['dispatcher', 'admin']), code: 'role_forbidden' }],
 }
 

@@ -31,13 +31,13 @@ const read = (filename: string) => ({
   content: readFileSync(join(import.meta.dirname, 'docs-page', filename), 'utf8'),
 })
 
-/** Serves an audience's page: Swagger UI with its part of the document, only from files on this machine. */
+/** Serves an audience's page: Swagger UI with that part of the document, only from files on this machine. */
 export const serveAudience = async (app: FastifyInstance, pages: Pages, audience: Audience): Promise<void> => {
   const { document, url } = pages
   const path = `/docs/${audience.name}`
   const title = `${pages.title} · ${audience.title}`
   const address = url === undefined ? undefined : new URL(url)
-  // The plugin decorates the instance that it is registered at: each audience has its own.
+  // The plugin decorates the instance in which it is registered, so each audience has its own instance.
   await app.register(async scope => {
     await scope.register(swaggerUi, {
       routePrefix: path,
@@ -56,7 +56,7 @@ export const serveAudience = async (app: FastifyInstance, pages: Pages, audience
         deepLinking: false,
         persistAuthorization: true,
         defaultModelsExpandDepth: -1,
-        // The colours of the highlighting have too little contrast.
+        // The highlighting has colours with too little contrast.
         syntaxHighlight: false,
       },
     })
@@ -91,7 +91,7 @@ export const listAudiences = ({ title, description, audiences }: Pages, base: st
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(description)}</p>
 <ul>${audiences.map(each => linkTo(each, base)).join('\n')}</ul>
-<p>For programs: <a href="${base}openapi.json">openapi.json</a> describes all requests,
+<p>For programs: <a href="${base}openapi.json">openapi.json</a> describes all requests, and
 <a href="${base}health/ready">health/ready</a> says whether the service works.</p>
 </main>
 </body>

@@ -20,9 +20,9 @@ const rules =
   'A request with an Idempotency-Key parameter takes effect once for each key, and Idempotency-Replayed: true marks a repeated ' +
   'response. Some requests refuse that header, as their description says. All others ignore it: they only read, log in or ' +
   'log out, or come from another service. Every response has an X-Request-Id to quote in questions. Responses below /api/ ' +
-  'have RateLimit and RateLimit-Policy; responses to requests that may succeed later have Retry-After, in seconds.'
+  'carry RateLimit and RateLimit-Policy; responses to requests that may succeed later carry Retry-After, in seconds.'
 
-/** Replaces the demo's login by placeholders: where the demo is hidden, nobody should try it. */
+/** Replaces the demo's login with placeholders: where the demo is hidden, nobody should try it. */
 const hideLogin = (audience: Audience): Audience => {
   const { quickStart = '' } = audience
   const named = quickStart.replace(/"(email|password)": "[^"]*"/g, '"$1": "YOUR $1"')
@@ -37,7 +37,7 @@ interface DocsOptions {
 
 const hidden = { schema: { hide: true } }
 
-/** Lists the error statuses that any request of a kind may get; a route's schema names its others. */
+/** Lists the error statuses that any request of a kind may get; a route's schema names the others. */
 const listUsualErrors = (schema: FastifySchema, method: string | string[], path: string): number[] => {
   const { security = [], headers, body, querystring } = schema as FastifySchema & { headers?: { properties: object } }
   // Any request may be too slow, or its headers or body too large.
@@ -77,7 +77,7 @@ export const docs = async (
       ...(webhooks && { webhooks }),
       components: { securitySchemes },
     },
-    // Without this, a path that begins like the configured URL ends would lose that part.
+    // Without this, a path that begins as the configured URL ends would lose that part.
     stripBasePath: false,
     transform: ({ schema, url, route }) => ({
       url,

@@ -100,7 +100,7 @@ const complete = (operation: Operation, components: Components): void => {
     for (const media of Object.values(part?.content ?? {})) {
       if (!media.schema) continue
       if (media.example === undefined) Object.assign(media, listExamples(media.schema, media.examples))
-      // The description is that of the response or of the body.
+      // The description belongs to the response or the body.
       const { description: _, ...schema } = media.schema
       media.schema = components.read(schema)
     }
@@ -137,7 +137,7 @@ const tenantHeader: Parameter = {
 
 const headerNames = [tenantHeader.name, 'Idempotency-Key', 'X-Hub-Signature-256']
 /**
- * Returns a header's name in the usual case. The tenant is always required, even if the schema leaves that to other
+ * Returns a header's name in its usual spelling. The tenant is always required, even if the schema leaves that to other
  * checks.
  */
 const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parameter, 'name' | 'required'> => {
@@ -146,8 +146,8 @@ const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parame
 }
 
 /**
- * Returns the schema's first example, or else one for each titled member of its union, or the examples given, or one
- * that it makes.
+ * Returns the schema's first example, or else an example of each titled member of its union, or the given examples, or
+ * one that `makeExample` makes.
  */
 const listExamples = (schema: Schema, given?: Media['examples']): Pick<Media, 'examples' | 'example'> => {
   const { anyOf = [], examples = [] } = schema

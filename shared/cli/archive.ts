@@ -34,11 +34,13 @@ const minDays = 31
 export const addArchive = (program: Command, withPool: WithPool, archivable: Archivable) =>
   program
     .command('archive')
-    .description('move old rows of what is finished from the database to files')
-    .requiredOption('--older-than <days>', `how old at least, ${minDays} or more`)
+    .description('move old, finished rows from the database to files')
+    .requiredOption('--older-than <days>', `the least age of a row, ${minDays} or more`)
     .requiredOption('--to <folder>', 'where the files go: <folder>/<tenant>/<table>-<time>.jsonl.gz')
-    .addOption(program.createOption('--only <kind>', 'nothing else').choices([...Object.keys(archivable), 'audit']))
-    .option('--dry-run', 'print the same, and write and delete nothing', false)
+    .addOption(
+      program.createOption('--only <kind>', 'archive nothing else').choices([...Object.keys(archivable), 'audit']),
+    )
+    .option('--dry-run', 'print the same; write and delete nothing', false)
     .option('--json', 'print JSON', false)
     .action(async ({ olderThan, to: folder, only, dryRun, json }) => {
       const days = /^\d{1,5}$/.test(olderThan) ? Number(olderThan) : 0
@@ -49,7 +51,7 @@ export const addArchive = (program: Command, withPool: WithPool, archivable: Arc
       )
       const archived = await withPool(pool => archive(pool, kinds, { days, folder, dryRun }))
       if (json) return printJson({ dry_run: dryRun, archived })
-      printTable(archived, 'Nothing is that old and finished.')
+      printTable(archived, 'No finished rows are that old.')
       if (dryRun) print('Nothing was written or deleted: this was a dry run.')
     })
 
@@ -78,7 +80,7 @@ const archiveKind = async (pool: pg.Pool, tenant: string, take: TakeOld, request
   return archived.values()
 }
 
-/** Writes the files before it deletes the rows: after a crash in between a row may be in two files. */
+/** Writes the files before the deletion commits: after a crash in between, a row may be in two files. */
 const archivePortion = (
   pool: pg.Pool,
   tenant: string,
@@ -100,7 +102,7 @@ const archivePortion = (
 
 const compress = promisify(gzip)
 
-/** Returns the file's name once it is on the disk under that name. Rows hold personal data: only the owner reads it. */
+/** Returns the file's name once the file is on disk. Rows hold personal data: only the owner may read the file. */
 const writeFile = async (folder: string, table: string, rows: readonly string[]): Promise<string> => {
   const time = new Date().toISOString().replace(/[:.]/g, '-')
   const name = `${table}-${time}-${randomBytes(4).toString('hex')}.jsonl.gz`
@@ -116,7 +118,7 @@ const writeFile = async (folder: string, table: string, rows: readonly string[])
   } catch (error) {
     await rm(partial, { force: true }).catch(() => {})
     throw new UsageError(
-      `cannot write to ${folder}, and deleted nothing that is not there: ${(error as Error).message}`,
+      `cannot write to ${folder}; all rows deleted so far are in its files: ${(error as Error).message}`,
     )
   }
 }

@@ -5,7 +5,7 @@ import type { FieldErrors } from '../errors/errors.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { UnsupportedPostgres } from '../postgres/migrate.ts'
 
-/** The command cannot run as given; `message` says why and how to fix it. */
+/** Reports that the command cannot run as given; `message` says why and how to fix it. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
@@ -35,7 +35,7 @@ export const printTable = (rows: Record<string, Cell>[], nothing: string): void 
 
 const text = (cell: Cell): string => (cell instanceof Date ? cell.toISOString() : String(cell ?? '-'))
 
-/** Prints every error of a file, or of other input that was not `done`, with its path, to standard error. */
+/** Prints each error of a file or other input that was not `done`, on standard error, or as JSON on standard output. */
 export const printFieldErrors = (file: string, errors: FieldErrors, json: boolean, done = 'applied'): void => {
   if (json) return printJson({ errors: errors })
   process.stderr.write(`${file} was not ${done}:\n`)
@@ -44,8 +44,8 @@ export const printFieldErrors = (file: string, errors: FieldErrors, json: boolea
 }
 
 /**
- * Reads the JSON of a file, or of standard input for `-`. Throws UsageError without any content of the file: it holds
- * secrets.
+ * Reads the JSON of a file, or of standard input for `-`. Throws UsageError without any content of the file, which
+ * holds secrets.
  */
 export const readJson = async (path: string): Promise<unknown> => {
   const reading = path === '-' ? readText(process.stdin) : readFile(path, 'utf8')
@@ -84,7 +84,7 @@ export const runCommand = async (
 
 type Failure = Error & { code?: string; severity?: string }
 
-/** Returns advice for the operator; undefined for a bug of ours. */
+/** Returns advice for the operator; undefined for a bug in our code. */
 const adviceFor = (error: Failure, program: string, databaseSetting: string): string | undefined => {
   if (error instanceof UsageError || error instanceof UnsupportedPostgres) return error.message
   if (error instanceof CommitInDoubt)

@@ -65,8 +65,8 @@ export const addTokenCommands = <Request>(
 
   token
     .command('list')
-    .description('all tokens, without their secrets')
-    .option('--tenant <id>', 'of that tenant alone')
+    .description('list all tokens, without their secrets')
+    .option('--tenant <id>', 'only those of this tenant')
     .option('--json', 'print JSON', false)
     .action(async ({ tenant, json }) => {
       const tokens = await withPool(pool => commands.list(pool, tenant))
@@ -90,7 +90,7 @@ export const addTokenCommands = <Request>(
 export const readPastTime = (option: string, text: string): Date => {
   const time = readTime(text)
   if (!time || time.getTime() > Date.now())
-    throw new UsageError(`${option} must be a past time such as 2027-01-31T09:00:00Z, not ${text}`)
+    throw new UsageError(`${option} must be a past time such as 2026-01-31T09:00:00Z, not ${text}`)
   return time
 }
 
@@ -106,10 +106,10 @@ export const requireStopped = async (pool: pg.Pool, service: string): Promise<vo
 export const addAudit = (program: Command, withPool: WithPool) =>
   program
     .command('audit')
-    .description('who did what, the newest first')
+    .description('list who did what, newest first')
     .requiredOption('--tenant <id>', 'the tenant')
-    .option('--since <iso>', 'from then on, such as 2027-01-31T00:00:00Z')
-    .option('--limit <number>', 'how many at most', '100')
+    .option('--since <iso>', 'only those since this time, such as 2026-01-31T00:00:00Z')
+    .option('--limit <number>', 'the most entries to list', '100')
     .option('--json', 'print JSON', false)
     .action((request: AuditRequest) => withPool(pool => printAudit(pool, request)))
 
@@ -127,9 +127,9 @@ const printAudit = async (pool: pg.Pool, { tenant, since, limit, json }: AuditRe
   const count = /^\d{1,5}$/.test(limit) ? Number(limit) : 0
   if (count < 1 || count > maxEntries) throw new UsageError(`--limit must be a whole number, 1 to ${maxEntries}`)
   const from = since === undefined ? null : readTime(since)
-  if (from === undefined) throw new UsageError(`--since must be a time such as 2027-01-31T00:00:00Z, not ${since}`)
+  if (from === undefined) throw new UsageError(`--since must be a time such as 2026-01-31T00:00:00Z, not ${since}`)
   await requireTenant(pool, tenant)
   const entries = await listAudit(pool, { tenant, since: from, limit: count })
   if (json) printJson(entries)
-  else printTable(entries, 'Nothing was done.')
+  else printTable(entries, 'There are no entries.')
 }

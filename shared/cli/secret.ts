@@ -4,8 +4,8 @@ import { Writable } from 'node:stream'
 import { UsageError } from './command-line.ts'
 
 /**
- * Reads a secret from the environment variable, else typed at the terminal without being shown: other users of the
- * machine can read the arguments of a command. Throws UsageError where neither is possible.
+ * Reads a secret from the environment variable, or else from the terminal, without showing it. An argument would be
+ * readable by other users of the machine. Throws UsageError where neither is possible.
  */
 export const readSecret = async (variable: string, what: string): Promise<string> => {
   const fromEnvironment = process.env[variable]

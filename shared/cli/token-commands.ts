@@ -15,7 +15,7 @@ interface Created {
   token: string
 }
 
-/** Creates a token by `insert`. Throws UsageError for an unknown tenant or an invalid time. */
+/** Creates a token with `insert`. Throws UsageError for an unknown tenant or an invalid time. */
 export const createTokenBy = async <Tables>(
   pool: pg.Pool,
   { tenant, expires }: TokenRequest,
@@ -31,7 +31,7 @@ export const createTokenBy = async <Tables>(
   })
 }
 
-/** Returns the expiry of a token: ISO 8601, null for never. Throws UsageError for anything but a future time. */
+/** Reads an expiry in ISO 8601; null: the token never expires. Throws UsageError for anything but a future time. */
 const readExpiry = (expires: string | undefined): Date | null => {
   if (expires === undefined) return null
   const expiresAt = readTime(expires)
@@ -40,7 +40,7 @@ const readExpiry = (expires: string | undefined): Date | null => {
   return expiresAt
 }
 
-/** Lists the rows of one tenant, or of all; `find` reads those of one, without secrets. */
+/** Lists the rows of one tenant, or of all; `find` reads the rows of one tenant, without secrets. */
 export const listHolders = async <Tables, Row>(
   pool: pg.Pool,
   tenant: string | undefined,

@@ -4,7 +4,7 @@ import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
 
 /**
  * Lists the actions that take effect at once, as far as a merchant could take them. Any other action is a request that
- * staff decide.
+ * staff decide on.
  */
 export const immediateActions = ['confirm_order', 'cancel_order', 'change_address'] as const
 
@@ -12,8 +12,8 @@ const maxActionsPerRequest = 100
 export const maxAddressLength = 500
 
 /**
- * Describes an action that a customer chose by a button of a message. It is delivered at least once, each time with the
- * same `id`.
+ * Describes an action that a customer chose with a button in a message. It is delivered at least once, each time with
+ * the same `id`.
  */
 export const CustomerAction = component('CustomerAction', {
   id: Type.String({ minLength: 1, maxLength: 100 }),
@@ -27,7 +27,7 @@ export const CustomerAction = component('CustomerAction', {
     Type.String({
       minLength: 1,
       maxLength: maxAddressLength,
-      description: 'The new address of `change_address`. Without it, the request asks if the address may be changed.',
+      description: 'The new address of `change_address`. Without it, the request asks whether the address may change.',
     }),
   ),
   happened_at: UtcTime,
@@ -36,7 +36,7 @@ export const CustomerAction = component('CustomerAction', {
       maxLength: 20,
       pattern: '^\\d{5,20}$',
       description:
-        'The person who pressed: E.164 digits without the plus. Refused once the order has another phone number.',
+        'The person who acted: E.164 digits without the plus. Refuses the action once the order has another number.',
     }),
   ),
 })
@@ -76,7 +76,7 @@ export const CustomerActionResults = Type.Object(
       Type.Object({
         id: Type.String(),
         outcome: oneOf(actionOutcomes),
-        /** Gives the reason of a refusal, for staff. */
+        /** Gives the reason for a refusal, for staff. */
         detail: orNull(Type.String()),
         /** Describes the order after the action; null when the order does not exist. */
         order: orNull(OrderSnapshot),

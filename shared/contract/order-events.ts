@@ -5,7 +5,7 @@ import { traceparentLength, traceparentPattern } from '../traces.ts'
 const nullable = orNull(Type.String())
 
 /**
- * Describes an order as orders sends it to the notifier: the fields that a template may name, as `{{customer_name}}`.
+ * Describes an order as orders sends it to the notifier. A template may name the `orderFields`, as `{{customer_name}}`.
  */
 export const OrderSnapshot = component('OrderSnapshot', {
   waybill_number: Type.String({ maxLength: 50 }),
@@ -80,12 +80,12 @@ export type OrderEventType = (typeof orderEventTypes)[number]
 /** Gives an order other values, which its waiting messages get. */
 export const editedEvent = 'order.edited'
 /**
- * Says that staff took a move back: the order has the status before it again. Version 0.2.0 takes the event for a
+ * Says that staff took a move back: the order has its earlier status again. Version 0.2.0 takes the event for a
  * decision.
  */
 export const takenBackEvent = 'take_back.accepted'
 /**
- * Matches the types of events. Besides events of orders they are decisions of staff about a customer's request, such as
+ * Matches the types of events. Besides events of orders, these are decisions of staff on a customer's request, such as
  * `call_me.accepted`.
  */
 const eventTypePattern = '^(order\\.(created|status_changed|edited)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
@@ -110,7 +110,7 @@ export const OrderEvent = component('OrderEvent', {
     maxLength: 72,
     pattern: eventTypePattern,
     must: `be ${orderEventTypes.join(', ')}, ${editedEvent}, or the name of a request and .accepted or .declined`,
-    description: `${orderEventTypes.join(', ')}, ${editedEvent}, or of a customer's request, such as call_me.accepted or call_me.declined.`,
+    description: `${orderEventTypes.join(', ')}, ${editedEvent}, or the decision on a customer's request, such as call_me.accepted or call_me.declined.`,
   }),
   happened_at: UtcTime,
   order: OrderSnapshot,
@@ -118,7 +118,7 @@ export const OrderEvent = component('OrderEvent', {
     Type.String({
       maxLength: traceparentLength,
       pattern: traceparentPattern,
-      description: "The trace that the event belongs to, as W3C's header of that name.",
+      description: 'The trace that the event belongs to, in the format of the W3C header of that name.',
     }),
   ),
 })

@@ -11,7 +11,7 @@ export const SentMessage = component('SentMessage', {
     description: 'queued, held, sending, unknown, accepted, sent, delivered, read, failed, cancelled or expired.',
     examples: ['delivered'],
   }),
-  at: Type.String({ description: 'The time when it got this status. ISO 8601, UTC.' }),
+  at: Type.String({ description: 'The time when the message got this status. ISO 8601, UTC.' }),
 })
 
 /** Lists the newest messages about an order, newest first. */

@@ -30,12 +30,12 @@ export const readAddress = (request: FastifyRequest): string => findNetwork(requ
 const shortest = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
 
 /**
- * Lists paths that are not counted by address: health and metrics are requested by our own machines; /internal/ costs
- * one comparison; webhooks come in bursts from few addresses, all must be accepted, and they have limits of their own.
+ * Lists paths that are not counted by address: only our own machines request health and metrics; /internal/ costs one
+ * comparison; webhooks come in bursts from few addresses, must all be accepted and have limits of their own.
  */
 const uncounted = ['/health/', '/metrics', '/internal/', '/webhooks/']
 
-/** Returns true for these paths; a path below them that no route serves is counted. */
+/** Returns true for the uncounted paths; a path below them that no route serves is counted. */
 const isUncounted = (request: FastifyRequest): boolean => {
   for (const path of uncounted) if (request.url.startsWith(path)) return !request.is404 && isAsWritten(request)
   return false
@@ -44,8 +44,8 @@ const isUncounted = (request: FastifyRequest): boolean => {
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * Holds the seconds for which this network is refused after too many wrong tokens and signatures; undefined: it is
-     * not refused.
+     * Holds the seconds for which wrong tokens and signatures from this network get 429, after too many of them;
+     * undefined: there were not too many.
      */
     guessingPause?: number
     /** Is true if the token or signature was wrong, or was not checked. */
@@ -76,7 +76,7 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits) => {
   }
   app.addHook('onRequest', countRequest)
   app.addHook('onSend', (request: FastifyRequest, reply: FastifyReply, payload, done) => {
-    // A role that may not do something is no guess: the token was right.
+    // A request that a role may not send is not a guess: the token was right.
     const { staff, merchant } = request as FastifyRequest & { merchant?: unknown }
     const isRefused = reply.statusCode === 401 || (reply.statusCode === 403 && !staff && !merchant)
     if (isRefused) refusals.count(readAddress(request))

@@ -93,7 +93,7 @@ t.test('reads at most 16 MiB of a refused body', async t => {
   t.ok(received() < 20 * megabytes, `${received()} bytes were received`)
 })
 
-t.test('keeps nothing of a hundred large bodies that no route expects', async t => {
+t.test('keeps almost nothing of a hundred large bodies that no route expects', async t => {
   const { send, inFlight, untilInFlight } = await start(t)
   const body = Buffer.alloc(4.8 * megabytes, ' ')
   let most = 0
@@ -120,27 +120,27 @@ t.test('bytes in flight are limited per address and in total, and counted as the
   const held = half(first, 100_000)
   await untilInFlight(100_010)
   const refused = await half(first, 0).response
-  t.match(refused, /^HTTP\/1.1 429 .*connection: close\r\nretry-after: 1\r\n/is, 'one more of that address')
+  t.match(refused, /^HTTP\/1.1 429 .*connection: close\r\nretry-after: 1\r\n/is, 'another body from that address')
 
   half(second, 100_000)
   await untilInFlight(200_010)
-  t.match(await half('192.0.2.3', 0).response, /^HTTP\/1.1 503 .*retry-after: 1\r\n/is, 'one more of any')
+  t.match(await half('192.0.2.3', 0).response, /^HTTP\/1.1 503 .*retry-after: 1\r\n/is, 'another body from any address')
   const small = {
     method: 'POST',
     url: '/small',
     headers: { 'content-type': 'application/json' },
     payload: '{}',
   } as const
-  t.equal((await app.inject(small)).statusCode, 200, 'small ones pass')
+  t.equal((await app.inject(small)).statusCode, 200, 'small bodies pass')
 
   held.socket.write(' '.repeat(50_000))
-  t.match(await held.response, /^HTTP\/1.1 400 /, 'its response')
+  t.match(await held.response, /^HTTP\/1.1 400 /, 'the complete body gets its response')
   await untilInFlight(100_010)
   slow.socket.destroy()
   await untilInFlight(100_000)
 })
 
-t.test('a body of unknown length is refused when it goes beyond the bounds', async t => {
+t.test('a body of unknown length is refused when it exceeds the limits', async t => {
   const { send, untilInFlight } = await start(t)
   const chunked = { 'transfer-encoding': 'chunked', 'x-forwarded-for': '192.0.2.1' }
   const first = send('POST /large', chunked, chunk(140_000))

@@ -24,7 +24,7 @@ export const refuseLargeBodies = (app: FastifyInstance): void => {
     const length = announcedLength(request)
     // The getter routeOptions costs more than everything else here.
     const isTooLarge = length > smallBodyBytes && length > (request.routeOptions.bodyLimit ?? smallBodyBytes)
-    // No parser reads the body after such a head; Node would read all of it before the next request.
+    // No parser reads the body after such a head; otherwise Node would read all of it before the next request.
     if (isTooLarge || (isBodyless(request) && request.headers['transfer-encoding'])) reply.header('connection', 'close')
     if (isTooLarge) done(bodyTooLarge())
     else if (type.length > maxContentTypeLength)
@@ -39,8 +39,8 @@ const announcedLength = ({ headers }: FastifyRequest): number => Number(headers[
 const isBodyless = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
 /**
- * Bounds the bytes that all bodies hold until their responses are sent. A body counts with the bytes received, not with
- * those it announces, unless it is small: a client that sends slowly takes no room from others.
+ * Bounds the bytes that all bodies hold until their responses are sent. A body counts by the bytes received, not by
+ * those announced, unless it is small: a client that sends slowly takes no room from others.
  */
 export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, registry: Registry): void => {
   const ofAddresses = new Map<string, number>()

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { acceptJson } from './json-body.ts'
 import { createServer } from './server.ts'
 
-/** Starts a server that counts the requests it handled, each for `milliseconds`, and gives up slow requests soon. */
+/** Starts a server that counts the requests it handled, each for `milliseconds`, and soon gives up on slow requests. */
 const start = async (t: Test, milliseconds = 0) => {
   const app = await createServer({
     api: { title: 'Test', description: 'Test', tags: [] },

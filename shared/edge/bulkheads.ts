@@ -33,7 +33,7 @@ export const createBulkheads = <Level extends string>(sizes: Record<Level, numbe
     )()
 }
 
-/** Throws a 503 with this sentence when too many requests wait, else the error itself. Use it in `catch`. */
+/** Throws a 503 with this sentence when too many requests wait, otherwise the error itself. Use it in `catch`. */
 export const refuseBusy =
   (sentence: string) =>
   (error: unknown): never => {

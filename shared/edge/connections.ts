@@ -5,7 +5,7 @@ import type { ErrorCode } from '../errors/errors.ts'
 
 /** Handles connections that Fastify leaves to Node, or to nobody. */
 export const handleConnections = (app: FastifyInstance): void => {
-  // Node's own response to an `Expect` header other than 100-continue, 417, has no body.
+  // Node itself would respond to an `Expect` header other than 100-continue with a 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // Node keeps an address that was read once: `request.ip` has it even after the client has reset the connection.
   app.server.on('connection', socket => void socket.remoteAddress)
@@ -16,9 +16,9 @@ export const handleConnections = (app: FastifyInstance): void => {
 const lastRequestMilliseconds = 1_000
 
 /**
- * While closing, ends each connection with its next response instead of its keep-alive. Node and Fastify would close
- * idle connections at once, and with them a request that a client is just writing: `closeIdleConnections`, which both
- * call, is replaced and runs a second later. No timeout of Node ends a connection once the server is closing, so a
+ * While closing, ends each connection with its next response instead of keeping it alive. Node and Fastify would close
+ * idle connections at once, and lose a request that a client is writing at that moment: `closeIdleConnections`, which
+ * both call, is replaced and runs a second later. No timeout of Node ends a connection once the server is closing, so a
  * connection that sends nothing, or half a request, is closed after six seconds.
  */
 export const drainConnectionsOnClose = (app: FastifyInstance): void => {
@@ -35,7 +35,7 @@ export const drainConnectionsOnClose = (app: FastifyInstance): void => {
   })
   waitForHandlers(app)
   app.addHook('onSend', (_request, reply, payload, done) => {
-    // Waits until the server no longer listens: the client would reconnect, only to be reset.
+    // Keeps connections alive while the server still listens: the client would reconnect, only to be reset.
     if (isClosing && !app.server.listening) reply.header('connection', 'close')
     done(null, payload)
   })
@@ -68,7 +68,7 @@ const waitForHandlers = (app: FastifyInstance): void => {
 const discardMilliseconds = 5_000
 const discardBytes = 16_777_216
 
-/** Drops what still arrives on the connection unparsed, so that it becomes no request. */
+/** Drops, unparsed, what still arrives on the connection, so that it does not become a request. */
 const discardRest = (socket: Socket): void => {
   let left = discardBytes
   socket.removeAllListeners('data').on('data', ({ length }) => {
@@ -84,8 +84,8 @@ const endSlowly = (socket: Socket): void => {
 }
 
 /**
- * Closes a connection only when the client has written the body that was refused: closed over unread bytes it is reset,
- * and a client that writes everything before it reads never sees the response.
+ * Closes a connection only when the client has written the body that was refused: closing it over unread bytes resets
+ * it, and a client that writes everything before it reads would never see the response.
  */
 export const discardRefusedBody = (request: IncomingMessage): void => {
   const { socket } = request

@@ -4,18 +4,18 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 /** Lists the response headers that scripts may read. */
 const exposedHeaders = 'RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotency-Replayed, Location, ETag'
 
-/** Sets the seconds for which a browser need not ask again; each browser caps them at its own maximum. */
+/** Sets the seconds for which a browser need not repeat a preflight; each browser caps them at its own maximum. */
 const maxAge = 86_400
 
 /** Matches the requests of merchants and their customers. */
 const isOpen = /^\/api\/(public|merchant)\//
 
-/** Is the value of CORS_ORIGINS that allows no origin anywhere. */
+/** Is the value of CORS_ORIGINS that allows no origin but those of the portal. */
 const none = 'none'
 
 /**
- * Lets scripts of the `configured` origins (`*`, `none`, or a list with commas) request /api/. By default, scripts of
- * all origins may send the requests of merchants and their customers alone. Scripts of `portal` origins may request
+ * Lets scripts of the `configured` origins (`*`, `none`, or a comma-separated list) request /api/. By default, scripts
+ * of all origins may send only the requests of merchants and their customers. Scripts of `portal` origins may request
  * /api/staff/ in addition. Requests carry bearer tokens and no cookies: credentials are never allowed.
  */
 export const allowOrigins = async (app: FastifyInstance, configured?: string, portal?: string): Promise<void> => {

@@ -24,7 +24,7 @@ const failures: Record<string, unknown> = {
   }),
 }
 
-/** Starts a server with routes of this test; `lines` has what it logs. */
+/** Starts a server with routes of this test; `lines` holds what it logs. */
 const start = async (t: Test) => {
   const stream = new PassThrough()
   const lines: Record<string, unknown>[] = []
@@ -71,7 +71,7 @@ t.test('an address without a route gets 404', async t => {
     t.match(await request('GET', url), { status: 404, body: { message: 'There is nothing at this address.' } }, url)
 })
 
-t.test('a wrong method gets 405 and the allowed ones', async t => {
+t.test('a wrong method gets 405 and the allowed methods', async t => {
   const { request } = await start(t)
   const table: [string, string][] = [
     ['/orders', 'POST'],

@@ -16,7 +16,7 @@ import { discardRefusedBody } from './connections.ts'
 /** Configures Fastify's router and the router here that finds allowed methods. */
 export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }
 
-/** Writes all error responses, in one place: JSON, `{message, errors?}` (docs/merchants/contract.md#error-body). */
+/** Writes all error responses: JSON, `{message, code, errors?}` (docs/merchants/contract.md#error-body). */
 export const handleErrors = (app: FastifyInstance): void => {
   const allowedMethods = collectMethods(app)
 
@@ -84,7 +84,7 @@ const unavailable = 'The service is unavailable for a moment. Nothing was change
 const inDoubt =
   'It is not known whether the request took effect. Repeat it with the same Idempotency-Key; without one, check before you repeat it.'
 
-/** Finds the methods that a path has routes for: Fastify itself responds 404 to a wrong method. */
+/** Finds the methods that a path has routes for: Fastify itself responds with 404 to a wrong method. */
 const collectMethods = (app: FastifyInstance): ((path: string) => string[]) => {
   const router = findMyWay(routerOptions)
   const methods = new Set<HTTPMethod>()

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 interface FaceOptions {
-  /** Names the folder of its page, beside the kit that all faces share; `path` is where the page is served. */
+  /** Names the folder of the face's page, beside the kit that all faces share; `path` is where the page is served. */
   readonly face: 'console' | 'desk'
   readonly path: string
   /** Holds the address at which browsers reach orders. undefined: this service is orders. */
@@ -14,8 +14,8 @@ interface FaceOptions {
 }
 
 /**
- * The policy admits scripts and styles from our files, and requests to the two services; nothing writes HTML into the
- * page.
+ * Writes a policy that admits scripts and styles from our files, and requests to the two services. Nothing may write
+ * HTML into the page.
  */
 const writePolicy = (ordersUrl: string | undefined): string =>
   [
@@ -54,7 +54,7 @@ export const faceRoutes: FastifyPluginAsync<FaceOptions> = async (app, { face, p
   }
 
   const page = `${face}/index.html`
-  // The router treats both spellings alike; the page's own files are relative to the second.
+  // The router ignores a final slash, but the page's own files are relative to the path with the slash.
   app.get(root, { schema }, async (request, reply) =>
     request.url.startsWith(`${root}/`) ? serve(page, request, reply) : reply.redirect(`${root.slice(1)}/`),
   )

@@ -10,7 +10,7 @@ export const IdempotentHeaders = Type.Object({
     Type.String({
       maxLength: 255,
       pattern: '^[\\x20-\\x7e]{1,255}$',
-      description: 'A request repeated under the same key is done once: its response is kept 24 hours.',
+      description: 'A request repeated under the same key takes effect once: its response is kept for 24 hours.',
       sentence: 'The Idempotency-Key header must be 1 to 255 printable ASCII characters.',
     }),
   ),
@@ -51,7 +51,7 @@ export const refusesKeys = { config: { refusesKeys: true } } as const
 export const keyRefusal = 'An Idempotency-Key is refused: no response is kept under it.'
 const keylessMethods = new Set<unknown>(['PATCH', 'PUT', 'DELETE'])
 
-/** Refuses an Idempotency-Key where it would promise what the route does not do, and documents that. */
+/** Refuses an Idempotency-Key where it would promise what the route does not do, and documents the refusal. */
 export const refuseVainKeys = (app: FastifyInstance): void => {
   const sentence = 'Leave the Idempotency-Key header out: no response of this operation is kept under it.'
   app.addHook('onRoute', route => {

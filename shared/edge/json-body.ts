@@ -24,8 +24,8 @@ export const parseJson = (bytes: Buffer): ParsedJson => {
 }
 
 /**
- * Says where a text stops being JSON, if JSON.parse does. Its own message quotes the text, which no caller and no log
- * may see.
+ * Says where a text stops being JSON, if JSON.parse does. The message of JSON.parse quotes the text, which no caller
+ * and no log may see.
  */
 export const jsonProblem = (error: unknown): string => {
   const [place] = /at position \d+ \(line \d+ column \d+\)$|end of JSON input$/.exec(String(error)) ?? []
@@ -34,11 +34,11 @@ export const jsonProblem = (error: unknown): string => {
 
 /** Up to this size a body costs little to parse, whatever is in it. */
 const largeBytes = 524_288
-/** Parsing so many values takes up to fifty milliseconds, and no list of ours needs more. */
+/** Parsing this many values takes up to fifty milliseconds, and no list of ours needs more. */
 const manyValues = 100_000
 const [quote, backslash, comma, openBrace, openBracket] = Buffer.from('"\\,{[')
 
-/** Returns true if JSON is large and has more values than `most`. Texts do not count. */
+/** Returns true if JSON is large and has more values than `most`. The content of texts does not count. */
 export const isCostlyJson = (bytes: Buffer, most: number): boolean => {
   if (bytes.length <= largeBytes) return false
   let values = 0

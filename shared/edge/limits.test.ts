@@ -50,7 +50,7 @@ t.test('a caller may send up to the limit in the minute after its first request'
   t.strictSame(limit.count('a'), { left: 0, seconds: 40 })
   t.equal(limit.secondsSpent('a'), 40)
   t.strictSame(limit.count('a'), { left: -1, seconds: 40 })
-  t.strictSame(limit.count('b'), { left: 1, seconds: 60 }, 'others are not touched')
+  t.strictSame(limit.count('b'), { left: 1, seconds: 60 }, 'other callers are not affected')
   now += 39_999
   t.strictSame(limit.count('a'), { left: -2, seconds: 1 })
   now += 1
@@ -65,12 +65,12 @@ t.test('any number of callers takes bounded memory', t => {
   for (let index = 0; index < 500_000; index++) limit.count(`10.${index}`)
   const grown = (process.memoryUsage().heapUsed - before) / 1_048_576
   t.ok(grown < 64, `${grown.toFixed(1)} MiB`)
-  t.equal(limit.count('10.0').left, 0, 'the oldest are forgotten')
+  t.equal(limit.count('10.0').left, 0, 'the oldest callers are forgotten')
   t.equal(limit.count('10.499999').left, -1)
   t.end()
 })
 
-t.test('an IPv6 network of 64 bits is one caller, and so is an IPv4 address', t => {
+t.test('an IPv6 network with a 64-bit prefix is one caller, and so is an IPv4 address', t => {
   const same: [address: string, network: string][] = [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -111,7 +111,7 @@ t.test('an address is limited before its callers are authenticated, on unknown p
   const urls = ['/open', '/nothing', '/refused', '/refused', '/called', '/open', '/nothing', '/refused']
   const statuses = []
   for (const url of urls) statuses.push((await get(url)).statusCode)
-  t.strictSame(statuses, [200, 404, 401, 401, 200, 429, 429, 429], 'wrong tokens leave the limit to others')
+  t.strictSame(statuses, [200, 404, 401, 401, 200, 429, 429, 429], 'wrong tokens do not use up the limit')
   const refused = await get('/open')
   t.match(refused.headers, { ratelimit: /^"address";r=0;t=\d+$/, 'ratelimit-policy': '"address";q=3;w=60' })
   t.equal(refused.headers['retry-after'], refused.headers.ratelimit?.toString().split('t=')[1])
@@ -121,7 +121,7 @@ t.test('an address is limited before its callers are authenticated, on unknown p
     for (const url of ['/health/live', '/health/ready', '/metrics']) t.equal((await get(url)).statusCode, 200, url)
 })
 
-t.test('the other service is not limited, but guesses of its token are', async t => {
+t.test('the other service is not limited, but guesses at its token are', async t => {
   const get = await build(t, { requests: 3, refusals: 4 })
   const as = (token: string) => get('/internal/thing', undefined, { authorization: `Bearer ${token}` })
   for (let turn = 0; turn < 10; turn++) t.equal((await as(serviceToken)).statusCode, 200)

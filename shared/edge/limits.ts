@@ -12,7 +12,7 @@ interface Window {
   endsAt: number
 }
 
-/** Limits requests per caller and minute, counted from its first one, in the memory of this process. */
+/** Limits each caller's requests in the minute that begins with its first request, in this process's memory. */
 export class Limit {
   readonly max: number
   readonly #name: string
@@ -28,8 +28,8 @@ export class Limit {
   }
 
   /**
-   * Counts a request of `caller`. `left` is negative when the request exceeds the limit; `seconds` are left of the
-   * minute.
+   * Counts a request of `caller`. `left` is negative when the request exceeds the limit; `seconds` is the
+   * rest of the minute.
    */
   count(caller: string): { left: number; seconds: number } {
     // Rounds to whole milliseconds: with fractions, (now + 60000) - now may be a little over 60000, which ceil makes 61

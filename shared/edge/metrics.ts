@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 
 /**
- * Registers gauges by name, each with its help: one measurement, made when they are scraped, has their values. They are
+ * Registers gauges by name, each with its help: a scrape takes all their values from one measurement. The gauges are
  * left out when the measurement fails, as without the database, or takes over a second.
  */
 export const createGauges = <Name extends string>(
@@ -47,10 +47,10 @@ export const serveMetrics = (app: FastifyInstance, registry: Registry): void => 
   })
 }
 
-/** Collecting blocks the event loop for some milliseconds: a pause leaves most of it to other requests. */
+/** Collecting blocks the event loop for some milliseconds: a pause leaves most of the time to other requests. */
 const pauseMs = 100
 
-/** Makes one run at a time. Calls during a run share the next, which begins after a pause, hence after all of them. */
+/** Makes one run at a time. Calls during a run share the next run, which begins after a pause, so after them all. */
 const inTurn = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<Value> | undefined

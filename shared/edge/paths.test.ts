@@ -79,14 +79,14 @@ t.test('counts a request without a route like any other, whatever its path', asy
   t.equal(await from('/health/live'), 200)
 })
 
-t.test('counts paths that cannot be decoded as well', async t => {
+t.test('also counts paths that cannot be decoded', async t => {
   const app = await start(t, { addressLimits: { requests: 1, refusals: 60 } })
   t.equal((await app.inject('/%zz')).statusCode, 400)
   t.equal((await app.inject('/%zz')).statusCode, 429)
   t.equal((await app.inject('/where')).statusCode, 429)
 })
 
-t.test('the public URL is the configured one, else that of a trusted proxy, never Host of a client', async t => {
+t.test('the public URL is the configured one, else that of a trusted proxy, never the Host of a client', async t => {
   const forwarded = { 'x-forwarded-host': 'courier.example', 'x-forwarded-proto': 'https' }
   const where = async (edge: Edge, headers: object, remoteAddress = '192.0.2.1') =>
     (
@@ -122,5 +122,5 @@ t.test('the public URL defaults to the local address of the connection', async t
 t.test('the OpenAPI document names the configured URL as its server', async t => {
   const serversOf = async (edge: Edge) => (await (await start(t, edge)).inject('/openapi.json')).json().servers
   t.strictSame(await serversOf({ publicUrl: 'https://api.example' }), [{ url: 'https://api.example' }])
-  t.strictSame(await serversOf({}), [{ url: '/' }], 'without one, where the document is')
+  t.strictSame(await serversOf({}), [{ url: '/' }], 'without one, the origin of the document')
 })

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { notFound } from '../errors/errors.ts'
 
-/** Matches characters that the router may read otherwise than they are written. */
+/** Matches characters that the router may not read as they are written. */
 const isOdd = /^[^/]|[%#]|\/\.|\/(\?|$)/
 
 /**
@@ -13,7 +13,7 @@ export const isAsWritten = (request: FastifyRequest): boolean => {
   const sent = (request.url.split('?', 1)[0] ?? '').split('/')
   const written = (request.routeOptions.url ?? '').split('/')
   if (sent[0] !== '' || sent.some(part => part.includes('#') || /^(\.|%2e){1,2}$/i.test(part))) return false
-  // Merchants' programs request the API with a trailing slash, and people pages.
+  // Merchants' programs request the API with a trailing slash, and people request pages with one.
   if (/^(api|docs|portal|desk)$/.test(sent[1] ?? '') && sent.length === written.length + 1 && sent.at(-1) === '')
     sent.pop()
   if (sent.length !== written.length && written.at(-1) !== '*') return false

@@ -8,7 +8,7 @@ import { readAddress } from './addresses.ts'
 import { acceptJson } from './json-body.ts'
 import { createServer } from './server.ts'
 
-/** Starts a server; `seen` has the network of each request, and `log` has the lines from level warn on. */
+/** Starts a server; `seen` has the network of each request, and `log` has the lines of level warn and above. */
 const start = async (t: Test, trustedProxies?: string) => {
   const log: string[] = []
   const app = await createServer({
@@ -62,9 +62,9 @@ t.test('a client that resets its connection counts under its address, without a 
     for (let count = 0; count < 10; count++) await sendAndReset(true)
     t.strictSame(new Set(seen), new Set([address]))
     t.equal(await request(address), 429)
-    t.equal(await request('192.0.2.1'), 200, 'others are not touched')
+    t.equal(await request('192.0.2.1'), 200, 'other addresses are not affected')
     await delay(50)
-    t.equal(await inFlight(), 0, 'their bodies are in flight no more')
+    t.equal(await inFlight(), 0, 'their bodies are no longer in flight')
     t.strictSame(log, [])
   }
 })

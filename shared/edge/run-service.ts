@@ -34,7 +34,7 @@ export interface Service {
   readonly portSetting: string
 }
 
-/** Returns undefined without an endpoint: then nothing of OpenTelemetry is loaded. */
+/** Returns undefined without an endpoint: then no part of OpenTelemetry is loaded. */
 export const startTracer = async (
   service: string,
   endpoint: string | undefined,
@@ -74,7 +74,7 @@ const remedyFor = (err: unknown, { portSetting }: Service): string => {
 
 const waitSeconds = { longest: 60, between: 3 }
 
-/** Repeats `action`, which needs Postgres, for a minute while that cannot be reached. */
+/** Repeats `action`, which needs Postgres, for a minute while Postgres cannot be reached. */
 export const whenReachable = async <Result>(
   action: () => Promise<Result>,
   logger: Pick<Logger, 'warn'>,
@@ -92,11 +92,12 @@ export const whenReachable = async <Result>(
 }
 
 /**
- * After this long a stop gives up the requests in flight: what remains of the ten seconds is for storing their outcome.
+ * Sets the time after which a stop gives up the requests in flight: the rest of the ten seconds is for storing their
+ * outcomes.
  */
 const giveUpMilliseconds = 5_000
 
-/** Stops everything, in phases. Logs each failure and goes on with the rest; then it rejects. */
+/** Stops everything, in phases. Logs each failure, goes on with the rest, and then rejects with the first. */
 export const stopService = async ({ app, pool, logger, workers, clients }: Service): Promise<void> => {
   const errors: unknown[] = []
   const inParallel = async (actions: readonly (() => unknown)[]): Promise<void> => {

@@ -29,9 +29,9 @@ import { serializer, validator } from './validator.ts'
 
 /** Configures a service that faces the network. */
 export interface Edge {
-  /** Lists the addresses of proxies, comma-separated, whose X-Forwarded headers are trusted. */
+  /** Lists the proxies, comma-separated addresses, whose X-Forwarded headers the service trusts. */
   trustedProxies?: string | undefined
-  /** Without them requests are not limited by address. */
+  /** Limits requests by address; undefined: there is no limit. */
   addressLimits?: AddressLimits | undefined
   /**
    * Sets the address at which callers reach the service; by default it is taken from a trusted proxy, else from the
@@ -41,7 +41,7 @@ export interface Edge {
   bytesInFlight?: BytesInFlight | undefined
   /** Lists the origins whose scripts may send requests; see `allowOrigins`. */
   corsOrigins?: string | undefined
-  /** Lists the origins of the staff console, with commas between. */
+  /** Lists the origins of the staff console, comma-separated. */
   portalOrigins?: string | undefined
   tracer?: Tracer | undefined
   /** Leaves the login of the demo out of /docs. */
@@ -102,7 +102,7 @@ export const createServer = async (options: ServerOptions) => {
   app.setValidatorCompiler(validator)
   app.setSerializerCompiler(serializer)
   acceptAnyBody(app)
-  // CORS comes first, so that every error has its headers; a 405 does not name its own route.
+  // CORS comes first, so that every error has its headers and no 405 lists the OPTIONS route of CORS.
   await allowOrigins(app, options.corsOrigins, options.portalOrigins)
   handleErrors(app)
   observeRequests(app, options.registry, options.tracer)

@@ -17,14 +17,14 @@ const compile =
       check ??= TypeCompiler.Compile(schema)
       const unknown = unknownIn(value ?? {})
       if (check.Check(value)) return Object.keys(unknown).length === 0 ? { value } : { error: invalid(unknown) }
-      // A missing body lacks the required fields; where none is required, it is no object.
+      // A missing body lacks the required fields; where none is required, it is not an object.
       const errors = listErrors(check, check.Check(value ?? {}) ? value : (value ?? {}))
       errors.addAll(unknown)
       return { error: invalid(errors) }
     }
   }
 
-/** Checks queries, parameters and bodies as received: nothing is coerced, nothing removed. */
+/** Checks queries, parameters and bodies as received: nothing is coerced or removed. */
 export const validator = compile(false)
 
 const strict = compile(true)
@@ -70,8 +70,8 @@ const plain = (field: string): string =>
     .toLowerCase()
 
 /**
- * Finds the fields of a query that its schema does not have: in lists every other filter, since a filter that is
- * ignored makes a wrong list, and other spellings of the fields; the rest only if `areRefused`.
+ * Finds the fields of a query that its schema does not have. In lists these are all other filters, since ignoring a
+ * filter makes a wrong list, and other spellings of known fields. The rest count only if `areRefused`.
  */
 const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: object) => FieldErrors) => {
   const ours = new Set(Object.keys(schema.properties ?? {}))
@@ -97,7 +97,7 @@ const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: obje
   }
 }
 
-/** Lists the names of the filters that a query's schema has; undefined: the query is not that of a list. */
+/** Lists the names of the filters that a query's schema has; undefined: the query does not belong to a list. */
 const listFilterNames = (properties: object = {}): string[] | undefined => {
   const names = Object.keys(properties).flatMap(name => /^filter\[(.*)\]$/.exec(name)?.[1] ?? [])
   return names.length > 0 ? names : undefined

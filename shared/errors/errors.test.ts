@@ -25,7 +25,7 @@ const start = async (t: Test) => {
   return app
 }
 
-t.test("errors of @fastify/sensible have their status' code, in the usual body", async t => {
+t.test('errors of @fastify/sensible get the code that belongs to their status, in the usual body', async t => {
   const app = await start(t)
   app.get('/absent', async (_request, reply) => reply.notFound('There is no such message.'))
   app.get('/refused', async () => app.assert(false, 403, 'Forbidden.'))

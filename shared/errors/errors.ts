@@ -40,14 +40,14 @@ export const ErrorBody = component('Error', {
   }),
   errors: Type.Optional(
     Type.Record(Type.String(), Type.Array(Type.String()), {
-      description: 'Keys are field paths, each value lists what is wrong there.',
+      description: 'Each key is a field path; its value lists what is wrong there.',
     }),
   ),
   suggestions: Type.Optional(
     Type.Record(
       Type.String(),
       Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })),
-      { description: 'Up to three nearest names for a name that was not found, under the same path.' },
+      { description: 'The nearest names, at most three, for a name that was not found, under the same path.' },
     ),
   ),
   more_errors: Type.Optional(
@@ -74,24 +74,24 @@ export type HttpError = ReturnType<typeof httpErrors.getHttpError> & {
 export const httpError = (code: ErrorCode, message: string, details: ErrorDetails = {}): HttpError =>
   Object.assign(httpErrors.getHttpError(errorStatuses[code], message), { code, details })
 
-/** The address has no route, or the caller has nothing of that kind with that id. */
+/** Creates a 404: the address has no route, or the caller has nothing of that kind with that id. */
 export const notFound = (kind?: string): HttpError =>
   httpError(
     'not_found',
     kind ? `The requested ${kind} does not exist in the system` : 'There is nothing at this address.',
   )
 
-/** Anything may be thrown, text too. */
+/** Accepts any value, because anything may be thrown. */
 export const isHttpError = (error: unknown): error is HttpError => isPlainHttpError(error) && 'details' in error
 
 /**
- * Returns true for all errors of @fastify/sensible, also for errors without a code, such as those of
+ * Returns true for all errors of @fastify/sensible, even for errors without a code, such as those of
  * `reply.notFound()`.
  */
 export const isPlainHttpError = (error: unknown): error is ReturnType<typeof httpErrors.getHttpError> =>
   error instanceof Error && 'expose' in error
 
-/** Finds the first code with a status. */
+/** Finds the first code with this status. */
 export const findCode = (status: number): ErrorCode | undefined =>
   (Object.keys(errorStatuses) as ErrorCode[]).find(code => errorStatuses[code] === status)
 
@@ -142,22 +142,22 @@ const documented: Record<number, readonly [meaning: string, message: string]> = 
     'Unauthenticated.',
   ],
   403: ['The verify token is unknown, or the mode is not `subscribe`.', 'Forbidden.'],
-  404: ['It does not exist.', 'There is nothing at this address.'],
+  404: ['The requested object does not exist.', 'There is nothing at this address.'],
   405: [
-    'The path does not support the method: the Allow header lists those it supports.',
+    'The path does not support the method: the Allow header lists the methods that it supports.',
     'The GET method is not supported here; use POST.',
   ],
   408: ['The request arrived too slowly.', 'Request Timeout.'],
   409: [
-    'A request with the same Idempotency-Key is running: repeat after Retry-After seconds for its response.',
+    'A request with the same Idempotency-Key is running: repeat yours after Retry-After seconds for its response.',
     'A request with this Idempotency-Key is running. Repeat this one for its response.',
   ],
   410: [
-    'What follows the cursor is no longer kept: start again without one.',
+    'The entries after the cursor are no longer kept: start again without a cursor.',
     'What follows this cursor is no longer kept.',
   ],
   412: [
-    'The order has another ETag than If-Match says: the response carries it.',
+    'The order no longer has the ETag of If-Match: the response carries the current ETag.',
     'The order has changed since you read it. Read it again.',
   ],
   413: ['The body is too large, or its JSON has too many values.', bodyTooLargeMessage],
@@ -166,7 +166,7 @@ const documented: Record<number, readonly [meaning: string, message: string]> = 
     'The given data was invalid: `errors` lists every error, and nothing was created.',
     'The given data was invalid.',
   ],
-  429: ['Too many requests: repeat after Retry-After seconds.', 'Too Many Attempts.'],
+  429: ['Too many requests: repeat the request after Retry-After seconds.', 'Too Many Attempts.'],
   431: ['The head of the request is larger than 16 KiB.', 'Request Header Fields Too Large.'],
   503: [
     'The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown.',

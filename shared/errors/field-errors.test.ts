@@ -49,7 +49,7 @@ t.test('each kind of error has its sentence', async t => {
     t.equal(sentence(schema, value), `The customer name field must ${demand}.`, demand)
 })
 
-t.test('a schema can bring the whole sentence', async t => {
+t.test('a schema may have the whole sentence', async t => {
   const schema = Type.Union([Type.Literal('key_1')], { sentence: 'The selected status is invalid.' })
   t.equal(sentence(schema, 'key_9'), 'The selected status is invalid.')
 })
@@ -108,7 +108,7 @@ t.test('paths lead through objects and lists', async t => {
   })
 })
 
-t.test('a name with a slash or a tilde stands in the path as it is', async t => {
+t.test('a name with a slash or a tilde is in the path as it is', async t => {
   const schema = Type.Record(Type.String(), Type.Integer())
   t.strictSame(Object.keys(errorsOf(schema, { 'Kotte/Dehiwala~': 'metro' })), ['Kotte/Dehiwala~'])
 })
@@ -147,7 +147,7 @@ t.test('a value that is not an object is reported without a field name', async t
     t.strictSame(errorsOf(Type.Object({ id: Type.Integer() }), value), { '': ['The data must be an object.'] })
 })
 
-t.test('labels and the fixed sentences read as docs/merchants/contract.md#errors has them', async t => {
+t.test('labels and the fixed sentences read as docs/merchants/contract.md#errors shows them', async t => {
   t.equal(label('order_data.3.customer_name'), 'customer name')
   t.equal(label('order_data.3'), 'order_data.3')
   t.equal(required('general_data.merchant_business_id'), 'The merchant business id field is required.')

@@ -4,7 +4,7 @@ import { ValueErrorType } from '@sinclair/typebox/errors'
 import { nearestName } from '../nearest.ts'
 import { schemaErrors } from '../schema-errors.ts'
 
-/** `order_data.3.customer_name` reads "customer name" in a sentence, `order_data.3` stays as it is. */
+/** Names a field in a sentence: `order_data.3.customer_name` as "customer name"; `order_data.3` stays as it is. */
 export const label = (path: string): string =>
   /\d$/.test(path) ? path : (path.split('.').at(-1) ?? '').replaceAll('_', ' ')
 
@@ -87,7 +87,7 @@ const groupByPath = (kept: readonly Sentence[]): Record<string, string[]> => {
 
 /**
  * Lists one sentence per field path that says why `value` failed `check`.
- * A schema may bring its own wording: `must` ("be an integer …") or `sentence` (the whole sentence).
+ * A schema may have its own wording: `must` ("be an integer …") or `sentence` (the whole sentence).
  */
 export const listErrors = (check: TypeCheck<TSchema>, value: unknown): ErrorList => {
   const list = new ErrorList()
@@ -132,7 +132,7 @@ const unknown = (path: string, { properties }: TSchema): string => {
   return `The ${label(path)} field is not known.${near ? ` Did you mean ${near}?` : ''}`
 }
 
-/** A JSON pointer writes / and ~ of a name as ~1 and ~0. */
+/** A JSON pointer writes / and ~ in a name as ~1 and ~0. */
 const readPointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
 const sentence = (path: string, schema: TSchema, value: unknown): string => {
@@ -145,7 +145,7 @@ const sentence = (path: string, schema: TSchema, value: unknown): string => {
   return `The ${label(path)} field must ${demand(schema, value)}.`
 }
 
-/** Words the error of a list that stands where the object with that list belongs. */
+/** Adds a hint to the error of a list that was sent in place of the object that holds it. */
 const listHint = ({ properties = {} }: TSchema, value: unknown): string => {
   const lists = Object.keys(properties).filter(name => properties[name].type === 'array')
   return Array.isArray(value) && lists.length === 1 ? ` Send the list as {"${lists[0]}": [...]}.` : ''
@@ -195,7 +195,7 @@ const wordBounds = ({ type, minimum, maximum, exclusiveMinimum }: TSchema): stri
 
 const plural = (count: number, noun: string): string => (count === 1 ? noun : `${noun}s`)
 
-/** Returns the type of the member whose type the value has, else all types. */
+/** Words the demand of the member whose type the value has, or else the demands of all members. */
 const wordUnion = (members: readonly TSchema[], value: unknown): string => {
   const given = members.filter(({ type }) => type !== 'null')
   const member = given.length === 1 ? given[0] : given.find(({ type }) => type === typeof value)

@@ -23,7 +23,7 @@ t.test('a cursor restores the position that it was made from', async t => {
   t.strictSame(cursor.read({ cursor: '' }), { after: [], limit: 50 }, 'blank is absent')
 })
 
-t.test('refuses a cursor of another list, and malformed ones', async t => {
+t.test('refuses a cursor of another list, and malformed cursors', async t => {
   const refusal = {
     statusCode: 422,
     details: { errors: { cursor: ['The cursor field must be the next_cursor of a page.'] } },

@@ -2,7 +2,7 @@ import { type ArrayOptions, type Static, type TObject, type TSchema, Type } from
 import { invalid } from '../errors/errors.ts'
 import { orNull } from '../schemas.ts'
 
-/** Describes the query field of a whole number, in digits. */
+/** Describes a query field that holds a whole number, in digits. */
 export const wholeNumber = (minimum: number, maximum: number, description: string) => {
   const values = Array.from({ length: maximum - minimum + 1 }, (_, index) => minimum + index)
   return Type.Optional(
@@ -26,13 +26,13 @@ export const cursorField = Type.Optional(
     maxLength: 2_000,
     pattern: '^[\\w-]*$',
     must: mustBeCursor,
-    description: '`next_cursor` of the page before.',
+    description: 'The `next_cursor` of the previous page.',
   }),
 )
 
 export const cursorFields = { limit: pageLimit, cursor: cursorField }
 
-/** Describes the response of a list that is paged by cursor; its example is that of the rows if none is given. */
+/** Describes the response of a list that is paged by cursor. Without `example`, the schemas give its example. */
 export const PageOf = <Row extends TSchema>(
   row: Row,
   title: string,

@@ -1,4 +1,4 @@
-/** A date begins and ends in the time zone of the tenant, a time is UTC. */
+/** Holds a date, which begins and ends in the time zone of the tenant, or a time in UTC. */
 export type DateOrTime = { readonly date: string } | { readonly time: string }
 
 const dateText = /^(19|2\d)\d\d-\d\d-\d\d$/

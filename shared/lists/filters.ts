@@ -84,7 +84,7 @@ const givenTexts = (query: Query, names: readonly string[]): { field: string; te
 const isEmptyRange = (from: unknown, to: unknown): boolean =>
   from !== undefined && to !== undefined && isAfter(from as DateOrTime, to as DateOrTime)
 
-/** Matches text that Postgres accepts: without a null character and half of a surrogate pair. */
+/** Matches text that Postgres accepts: without null characters and halves of surrogate pairs. */
 export const textPattern = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
 
 export const FilterText = (description: string) =>

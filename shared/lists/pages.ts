@@ -36,7 +36,7 @@ export const pageFields = {
   page: Count(9, 'Page number. Default: 1.'),
   per_page: Count(18, `Rows per page; more than ${maxPerPage} count as ${maxPerPage}. Default: ${defaultPerPage}.`),
   noPagination: Flag('With 1, true or no value: the whole list, without links and meta.'),
-  noPaginationNoFilter: Flag('The same; filters count all the same.'),
+  noPaginationNoFilter: Flag('The same as noPagination: filters still apply.'),
 }
 
 type PageQuery = Static<TObject<typeof pageFields>>
@@ -76,7 +76,7 @@ export const ListBody = <Row extends TSchema>(row: Row) =>
           path: Type.String(),
           per_page: Type.Integer(),
           to: RowNumber,
-          total: Type.Integer({ description: 'Rows of all pages.' }),
+          total: Type.Integer({ description: 'The number of rows on all pages.' }),
         }),
       ),
     },

@@ -10,8 +10,8 @@ import { createPool, inTenant, readInTenant } from './database.ts'
 /** Lists the files that may see the rows of all tenants, with the reasons. */
 const allowed: Readonly<Record<string, string>> = {
   'services/notifier/sending/': 'the queue and its metrics: it is fair between the numbers of all tenants',
-  'services/notifier/events/deliver-actions.ts': 'what customers ask for, of all tenants',
-  'services/notifier/metrics.ts': 'what waits, of all tenants',
+  'services/notifier/events/deliver-actions.ts': 'the actions of customers, for all tenants',
+  'services/notifier/metrics.ts': 'the counts of waiting work, for all tenants',
   'services/notifier/platform-webhooks/': 'a webhook names a number; its signature says whose it is',
   'services/notifier/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',
   'services/notifier/channels/prove.ts': 'a number belongs to the one tenant that proved it',

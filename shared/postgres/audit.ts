@@ -3,8 +3,8 @@ import type pg from 'pg'
 import { type AnyTransaction, inTenant, query } from './database.ts'
 
 /**
- * Names who acts. `name` is the user of the machine, the name of staff, the id of a merchant (and its person), or how a
- * customer or the messaging platform reports it.
+ * Names who acts. `name` is the user of the machine, the name of the member of staff, the id of the merchant (and its
+ * person), or what a customer's or the platform's action came from, such as `button` or `error 131026`.
  */
 export interface Actor {
   readonly kind: 'operator' | 'staff' | 'merchant' | 'customer' | 'platform'

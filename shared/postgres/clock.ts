@@ -1,14 +1,14 @@
 import type pg from 'pg'
 
-/** A reading lasts this long: two clocks drift less than a millisecond meanwhile. */
+/** A reading lasts this long: two clocks drift less than a millisecond in that time. */
 const knownMilliseconds = 30_000
 
-/** Resolves to the time. */
+/** Resolves to the current time. */
 export type Clock = () => Promise<Date>
 
 /**
- * Returns Postgres' time, whatever the clock of the process: never later than it is, and earlier by the time of a
- * response at most. Reads it twice a minute.
+ * Returns Postgres' time, whatever the clock of the process: never ahead of Postgres, and behind it by the time of a
+ * response at most. Reads Postgres' clock at most twice a minute.
  */
 export const createClock = (pool: pg.Pool): Clock => {
   let known: { readonly time: number; readonly at: number } | undefined

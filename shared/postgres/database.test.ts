@@ -25,7 +25,7 @@ import { migrate } from './migrate.ts'
 
 const migrations = fileURLToPath(new URL('../../services/orders/database/migrations', import.meta.url))
 
-/** Builds two tenants with the same cities and states, and a pool of so many connections. */
+/** Builds two tenants with the same cities and states, and a pool of `connections` connections. */
 const buildTwo = async (t: Test, connections: number) => {
   const { apply, database, rows } = await build(t)
   await apply(tenantFile({ id: 'other' }))
@@ -83,7 +83,7 @@ t.test('a transaction begins in the same write as its first query; a read takes 
     return socket.writes - before
   }
   const query = (tx: Tx) => tx.client.query('select $1::integer as one', [1])
-  t.equal(await writesOf(() => inTenant(pool, 'demo', query)), 2, 'the second is the commit')
+  t.equal(await writesOf(() => inTenant(pool, 'demo', query)), 2, 'the second write is the commit')
   t.equal(await writesOf(() => inTenant(pool, 'demo', (tx: Tx) => sql`select 1`.execute(tx))), 2, 'through Kysely')
   t.equal(await writesOf(() => readInTenant(pool, 'demo', { text: 'select $1::integer', values: [1] })), 1)
 })
@@ -273,16 +273,20 @@ t.test(
   },
 )
 
-t.test('a tenant that holds its share for too long is refused as by a full pool', { timeout: 60_000 }, async t => {
-  const { pool } = await buildTwo(t, 5)
-  const release = Promise.withResolvers<void>()
-  const held = Array.from({ length: 4 }, () => inTenant(pool, 'demo', () => release.promise))
-  const error = await inTenant(pool, 'demo', async () => {}).catch(error => error)
-  t.ok(isUnavailable(error), String(error))
-  release.resolve()
-  await Promise.all(held)
-  t.equal(await inTenant(pool, 'demo', async () => 'again'), 'again')
-})
+t.test(
+  'a tenant that holds its share for too long is refused as if the pool were full',
+  { timeout: 60_000 },
+  async t => {
+    const { pool } = await buildTwo(t, 5)
+    const release = Promise.withResolvers<void>()
+    const held = Array.from({ length: 4 }, () => inTenant(pool, 'demo', () => release.promise))
+    const error = await inTenant(pool, 'demo', async () => {}).catch(error => error)
+    t.ok(isUnavailable(error), String(error))
+    release.resolve()
+    await Promise.all(held)
+    t.equal(await inTenant(pool, 'demo', async () => 'again'), 'again')
+  },
+)
 
 t.test('a connection that dies inside a transaction is replaced', async t => {
   const { pool, rows } = await buildTwo(t, 1)
@@ -321,16 +325,19 @@ t.test('migrating again changes nothing', async t => {
   t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
 })
 
-t.test('a database that a later version has migrated stays as it is; one that lacks a file is refused', async t => {
-  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-  const owner = new pg.Client({ connectionString: ownerUrl })
-  await owner.connect()
-  t.teardown(() => owner.end())
-  await owner.query(`insert into kysely_migration values ('9999-of-a-later-version', now()::text)`)
-  t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
-  await owner.query(`update kysely_migration set name = '0001-of-another' where name like '9999%'`)
-  await t.rejects(migrate(ownerUrl, migrations, userOf(url)), { message: /0001-of-another is missing/ })
-})
+t.test(
+  'a database that a later version has migrated stays as it is; an unknown earlier migration is refused',
+  async t => {
+    const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+    const owner = new pg.Client({ connectionString: ownerUrl })
+    await owner.connect()
+    t.teardown(() => owner.end())
+    await owner.query(`insert into kysely_migration values ('9999-of-a-later-version', now()::text)`)
+    t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
+    await owner.query(`update kysely_migration set name = '0001-of-another' where name like '9999%'`)
+    await t.rejects(migrate(ownerUrl, migrations, userOf(url)), { message: /0001-of-another is missing/ })
+  },
+)
 
 /** Creates a database without a table; returns its owner's address and the role of the service. */
 const createEmpty = async (t: Test) => {

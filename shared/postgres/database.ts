@@ -22,8 +22,8 @@ interface PoolOptions {
 const silentMilliseconds = 2_000
 
 /**
- * Postgres ends a transaction that gets no statement for so long: the client of a silent connection has given up. Until
- * then the transaction holds its locks and its Idempotency-Key.
+ * Postgres ends a transaction that gets no statement for this long: the client of a silent connection has given up.
+ * Until then the transaction holds its locks and its Idempotency-Key.
  */
 const idleMilliseconds = 5_000
 
@@ -102,8 +102,8 @@ interface Keeps<Result> {
 
 interface TransactionOptions<Result> extends Keeps<Result> {
   /**
-   * Plans prepared statements once, for any values. By default Postgres plans one with short arrays again at
-   * each execution: it underestimates the time that this takes.
+   * Plans prepared statements once, for any values. By default Postgres plans a statement with short arrays again at
+   * each execution: it underestimates the time that planning takes.
    */
   readonly isPlannedOnce?: boolean
 }
@@ -126,7 +126,10 @@ export const inTenant = <Tables, Result>(
 
 const plannings = new WeakMap<pg.Pool, Promise<readonly string[]>>()
 
-/** Asks the pool's Postgres once. Citus plans with the values: they say which node has the tenant. */
+/**
+ * Returns the setting that plans statements once, or none on Citus, whose plans need the values: they say which node
+ * has the tenant. Asks each pool's Postgres once.
+ */
 const findPlanning = (pool: pg.Pool): Promise<readonly string[]> => {
   const known = plannings.get(pool)
   if (known) return known
@@ -138,7 +141,7 @@ const findPlanning = (pool: pg.Pool): Promise<readonly string[]> => {
   return planning
 }
 
-/** Runs `action` in a transaction, for inTenant and inAllTenants. `settings` limit what the transaction may see. */
+/** Runs `action` in a transaction, for inTenant, inSnapshot and inAllTenants. `settings` limit what it may see. */
 export const inTransaction = async <Tables, Result>(
   pool: pg.Pool,
   settings: LocalSettings,
@@ -169,8 +172,8 @@ export const inTransaction = async <Tables, Result>(
 }
 
 /**
- * Runs one query in a read-only transaction of `tenant`, in one round trip: nothing depends on the result. Returns the
- * rows.
+ * Runs one query in a read-only transaction of `tenant`, in one round trip, as no later statement depends on its
+ * result. Returns the rows.
  */
 export const readInTenant = <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
@@ -208,8 +211,8 @@ const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Pro
   })
 
 /**
- * Runs `action` in a read-only transaction of `tenant` in which all statements see the same rows. Postgres ends it when
- * it is idle for longer than `maxIdleSeconds`.
+ * Runs `action` in a read-only transaction of `tenant` in which all statements see the same rows. Postgres ends the
+ * transaction when it is idle for longer than `maxIdleSeconds`.
  */
 export const inSnapshot = <Tables, Result>(
   pool: pg.Pool,
@@ -274,7 +277,7 @@ export const query =
 export const lockTenant = (tx: AnyTransaction, tenant: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)
 
-/** Lists the ids of all tenants, sorted. Their table has no row-level security. */
+/** Lists the ids of all tenants, sorted. Every tenant may read all rows of their table. */
 export const findTenantIds = async (pool: pg.Pool): Promise<string[]> => {
   const { rows } = await pool.query('select tenant_id from tenants order by tenant_id')
   return rows.map(row => row.tenant_id)
@@ -308,7 +311,7 @@ export const isUnavailable = (error: unknown): boolean => {
 /** Returns true if the database was lost, before or while a transaction committed. */
 export const isLost = (error: unknown): boolean => error instanceof CommitInDoubt || isUnavailable(error)
 
-/** Rejects within two seconds when the database is unavailable. */
+/** Rejects when the database is unavailable: within two seconds for a connection, and two more for the query. */
 export const checkReachable = (pool: pg.Pool): Promise<unknown> =>
   pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
 

@@ -8,8 +8,8 @@ import { keptHours } from './idempotency.ts'
 export type DeleteExpired = (tx: AnyTransaction, tenant: string) => Promise<number>
 
 /**
- * Deletes rows of a table that meet a condition of ours. `lock` may skip rows that others hold, which Citus need not
- * understand: the notifier alone passes it. `in` would plan a join, which takes three times as long.
+ * Deletes rows of a table that meet `condition`, our own SQL. `lock` may skip rows that others hold; only the notifier
+ * passes it, so Citus need not understand it. `in` would plan a join, which takes three times as long.
  */
 export const deleteWhere =
   (table: string, condition: string, lock: '' | 'for update skip locked' = ''): DeleteExpired =>
@@ -21,7 +21,7 @@ export const deleteWhere =
 
 export const deleteOldKeys = deleteWhere('idempotency_keys', `created_at <= now() - interval '${keptHours} hours'`)
 
-/** Runs the deletions for every tenant, in slices that each end within the statement timeout, until it is aborted. */
+/** Runs the deletions for every tenant, in slices that each end within the statement timeout; a stop ends it early. */
 const clean = async (
   pool: pg.Pool,
   logger: Logger,
@@ -36,7 +36,7 @@ const clean = async (
       await deleteExpired(tenant, deletion).catch(err => logger.warn({ err, tenant }, 'housekeeping.failed'))
 }
 
-/** Delays the first run by half a minute to one and a half, so that not all processes run at once. */
+/** Delays the first run by 30 to 90 seconds, so that not all processes run at once. */
 const firstRunSeconds = (): number => 60 * (0.5 + Math.random())
 
 /** Runs the deletions soon after the start and an hour after each run. */

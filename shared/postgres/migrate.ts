@@ -7,8 +7,8 @@ import { withErrorListeners } from './database.ts'
 /**
  * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction
  * and under one lock: processes that start together share them. A file that meets a table in use does not block the
- * users of the table: it gives up soon, and is tried again. The files grant `appRole` its rights. Returns the names of
- * the files applied. A database that a later version has migrated stays as it is: this version runs on it
+ * users of the table: the file gives up soon and is tried again. The files grant `appRole` its rights. Returns the
+ * names of the files applied. A database that a later version has migrated stays as it is: this version runs on it
  * (docs/operators/upgrade.md). Throws UnsupportedPostgres.
  */
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
@@ -69,11 +69,11 @@ const createTable =
 interface Migration {
   readonly name: string
   readonly text: string
-  /** Names the release whose files it replaces; undefined: it replaces none. */
+  /** Names the release whose files this file replaces; undefined: the file replaces none. */
   readonly release: string | undefined
   /**
-   * Lists the names that a database has once the file is applied: those of the files that it replaces, which that
-   * release looks for.
+   * Lists the names that a database has once the file is applied: its own, or those of the files that it replaces,
+   * which that release looks for.
    */
   readonly records: readonly string[]
 }
@@ -123,7 +123,7 @@ const applyNext = async (
   }
 }
 
-/** Ignores files of later versions. */
+/** Finds the first file that is not applied. Ignores applied files of later versions. */
 const findNext = (migrations: readonly Migration[], applied: readonly string[]): Migration | undefined => {
   const names = migrations.flatMap(({ records }) => records)
   const foreign = applied.find(name => !names.includes(name) && name < (names.at(-1) ?? ''))

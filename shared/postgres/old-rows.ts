@@ -10,7 +10,7 @@ export interface Taken {
   readonly next: Position | undefined
 }
 
-/** Deletes some thousand finished rows of that age in days, behind a position. */
+/** Deletes some thousands of finished rows that are older than `days` days and follow the position `after`. */
 export type TakeOld = (tx: AnyTransaction, tenant: string, days: number, after: Position) => Promise<Taken>
 
 /** Deletes the rows of a table with these ids, and returns them as JSON. */

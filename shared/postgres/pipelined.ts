@@ -54,8 +54,8 @@ class Pipelined extends Query {
 }
 
 /**
- * Prepares the statements that begin a transaction, and settings that last until its end, with one response. Each
- * setting is a statement of its own: Citus passes no other on to its nodes.
+ * Sends the statements that begin a transaction, and settings that last until its end; gets one response. Each setting
+ * is a statement of its own: Citus passes no other form on to its nodes.
  */
 export class Opening extends Pipelined {
   readonly #statements: readonly string[]
@@ -81,7 +81,7 @@ export class Opening extends Pipelined {
 /** Holds settings of Postgres by name. */
 type Settings = Readonly<Record<string, string>>
 
-/** Counts `begin` and a setting. */
+/** Counts the statements before the query: `begin` and a setting. */
 const statementsBefore = 2
 
 /**

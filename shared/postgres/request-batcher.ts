@@ -93,7 +93,7 @@ export const countWithin = <Item>(items: readonly Item[], limit: number, measure
 /** Limits the concurrent statements of one tenant; `namesPerRead` limits the names in one statement. */
 const readLanes = 2
 const namesPerRead = 100
-/** Is the most names that cost less in one statement than in two. */
+/** Is the largest number of names that cost less in one statement than in two. */
 const namesUndivided = 16
 
 /**

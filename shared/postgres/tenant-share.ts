@@ -16,8 +16,8 @@ const pools = new WeakMap<pg.Pool, Map<string, Share>>()
 const largestShare = ({ max }: pg.PoolOptions): number => (max < 5 ? max : Math.floor(max * 0.8))
 
 /**
- * Runs `task`, which takes one connection of the pool, once the tenant holds fewer than all of them: transactions that
- * wait for each other's locks belong to one tenant, and others go on. Rejects, as the pool does, after its
+ * Runs `task`, which takes one connection of the pool, once the tenant holds fewer connections than its share: only
+ * transactions of one tenant wait for each other's locks, and other tenants go on. Rejects, as the pool does, after its
  * connectionTimeoutMillis without a place.
  */
 export const inTenantShare = async <Result>(

@@ -30,7 +30,7 @@ type ReadCallers<Caller> = (
 ) => Promise<ReadonlyMap<string, Caller>>
 
 /**
- * Finds callers by `read` and caches them for a few seconds, until they expire. undefined: the token is unknown,
+ * Finds callers with `read` and caches them for a few seconds, or until they expire. undefined: the token is unknown,
  * expired or revoked.
  */
 export const rememberCallers = <Caller extends { readonly millisecondsLeft: number | null }>(

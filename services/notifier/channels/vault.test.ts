@@ -109,13 +109,13 @@ t.test('the error of a wrong setting names the wrong keys and their problems, an
     [`${key}:k1`, 'key 1 of CREDENTIALS_KEYS has a wrong id'],
     [`k1:${newKey(16)}`, 'key 1 of CREDENTIALS_KEYS has 16 bytes instead of 32'],
     [`k1:${key},k2:`, 'key 2 of CREDENTIALS_KEYS has 0 bytes instead of 32'],
-    [`k1:${key},k1:${newKey()}`, 'key 2 of CREDENTIALS_KEYS has an id that an earlier one has'],
+    [`k1:${key},k1:${newKey()}`, 'key 2 of CREDENTIALS_KEYS has the id of an earlier key'],
     [`k1:${key.slice(0, -1)}!`, 'key 1 of CREDENTIALS_KEYS is not base64'],
     [`k1:${key} ${key}`, 'key 1 of CREDENTIALS_KEYS is not base64'],
     [
       `${key},k1:${key},,k1:${key}`,
       'key 1 of CREDENTIALS_KEYS has no id: write id:key\n' +
-        'key 3 of CREDENTIALS_KEYS is empty\nkey 4 of CREDENTIALS_KEYS has an id that an earlier one has',
+        'key 3 of CREDENTIALS_KEYS is empty\nkey 4 of CREDENTIALS_KEYS has the id of an earlier key',
     ],
   ]
   for (const [setting, sentence] of wrong) {

@@ -65,5 +65,5 @@ t.test('moves old finished messages and their timelines to files', async t => {
     listed.map(({ id }: { id: string }) => id),
     left.slice(0, 3).toReversed(),
   )
-  t.match(await archive('--only', 'messages'), /^Nothing is that old and finished\.$/m)
+  t.match(await archive('--only', 'messages'), /^No finished rows are that old\.$/m)
 })

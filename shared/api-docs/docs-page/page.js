@@ -1,7 +1,7 @@
 // Runs in the browser, beside Swagger UI.
 document.head.insertAdjacentHTML('beforeend', '<meta name="viewport" content="width=device-width, initial-scale=1">')
 
-/** Asks before anything is changed. */
+/** Asks for confirmation before a request that may change something. */
 const askFirst = event => {
   const request = event.target.closest?.('.btn.execute')?.closest('.opblock')
   const readText = part => request.querySelector(`.opblock-summary-${part}`).textContent.trim()
