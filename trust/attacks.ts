@@ -4,7 +4,7 @@ export interface Attack {
   readonly text: (length: number, own: string) => string
 }
 
-/** Repeats the unit: a long text up to a number of bytes of JSON, a short one up to a number of characters. */
+/** Repeats `unit` up to `length`, which counts bytes of JSON for a long text and characters for a short one. */
 const repeat = (head: string, unit: string, tail: string, length: number): string => {
   const width = length > 65_536 ? Buffer.byteLength(JSON.stringify(unit)) - 2 : unit.length
   return head + unit.repeat(Math.max(1, Math.floor((length - head.length - tail.length) / width))) + tail
@@ -13,7 +13,7 @@ const repeat = (head: string, unit: string, tail: string, length: number): strin
 const blanks = [' ', '\t', '\n', '\u00a0', '\u2028', '\u3000']
 /**
  * Lists units to repeat, among them a combining accent, a ligature of 18 letters, a letter that grows in upper case,
- * and half of a surrogate pair.
+ * and a surrogate pair.
  */
 const units = [...'+ { {{ {{}} [ ( " \\ a a@ 9 - . \u0301 \ufdfa ß 😀'.split(' '), 'a ']
 /** The end breaks any repetition that a pattern matched. */
@@ -27,7 +27,6 @@ const repeats = (head: string, unit: string, tail: string): Attack => ({
   text: length => repeat(head, unit, tail, length),
 })
 
-/** Lists attacks on a text. */
 export const textAttacks: readonly Attack[] = [
   ...[...blanks, ...units].flatMap(unit => [repeats('', unit, ''), repeats('', unit, stop)]),
   ...blanks.map(unit => repeats('{{', unit, '')),
@@ -40,7 +39,6 @@ export const textAttacks: readonly Attack[] = [
 const keys = (length: number, key: (n: number) => string, comma: string): string =>
   Array.from({ length: Math.ceil(length / (key(100_000).length + 1)) }, (_, n) => key(n)).join(comma)
 
-/** Lists attacks on the query string. */
 export const queryAttacks: readonly Attack[] = [
   ...['&', '=', '+', '%', '%20', '[', 'a&', 'a[a]=&'].map(unit => repeats('', unit, '')),
   { name: 'many keys', text: length => keys(length, n => `k${n}=1`, '&') },

@@ -39,7 +39,7 @@ export const runNotifier = async (notifier: Observed, simulator: string, canarie
   return { staffToken }
 }
 
-/** Returns the file with the channel, and files that are refused. */
+/** Returns a valid file with the channel, and files that are refused. */
 const filesWith = ({ accessToken, appSecret, verifyToken, pin }: Canaries): string[] => {
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: verifyToken }
   const file = (fields: object = {}): string => {
@@ -155,7 +155,7 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   )
 }
 
-/** Presses a button, which orders refuses since it does not know the order; then writes a text, which is echoed. */
+/** Presses a button, which orders refuses as it does not know the order, and writes a text, which a question shows. */
 const changeAddress = async (
   { service, superuser }: Observed,
   { writer, inboundText }: Canaries,
@@ -166,7 +166,7 @@ const changeAddress = async (
   const payload = sealButton(readKeyring(service.environment.CREDENTIALS_KEYS ?? ''), person, button, new Date())
   const from = person.recipient
   const press = inbound({ from, type: 'button', text: undefined, button: { text: 'Change', payload } })
-  // The press and the text come in one webhook: a text after the refusal is no address.
+  // The press and the text come in one webhook: a text after the refusal would not be an address.
   await post([press, inbound({ from, text: { body: inboundText } })])
   const outcomes = async () => (await superuser.query('select outcome, address from customer_actions')).rows
   const isOver = (rows: { address: string | null }[]) => rows.length === 2 && rows.every(row => row.address === null)

@@ -62,7 +62,7 @@ const runMoney = async ({ send }: Observed, { bankAccount, name }: Canaries, tok
   await send('GET', account, undefined, headers)
 }
 
-/** Logs a member of staff in, also with wrong data, and uses operations beyond the role. Returns the token. */
+/** Logs a member of staff in, first with wrong data, and tries operations beyond the role. Returns the token. */
 const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promise<string> => {
   const { password, staffName, appSecret } = canaries
   const email = `${canaries.email}@courier.example`
@@ -83,7 +83,7 @@ const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promis
   return token
 }
 
-/** Adds a person of a merchant, also with wrong data, who logs in and books. Returns the token. */
+/** Adds a person of a merchant who logs in and books, and tries to add one with wrong data. Returns the token. */
 const runPeople = async ({ send }: Observed, canaries: Canaries): Promise<string> => {
   const { password, staffName: name, appSecret } = canaries
   const merchant = '/api/public/merchant'
@@ -109,7 +109,7 @@ const runPeople = async ({ send }: Observed, canaries: Canaries): Promise<string
   return token
 }
 
-/** Returns the tenant file, and files that are refused. */
+/** Returns a valid tenant file, and files that are refused. */
 const filesWith = (password: string): string[] => {
   const file = tenantFile()
   for (const merchant of file.merchants) merchant.password = password

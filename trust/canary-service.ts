@@ -8,7 +8,7 @@ import type { Stack } from '../test/stack.ts'
 import type { TrustOptions } from './promise.ts'
 import { createSender, type Headers } from './sender.ts'
 
-/** Keeps every error response of a running service, and all output of its commands, for the search. */
+/** Keeps every error response of a running service, and all output of its `apply` commands, for the search. */
 export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'notifier') => {
   const service = stack[name]
   const request = createSender(service.url)

@@ -7,9 +7,9 @@ import type { TrustOptions, TrustPromise } from './promise.ts'
 import type { Request } from './sender.ts'
 import { startTargets, type Target } from './targets.ts'
 
-/** Limits by how many milliseconds an input may block the loop longer than harmless text of as many bytes. */
+/** Limits the milliseconds by which an input may block the loop longer than harmless text of as many bytes. */
 const maxMs = 50
-/** Limits the cost of four times the bytes; below this many milliseconds it is noise, more of it beside other tests. */
+/** Limits the growth of the cost with four times the bytes. Costs below `noiseMs` are noise, more beside other tests. */
 const maxGrowth = 10
 const noiseMs = { full: 3, short: 20 }
 
@@ -83,7 +83,7 @@ const createSearch = (target: Target, { broken, short }: TrustOptions, counts: C
         if (broken.count === failures) await judge(place, one)
     return broken.count === failures
   }
-  /** Tries the attacks, or one of so many of them, at growing sizes. Leaves a place at its first failure. */
+  /** Tries the attacks, or one in `share` of them, at growing sizes. Leaves a place at its first failure. */
   return async ({ id }: Operation, place: Place, sizes: readonly Size[], share: number): Promise<void> => {
     const turn = counts.places++
     for (const [length, items] of sizes) {
@@ -98,7 +98,7 @@ const createSearch = (target: Target, { broken, short }: TrustOptions, counts: C
 
 type Size = [length: number, items: number]
 
-/** Returns growing lengths of a text, then lists of long ones. */
+/** Returns growing lengths of a text, then lists of long texts. */
 const listSizes = (place: Place, limit: number, maxItems: number): Size[] => {
   const max = Math.floor(place.kind === 'head' ? Math.min(limit, 15_000) : limit)
   const grown = Array.from({ length: 8 }, (_, n) => 1024 * 4 ** n).filter(length => length < max)

@@ -71,7 +71,7 @@ const provideOrders = async ({ databases }: Stack) => {
   return { staff: staff.token, merchant: merchant.token }
 }
 
-/** Applies the file of demo with what the options say. Returns the token of a member of staff. */
+/** Applies the file of demo, with the rate and the rules of the options. Returns the token of a member of staff. */
 const provideNotifier = async ({ databases, notifier }: Stack, { rate, rules }: CourierOptions) => {
   const pool = createPool({ url: databases.notifier.url, name: 'trust', connections: 1 })
   const file = JSON.parse(await readFile(join(root, 'examples/demo-notifier.json'), 'utf8'))
@@ -97,10 +97,10 @@ export const control = async (
   return response.json()
 }
 
-/** Counts the messages that the simulator keeps. */
+/** Is the number of messages that the simulator keeps. */
 const keptMessages = 50_000
 
-/** Returns the messages that arrived, newest first. Throws when some may be forgotten. */
+/** Returns the messages that arrived, newest first. Throws if the simulator may have forgotten some. */
 export const readArrivals = async (control: Courier['control']): Promise<ApiResponse['body']> => {
   const { data } = await control(`/messages?limit=${keptMessages}`)
   if (data.length === keptMessages) throw new Error(`the simulator keeps ${keptMessages} messages: more have arrived`)

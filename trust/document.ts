@@ -102,7 +102,7 @@ export const deviation = (operation: Operation, { status, headers, text }: Respo
   const isValid = contents.get(type)
   if (!isValid) return `responded ${status} as ${type} instead of ${[...contents.keys()]}`
   const body = type === 'application/json' ? parse(text) : text
-  return isValid(body) ? undefined : `responded ${status} with another body than documented: ${text}`
+  return isValid(body) ? undefined : `responded ${status} with a body that is not documented: ${text}`
 }
 
 const parse = (text: string): unknown => {

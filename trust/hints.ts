@@ -2,7 +2,7 @@ import { phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { change, envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
 import { appSecret, verifyToken } from './targets.ts'
 
-/** Holds facts about an operation that its document cannot say, and that get a fuzzer past the first checks. */
+/** Holds facts about an operation that its document cannot state, and that get a fuzzer past the first checks. */
 interface Hints {
   /** Lists valid bodies. */
   readonly bodies?: readonly unknown[]

@@ -22,7 +22,7 @@ export interface Given {
 /** Replaces characters that may not travel in a header. */
 export const headerText = (text: string): string => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?').trim()
 
-/** Builds a client's request of an operation. */
+/** Builds a client's request for an operation. */
 export const buildRequest = (
   { id, method, path: pattern }: Operation,
   client: Client,
@@ -36,7 +36,7 @@ export const buildRequest = (
   return { method, path: search ? `${filled}?${search}` : filled, headers: all, body }
 }
 
-/** Generates values that the schema of a body or a parameter allows, from its examples where it has some. */
+/** Generates values that the schema of a body or a parameter allows, mostly from its examples if it has any. */
 export const validFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   const { examples, anyOf, type } = schema as { examples?: unknown[]; anyOf?: JsonSchema[]; type?: string }
   if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]))
@@ -46,7 +46,7 @@ export const validFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   return byType[type ?? '']?.(schema) ?? anyValue
 }
 
-/** Generates valid bodies: known ones, else from the schema. */
+/** Returns the known valid bodies, or else one that the schema allows. */
 export const rightBodies = ({ id, body, example }: Operation): unknown[] => {
   const known = [...(example ? [example] : []), ...(hints[id]?.bodies ?? [])]
   return known.length > 0 || !body ? known : fc.sample(validFor(body), { seed, numRuns: 1 })
@@ -124,7 +124,7 @@ const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unk
   if (kind === 'repeat') {
     const repeated = container[key]
     const most = Math.ceil(maxCharacters / (JSON.stringify(repeated)?.length ?? 1))
-    // Copies, so that the next change affects one of them only.
+    // Copies the value, so that the next change affects only one of the copies.
     container[key] = Array.from({ length: 1 + (at % Math.min(most, 1_200)) }, () => structuredClone(repeated))
   }
   return value
@@ -137,7 +137,7 @@ const mutated = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
 
 const asJson = (value: unknown): Buffer => Buffer.from(JSON.stringify(value) ?? 'null')
 
-/** Generates bodies with a byte in place of another, or of all that follow. */
+/** Generates bodies in which a byte replaces another byte, or the whole rest. */
 const brokenBytes = (bodies: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
   fc.tuple(bodies, fc.nat(1_000_000), fc.nat(255), fc.boolean()).map(([bytes, at, byte, isCut]) => {
     const place = at % (bytes.length + 1)

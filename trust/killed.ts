@@ -6,7 +6,7 @@ import type { TrustPromise } from './promise.ts'
 /** Limits recovery. In the short form the service and its clients wait for their turn beside other tests. */
 const maxRecoverySeconds = { full: 5, short: 15 }
 
-/** Returns the seconds from each return of Postgres until an order was created that was requested after it. */
+/** Measures the seconds from each recovery of Postgres to the first order that was requested and created after it. */
 const measureRecoveries = ({ history, happened }: Pick<Seen, 'history' | 'happened'>): number[] =>
   happened
     .filter(({ text }) => text.startsWith('** Postgres-of-orders: killed is over'))

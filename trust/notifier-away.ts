@@ -5,8 +5,8 @@ import type { TrustPromise } from './promise.ts'
 
 const maxRatio = 1.1
 /**
- * A p99 within this margin is due to the machine. In the short form it is the time of one of a hundred requests beside
- * other tests.
+ * A difference of the p99 within this margin is due to the machine. In the short form, beside other tests, the p99 is
+ * the time of one request in about a hundred.
  */
 const slackMs = { full: 10, short: 1_000 }
 

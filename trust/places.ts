@@ -14,7 +14,7 @@ export interface Place {
   readonly kind: 'head' | 'body' | 'list'
   /** Returns the request with `text` there, `items` times if it is in a list. */
   readonly fill: (text: string, items: number) => Request
-  /** Returns the valid request with as many items, and as many bytes of blanks or of an unknown parameter. */
+  /** Returns the valid request with as many items, padded to as many bytes with blanks or an unknown parameter. */
   readonly harmless: (bytes: number, items: number) => Request
 }
 
@@ -36,8 +36,7 @@ interface Shape {
 }
 
 /**
- * Returns every text of a schema or a value, by its path, with its maximum of characters; `*` stands for the items of a
- * list.
+ * Returns every text of a schema or a value, by its path, with its maximum length; `*` stands for the items of a list.
  */
 const textsIn = (schema: Shape, value: unknown, path: readonly string[] = []): [path: string, maxLength: number][] => {
   const { type, items = {}, properties = {}, anyOf = [], maxLength = Number.POSITIVE_INFINITY } = schema
@@ -54,8 +53,8 @@ const textsIn = (schema: Shape, value: unknown, path: readonly string[] = []): [
 }
 
 /**
- * Returns the value with `text` at the path, `items` times in the first list on the way. Without a text it stays as it
- * is.
+ * Returns the value with `text` at the path, `items` times in the first list on the way. Without `text` the path keeps
+ * its value.
  */
 const put = (value: unknown, [key, ...rest]: readonly string[], text: string | undefined, items: number): unknown => {
   if (key === undefined) return text ?? value
@@ -70,7 +69,7 @@ const put = (value: unknown, [key, ...rest]: readonly string[], text: string | u
 const at = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)?.[key === '*' ? 0 : key], value)
 
-/** Returns every place of an operation for the client's text. `names` has values of path parameters in use. */
+/** Returns every place of an operation for the client's text. `names` holds path parameters' values in use. */
 export const findPlaces = (
   operation: Operation,
   client: Client,

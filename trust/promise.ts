@@ -1,8 +1,8 @@
 import type { Teardown } from '../dev/test-database.ts'
 
-/** Describes a promise of the services and its test. Each promise has a file of its name. */
+/** Describes a promise of the services and its test. Each promise has its own file, which bears its name. */
 export interface TrustPromise {
-  /** Is a sentence of docs/promises.md. */
+  /** Is a sentence in docs/promises.md. */
   promise: string
   limit: string
   /**
@@ -27,7 +27,7 @@ export interface TrustOptions extends Teardown {
   broken: Broken
 }
 
-/** Seeds every run unless another seed is given, so that a failure is found again. */
+/** Seeds every run unless another seed is given, so that a failure can be reproduced. */
 export const seed = 20_261_121
 
 /** Writes the measured values into one line. */

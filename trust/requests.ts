@@ -15,7 +15,7 @@ const toText = (value: unknown): string => (typeof value === 'string' ? value : 
 
 const brokenEscapes = ['%', '%zz', '%ff', '%ed%a0%80', '%00', '%2f', '%2e%2e', '%c0%ae', '+', ';a=b', 'x'.repeat(300)]
 
-/** Generates a path value; `known` gives the values in use of a parameter. */
+/** Generates a path value; `known` returns a parameter's values in use. */
 const pathValue = ({ name, schema }: Parameter, known: (name: string) => readonly string[]) => {
   const odd = (text: string) => ({ text: text || '0', isOdd: true })
   return mix(
@@ -34,7 +34,7 @@ const pair = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<string> 
     [1, fc.constantFrom('', '[]=1', '[a]=1', `=1&${encoded(name)}=2`, '=').map(rest => encoded(name) + rest)],
   )
 
-/** Generates queries: known ones, and up to three parameters, of which some are unknown. */
+/** Generates queries: the ones in `right`, and others of up to three parameters, some of them undocumented. */
 const queries = (parameters: readonly Parameter[], right: readonly string[]): fc.Arbitrary<string> => {
   const stray = fc.oneof(anyText, fc.constantFrom('page', '__proto__')).chain(name => pair(name, anyText))
   const known = parameters.map(({ name, schema }) => pair(name, validFor(schema)))
@@ -64,7 +64,7 @@ const oddHeader = (names: readonly string[]): fc.Arbitrary<[string, string]> =>
     fc.constantFrom(...oddHeaders),
   )
 
-/** Generates requests of an operation, valid and invalid ones, with these headers. */
+/** Generates requests for an operation, valid and invalid ones, with these headers. */
 export const generateRequests = (
   operation: Operation,
   headers: Headers,

@@ -21,8 +21,8 @@ const processMore = async (courier: Courier): Promise<void> => {
 type Service = 'orders' | 'notifier'
 
 /**
- * Restores these databases, the first one to an earlier time, while the other services run on. Then runs the commands
- * of docs/operators/backup.md. `expected` lists the events that the notifier alone knew before.
+ * Restores these databases, the first to an earlier time than the second, while the other services run on. Then runs
+ * the commands of docs/operators/backup.md. `expected` lists the events that only the notifier knew before that.
  */
 const restore = async ({ courier, servers }: Bed, services: readonly Service[], ...words: string[]) => {
   const { admin, notifier } = courier
@@ -52,7 +52,7 @@ const restoreBoth = async (bed: Bed, broken: Broken) => {
   broken.require(expected.length > 0, 'orders lost nothing')
   broken.require(
     lost.toSorted().join() === expected.toSorted().join(),
-    `${expected.length} events are known to the notifier alone, ${lost.length} were listed`,
+    `${expected.length} events are known only to the notifier, ${lost.length} were listed`,
   )
   bed.courier.orders.start()
   await bed.courier.orders.ready()
@@ -91,7 +91,7 @@ const check = async ({ courier }: Bed, history: readonly Call[], broken: Broken)
   broken.require(twice === 0, `${twice} waybill numbers were given twice`)
   await waitForOutbox(courier)
   const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
-  const { unknown = 0 } = await waitUntil('every message left', () => countByStatus(courier), isOver, 120)
+  const { unknown = 0 } = await waitUntil('every message has left', () => countByStatus(courier), isOver, 120)
   const processed = await readEvents(courier, 'notifier')
   const missing = [...(await readEvents(courier, 'orders'))].filter(event => !processed.has(event)).length
   broken.require(missing === 0, `${missing} events never reached the notifier`)

@@ -31,7 +31,7 @@ const setUps: Readonly<Record<string, (server: string, name: string) => Promise<
 const addressAs = (server: string, role: string, database: string): string =>
   Object.assign(new URL(server), { username: role, password: embeddedPassword, pathname: database }).href
 
-/** Creates and migrates the databases of both services, under names of only this run, which it returns. */
+/** Creates and migrates the databases of both services, under names that only this run uses. Returns the names. */
 const provide = async (t: TrustOptions, server: string, how: string): Promise<string[]> => {
   const run = randomBytes(4).toString('hex')
   const names = services.map(service => `trust_${how}_${service}_${run}`)

@@ -11,7 +11,7 @@ const services = ['orders', 'notifier'] as const
  * either.
  */
 const listed: Readonly<Record<string, string>> = {
-  tenants: 'the processes ask which tenants there are; it holds no person and no secret',
+  tenants: 'the processes ask which tenants there are; the table holds no person and no secret',
 }
 
 /**
@@ -84,7 +84,7 @@ const tryTable = async (service: string, app: pg.Client, table: string, broken: 
   }
 }
 
-/** Returns the views. Requires that each reads with the rights of its reader, so that row security holds in it too. */
+/** Returns the views. Requires that each reads with its reader's rights, so that row security applies to it too. */
 const findViews = async (superuser: pg.Client, broken: Broken): Promise<string[]> => {
   const { rows } = await superuser.query(`select relname as view, reloptions::text as options from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('v', 'm')`)

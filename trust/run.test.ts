@@ -12,7 +12,7 @@ const run = (...words: string[]) =>
 t.test('the error of an unknown promise or a wrong seed names the valid ones', async t => {
   const unknown = run('fuz')
   t.equal(unknown.status, 1)
-  t.match(unknown.stderr, /there is no promise fuz; there are: killed, repeated-requests/)
+  t.match(unknown.stderr, /unknown promise: fuz; choose from killed, repeated-requests/)
   const wrong = run('--seed', 'x')
   t.equal(wrong.status, 1)
   t.match(wrong.stderr, /--seed must be a whole number, not x/)

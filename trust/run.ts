@@ -14,18 +14,18 @@ import { loadPromise, promiseNames } from './promises.ts'
 const listPromises = async () =>
   Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(await loadPromise(name)).promise}`))
 
-const help = async () => `npm run trust -- [NAME ...] [OPTION ...]     Tests the promises; without a name all of these:
+const help = async () => `npm run trust -- [NAME ...] [OPTION ...]     tests the named promises, or all of these:
 
 ${(await listPromises()).join('\n')}
 
-  --short     in short, some seconds each
-  --seed N    other random inputs than those of every run
-  --minutes M how long each history of chaos lasts; 3.3 without it
+  --short     tests the short forms, which take some seconds each
+  --seed N    sets the seed of the random inputs
+  --minutes M sets how long each history of chaos lasts (default 3.3)
   --record    writes the figures of a full run into docs/promises.md
   --json      prints JSON
 
-Everything runs on an embedded Postgres of its own, gone afterwards. docs/promises.md has the limits.
-Status 1: a promise was not kept.`
+Each run uses an embedded Postgres of its own and removes it afterwards. docs/promises.md has the limits.
+The status is 1 if a promise was not kept.`
 
 const readArguments = () => {
   const text = { type: 'string' } as const
@@ -36,7 +36,8 @@ const readArguments = () => {
   })
   if (values.short && values.record) throw new Error('--record is for full runs, not for --short')
   const unknown = positionals.filter(name => !promiseNames.includes(name))
-  if (unknown.length > 0) throw new Error(`there is no promise ${unknown}; there are: ${promiseNames.join(', ')}`)
+  if (unknown.length > 0)
+    throw new Error(`unknown promise: ${unknown.join(', ')}; choose from ${promiseNames.join(', ')}`)
   const chance = Number(values.seed ?? seed)
   if (!Number.isSafeInteger(chance)) throw new Error(`--seed must be a whole number, not ${values.seed}`)
   const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
@@ -51,7 +52,7 @@ const log = (progress: string): void => {
 
 type Form = Pick<TrustOptions, 'short' | 'seed' | 'minutes'>
 
-/** Tests a promise. Never rejects: one that could not be tested was not kept. */
+/** Tests a promise. Never rejects: a promise that could not be tested counts as not kept. */
 const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) => {
   const { promise, limit, run } = await loadPromise(name)
   log(`${name}: ${promise} ...`)
@@ -76,7 +77,7 @@ const lanes: readonly (readonly string[])[] = [
   ['fuzz', 'access', 'row-security', 'roles', 'canaries'],
 ]
 
-/** Tests a lane in a process of its own: the models stop the clocks of theirs. */
+/** Tests a lane in a process of its own, since the models stop their process's clocks. */
 const runLane = async (names: readonly string[], { seed }: Form, cleanUps: AsyncDisposableStack): Promise<Row[]> => {
   const words = [import.meta.filename, ...names, '--json', '--seed', String(seed)]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -13,7 +13,7 @@ export interface Request {
 
 export type Send = (request: Request) => Promise<Response>
 
-/** Sends requests to a server, as many at once as requested. */
+/** Creates a function that sends requests to a server, any number of them at once. */
 export const createSender = (url: string): Send => {
   const agent = new Agent({ keepAlive: true })
   const send: Send = wanted =>

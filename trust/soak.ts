@@ -7,7 +7,7 @@ import { createRecorder } from './chaos/record.ts'
 import { type Courier, measure, waitForOutbox, withProbe } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
-/** Limits by how much the median of the last third may exceed that of the first, beside a tenth. */
+/** Limits by how much the median of the last third may exceed that of the first, in addition to a tenth. */
 const slack = { 'heap MB': 8, descriptors: 12, connections: 6, 'transient tables MB': 2 }
 type Sample = Record<keyof typeof slack, number>
 
@@ -20,7 +20,7 @@ const transient: Record<Service, readonly string[]> = {
   notifier: ['channels', 'secrets', 'tokens', 'templates', 'rules'],
 }
 
-/** Measures the heap after a collection, and connections to Postgres. Without /proc there are 0 descriptors. */
+/** Measures the heap after a collection, descriptors (0 without /proc), connections and the transient tables. */
 const sample = async (courier: Courier, name: Service): Promise<Sample> => {
   const [row] = await courier.rows(
     name,

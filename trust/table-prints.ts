@@ -1,6 +1,6 @@
 type Rows = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 
-/** Finds the tables of a service in the catalogue, including new ones, except those that list the migrations. */
+/** Finds the tables and views of a service in the catalogue, including new ones, except the lists of migrations. */
 export const findTables = async (rows: Rows): Promise<string[]> =>
   (
     await rows(`select relname from pg_class where relnamespace = 'public'::regnamespace
@@ -14,7 +14,7 @@ const unwatched = ['tokens']
 /** Housekeeping deletes empty conversations, which exist only to be locked. */
 const conversations = 'and num_nonnulls(last_inbound_at, opted_out_at, opted_in_at) > 0'
 
-/** Excludes another merchant's changes of its own resources in the tenant. */
+/** Excludes another merchant's changes to its own resources in the tenant. */
 const excludeOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> => {
   const columns = await rows(`select table_name from information_schema.columns
     where table_schema = 'public' and column_name = 'merchant_id'`)

@@ -38,7 +38,7 @@ export interface Target extends Awaited<ReturnType<typeof describe>> {
   readonly repair: () => Promise<unknown>
 }
 
-/** Returns true for requests between the services: with the service token, without a tenant. */
+/** Returns true for requests between the services, which carry the service token and no tenant. */
 export const isInternal = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/internal')
 export const isOfStaff = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/staff')
 /** Returns true for operations that end the token of their request. */
@@ -135,7 +135,7 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
     ...service,
     headersFor: operation => (isInternal(operation) ? bearer(courier.notifier.environment.SERVICE_TOKEN) : staff),
     names: { id: data.id, phone_number_id: phoneNumberId, phone: '94770000101', waybill_number: waybill, waybill },
-    // The number is no mark: any company may add it, since only its access token lets it send.
+    // The number is not a mark: any company may add it, since only its access token lets it send.
     marks: [data.id, waybill],
     repair,
   }

@@ -36,7 +36,7 @@ const harmless: Spoils = {
     double(messages, any, { id: 'msg_1', person: stop.person, waybill: null, event: null, createdAt: stop.at + 5 })
     double(wire, any, { message: 'msg_1', person: stop.person, at: stop.at + 2_000 })
   },
-  'what depends on a webhook that was given up is not known': ({ presses, stops, messages, givenUp }) => {
+  'facts that depend on a webhook that was given up are not known': ({ presses, stops, messages, givenUp }) => {
     const { id } = find(messages, ({ status }) => status === 'read')
     change(messages, message => message.id === id, { status: 'unknown' })
     presses.push({ message: 'msg_1', index: 1, inbound: 'wamid.1', copies: 1 })
@@ -44,7 +44,7 @@ const harmless: Spoils = {
     const lost = { at: 0, status: null, message: null, inbound: null }
     givenUp.push({ ...lost, message: id }, { ...lost, inbound: 'wamid.1' }, { ...lost, inbound: 'wamid.2' })
   },
-  'a customer confirms an address, and then the text before it': ({ presses, actions }) => {
+  'a customer confirms an address, and then an earlier one': ({ presses, actions }) => {
     const done = actions.filter(({ id, outcome }) => id.endsWith(' address') && outcome === 'done')
     const confirmed = new Set(done.map(({ waybill }) => waybill))
     const { id } = find(actions, action => confirmed.has(action.waybill) && isUnconfirmed(action))

@@ -12,7 +12,7 @@ export const checks = Object.fromEntries(
   [effects, orders, feed, messages, people, presses, processes].flatMap(all => Object.entries<Check>(all)),
 )
 
-/** Returns every violation as a sentence, with the check that found it. Without messages no event can have one. */
+/** Returns every violation as a sentence, with its check. Without messages, omits the check that events make them. */
 export const audit = (evidence: Evidence, hasMessages = true): { check: string; sentence: string }[] =>
   Object.entries(checks)
     .filter(([, find]) => hasMessages || find !== messages.eventsMakeTheirMessagesOnce)

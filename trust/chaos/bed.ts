@@ -44,7 +44,7 @@ const rules = [
   aboutStatus('key_13', 'order_delivered'),
 ]
 
-/** Sets the clocks of the processes wrong by these hours, one after the other. */
+/** Moves the clock of each process by the first of these hours, and at each `clock` fault by the next. */
 export const wrongClock = {
   CLOCK_IS_WRONG_BY: '0,3,-2,0.5,-5,0',
   NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'dev/wrong-clock.ts'))}`,

@@ -13,7 +13,8 @@ import type { Recorder } from './record.ts'
 const roles = { merchant, clerk, accountant, agent, customer }
 
 /**
- * Starts all clients, each performing one act after the other. Their choices depend on the seed and on the responses.
+ * Starts all clients. Each performs one act after another or, with `everyMs`, starts an act at each interval. Their
+ * choices depend on the seed and on the responses.
  */
 export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: number, log: Happened[]) => {
   const common: Common = { bed, recorder, crew, log, known: [], made: { presses: [], texts: [], stops: [] } }

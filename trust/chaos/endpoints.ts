@@ -2,10 +2,10 @@ import { type Reaction, startWebhookReceiver } from '../../services/orders/test/
 import { createChance } from '../../test/chance.ts'
 import type { TrustOptions } from '../promise.ts'
 
-/** Lists the reactions of an endpoint to a request while it is disturbed. */
+/** Chooses an endpoint's reaction to a request while the endpoint is disturbed. */
 export type Reactions = (chance: () => number) => Reaction
 
-/** Fails at times, responds late, and loses its responses. */
+/** Fails, loses its response or responds late at times. */
 export const flaky: Reactions = chance => {
   const luck = chance()
   if (luck < 0.03) return { status: 500 }

@@ -26,7 +26,7 @@ export interface Evidence {
   readonly presses: { message: string; index: number; inbound: string; copies: number }[]
   /** Lists the addresses that people wrote. */
   readonly texts: { person: string; text: string }[]
-  /** Lists actions made of presses and texts: here the notifier's, in the order in which it stored them. */
+  /** Lists the customers' actions as the notifier stored them, oldest first; the next field lists orders' own. */
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
   /** Lists opt-outs with the time when each was stored, in milliseconds since 1970. */
@@ -55,7 +55,7 @@ export interface Change {
 
 export interface StoredOrder {
   waybill: string
-  /** Names the batch of the order; the next field is its index in the batch. */
+  /** Names the batch of the order; the next field is the order's index in the batch. */
   name: string
   part: string
   phone: string

@@ -15,7 +15,7 @@ const hurtProcess = async (process: ServiceProcess, { kind, isAwaited }: Fault, 
   }
   if (kind === 'kill') await exits.kill(process)
   if (kind === 'restart') await exits.terminate(process)
-  // A stop that lasts longer than planned is not judged if it contains a pause.
+  // A pause would make a stop last longer, so a process that is stopping is not paused.
   if (kind === 'pause' && !exits.isStopping(process)) signal('SIGSTOP')
   if (kind === 'clock') signal('SIGWINCH')
   if (kind === 'pause') return () => signal('SIGCONT')
@@ -60,7 +60,7 @@ export interface Happened {
   readonly text: string
 }
 
-/** Applies the plan's faults at their times. `stop` ends it early, without repair. */
+/** Applies the plan's faults at their times. `stop` ends the run early, without repair. */
 export const runFaults = (bed: Bed, plan: readonly Lane[]) => {
   const log: Happened[] = []
   const watched = watchExits(bed.processes, text => log.push({ at: Date.now(), text }))

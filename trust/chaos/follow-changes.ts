@@ -26,7 +26,7 @@ export const followChanges = (url: string, token: string) => {
       cursor = page?.next_cursor ?? cursor
       if (isLast && page && !page.has_more) return
       if (performance.now() > endsAt)
-        throw new Error(`the changes could not be read to the end: ${changes.length} were`)
+        throw new Error(`the changes could not be read to the end: only ${changes.length} were read`)
     }
   }
   const working = work()

@@ -8,7 +8,7 @@ export interface Call {
   /** Names the intent: requests that repeat one another share it, and everything stored because of them carries it. */
   readonly name: string
   readonly key: string | null
-  /** Lists the parts that are stored once it is done, such as the indexes of the orders in a batch. */
+  /** Lists the parts that are stored once the request is done, such as the indexes of the orders in a batch. */
   readonly parts: readonly string[]
   /** Holds the requested values that a check compares with the stored ones. */
   readonly asked?: unknown
@@ -52,7 +52,7 @@ const endingOfAll = (calls: readonly Call[]): Ending => {
   return calls.slice(last).every(({ ending }) => ending === 'refused') ? 'refused' : 'in doubt'
 }
 
-/** Requests that only read have no effects. */
+/** Lists the requests that only read and so have no effects. */
 export const reads: readonly string[] = ['look up', 'read']
 
 export const groupIntents = (history: readonly Call[]): Intent[] =>

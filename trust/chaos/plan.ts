@@ -3,7 +3,7 @@ import { createChance } from '../../test/chance.ts'
 
 /** Lists the faults of a process. */
 const processFaults = ['kill', 'restart', 'pause', 'clock'] as const
-/** Lists faults of a link's connections, as in dev/tcp-proxy.ts: `silence` deadens the open connections. */
+/** Lists the faults of a link's connections, as in dev/tcp-proxy.ts: `silence` deadens the open connections. */
 const troubles = ['black_hole', 'slow', 'lost_response', 'half_request', 'half_response', 'reset'] as const
 const linkFaults = ['cut', 'silence', ...troubles] as const
 /** Lists the faults of the next sends at the messaging API (simulator/README.md#scripts). */
@@ -44,14 +44,14 @@ export type Target =
 
 /** Times are in milliseconds. */
 export type Fault = Target & {
-  /** Counts from the end of the fault before it in its lane, or from the beginning. */
+  /** Counts from the end of the previous fault in the lane, or from the beginning. */
   readonly at: number
   readonly lasts: number
   /** true: the fault ends only when the process is ready again. */
   readonly isAwaited?: boolean
 }
 
-/** The faults of a lane occur one after the other, parallel to those of other lanes. */
+/** The faults of a lane occur one after another, in parallel with those of other lanes. */
 export type Lane = Iterable<Fault>
 
 /** Limits the concurrent random faults. */
@@ -69,8 +69,8 @@ const pickTarget = (chance: () => number): Target => {
 }
 
 /**
- * Returns the length of a fault. A process may sleep for longer than a claim (10 s), a lease (22 s) and a send (32 s)
- * last.
+ * Returns the length of a fault. A process may be paused for longer than a claim (10 s), a lease (22 s) or a send
+ * (32 s) lasts.
  */
 const drawLength = ({ kind }: Target, most: number, chance: () => number): number => {
   if (kind === 'clock' || kind === 'silence') return 0
@@ -99,14 +99,14 @@ export const planFaults = (seed: number, milliseconds: number, most: number): Fa
   return faults.toSorted((one, other) => one.at - other.at)
 }
 
-/** Kills the processes in turn, with pauses of up to `most` milliseconds. Some die again before they are ready. */
+/** Plans kills of the processes in turn, up to `most` milliseconds apart. Some die again before they are ready. */
 export const planKills = (chance: () => number, count: number, most: number, of: readonly ProcessName[]): Fault[] =>
   Array.from({ length: count }, (_, n) => {
     const target = { where: of[n % of.length] as ProcessName, kind: 'kill' } as const
     return { ...target, at: chance() * most, lasts: 0, isAwaited: chance() < 0.8 }
   })
 
-/** Plans faults of the connections, one after another with a pause as long as each, until the time is used up. */
+/** Plans faults of the connections, one after another with a pause as long as each, until `isEnough` returns true. */
 export function* planTroubles(
   chance: () => number,
   where: (typeof linkNames)[number],

@@ -28,7 +28,7 @@ interface Profile {
   /** Sets the minimum time for which clients work; they go on until the last fault is over and enough has happened. */
   readonly seconds?: number
   readonly isEnough?: (seen: Seen) => boolean
-  /** A send without a response this long after the last fault never gets one. */
+  /** After the last fault, a send that has had no response for this long never gets one. */
   readonly sendSeconds?: number
   /** Adds sentences about this promise alone, and returns its measured values. */
   readonly judge?: (played: Played, t: TrustOptions) => Measured
@@ -72,7 +72,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   const workingUntil = performance.now() + (profile.seconds ?? 0) * 1000
   const faults = runFaults(bed, plan)
   const clients = startClients(bed, recorder, profile.crew, seed, faults.log)
-  // Runs before all else: nothing is started again after it.
+  // Runs before the other teardowns, so that nothing is started again after them.
   t.teardown(() => {
     clients.stop()
     recorder.giveUpIn(0)
@@ -104,7 +104,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   return { evidence, happened: faults.log, faults: faults.count(), recoverySeconds }
 }
 
-/** Plays the profile with each seed and audits it. `TRUST_RECORD=FILE` keeps the evidence of the last one. */
+/** Plays the profile with each seed and audits each run. `TRUST_RECORD=FILE` keeps the evidence of the last run. */
 export const playProfile = async (t: TrustOptions, profile: Profile, seeds = [t.seed]): Promise<Measured> => {
   const all: Played[] = []
   const measured: Measured = {}

@@ -5,7 +5,7 @@ import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
 
-/** Names the count of waiting work in orders. A failed endpoint is retried at once when its merchant enables it. */
+/** Names one of the counts of work that waits in orders. */
 const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
   (select count(*)::int from log where not is_relayed) as "${inOutbox}",
@@ -45,7 +45,7 @@ const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
   await send(number, { method: 'POST', headers: bearer(courier.tokens.notifierStaff) })
 }
 
-/** Moves the due times of both queues to now, except for sends that began less than so many seconds ago. */
+/** Moves the due times of both queues to now, except for sends that began less than `sendSeconds` ago. */
 const passTime = async ({ courier: { rows } }: Bed, sendSeconds: number): Promise<void> => {
   // The notifier gives up a send after 32 s. A later message of its waybill would overtake one that is on its way.
   const unanswered = `update messages set due_at = now() where status = 'sending'
@@ -76,7 +76,7 @@ export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
   await waitForOutbox(bed.courier, secondsLeft(until))
 }
 
-/** Waits until nothing is left to do, skipping waits that only take time. Returns the work that waits for ever. */
+/** Waits until nothing is left to do, skipping waits that only take time. Returns the counts of work that is left. */
 export const comeToRest = async (
   bed: Bed,
   sendSeconds: number,

@@ -15,7 +15,7 @@ export interface Step<State> {
 interface Model<State, Setting> {
   /** Generates the choices for a whole history. */
   settings: fc.Arbitrary<Setting>
-  /** Creates the state in which a history begins: nothing of an earlier one shows. */
+  /** Creates the state in which a history begins: nothing of an earlier history shows. */
   begin: (setting: Setting) => Promise<State>
   steps: fc.Arbitrary<Step<State>>[]
   /** Checks what holds after each step. */
@@ -30,7 +30,7 @@ export type CreateModel = (t: Teardown) => Promise<Model<any, any>>
 interface HistoryOptions {
   seed: number
   histories: number
-  /** No history begins later; the search for a smaller failing one takes as long again. */
+  /** No history begins after this many seconds; the search for a smaller failing one may take as long again. */
   seconds: number
 }
 
@@ -91,13 +91,13 @@ const toCommand = <State extends object, Setting>(
   toString: () => 'step',
 })
 
-/** Picks an item of a list by a number of any size; `undefined` from an empty list. */
+/** Picks an item from a list by a number of any size; `undefined` from an empty list. */
 export const pick = <Item>(items: readonly Item[], number: number): Item => items[number % items.length] as Item
 
-/** Repeats one kind of step, so that it is chosen as often. */
+/** Repeats one kind of step, so that it is chosen `count` times as often. */
 export const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item)
 
-/** Makes a step with one of some items, if there are any. */
+/** Makes a step about one of the items, if there are any. */
 export const stepWith =
   <State, Item>(
     itemsOf: (state: State) => readonly Item[],

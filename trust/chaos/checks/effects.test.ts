@@ -13,7 +13,7 @@ testChecks(effects, {
       for (const call of history.filter(call => call.name === name))
         Object.assign(call, { status: 503, code: 'unavailable', hasRetryAfter: true, ending: 'refused' })
     },
-    'a key in doubt is refused at last, and what it wanted is stored': ({ history }) => {
+    'a move in doubt is refused at last, and is stored': ({ history }) => {
       const move = find(history, isMove)
       Object.assign(move, { status: 0, ending: 'in doubt', data: null })
       history.push({ ...move, ...later(move), status: 422, code: 'invalid', ending: 'refused' })
@@ -64,7 +64,7 @@ testChecks(effects, {
     },
   },
   nobodyWaitsForever: {
-    'the last call with a key has no response': ({ history }) => {
+    'the last request with a key has no response': ({ history }) => {
       const booked = history.findLast(isKeyed) as Call
       history.push({ ...booked, ...later(booked), status: 0, ending: 'in doubt' })
     },

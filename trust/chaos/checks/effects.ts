@@ -73,8 +73,8 @@ export const oneResponseForAKey: Check = ({ history }) =>
   })
 
 /**
- * Requires docs/merchants/errors.md: only 503, with Retry-After where nothing was changed and without where that is
- * unknown.
+ * Requires what docs/merchants/errors.md says: the only 5xx is 503, with Retry-After if nothing was changed, and
+ * without if that is unknown.
  */
 export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
   history
@@ -92,7 +92,8 @@ export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
 const lostMilliseconds = 10_000
 
 /**
- * Requires that 409 `idempotency_key_running` has another request with that key whose transaction may still be open.
+ * Requires that a request gets 409 `idempotency_key_running` only while the transaction of another request with its key
+ * may be open.
  */
 export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
   groupIntents(history).flatMap(({ what, name, calls }) => {
@@ -108,14 +109,14 @@ export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
         const isDone = before.some(({ ending, respondedAt }) => ending === 'done' && respondedAt < sentAt)
         return isDone || !before.some(mayHoldAt(sentAt))
       })
-      .map(() => `${what} ${name} was said to be running, and was not`)
+      .map(() => `${what} ${name} got 409 idempotency_key_running, and was not running`)
   })
 
 /** Requires that a repetition gets its response after recovery. */
 export const nobodyWaitsForever: Check = ({ history }) =>
   groupIntents(history)
     .filter(({ key, calls }) => key !== null && !isSettled(calls.at(-1) as Call))
-    .map(({ what, name, calls }) => `${what} ${name} has no final response after ${calls.length} calls with its key`)
+    .map(({ what, name, calls }) => `${what} ${name} has no final response after ${calls.length} requests with its key`)
 
 const withData = ['book', 'send', 'look up', 'read']
 

@@ -8,7 +8,7 @@ testChecks(
   {
     eventsMakeTheirMessagesOnce: {
       'an event makes no message': ({ messages }) => remove(messages, ({ event }) => event === 'order.created'),
-      'an event makes two': ({ messages }) =>
+      'an event makes two messages': ({ messages }) =>
         double(messages, ({ event }) => event === 'order.created', { id: 'msg_1' }),
     },
     noMessageTwiceOnTheWire: {

@@ -31,7 +31,8 @@ export const noMessageTwiceOnTheWire: Check = ({ messages, wire }) => {
 }
 
 /**
- * Requires that a message is resent at most as often as staff requested it, and at least once if that was acknowledged.
+ * Requires that a message is resent at most as often as staff requested it, and at least once if a request was
+ * acknowledged.
  */
 export const resendsAreAskedFor: Check = ({ history, messages }) => {
   const asked = Map.groupBy(
@@ -70,8 +71,8 @@ const arrived = ['accepted', 'sent', 'delivered', 'read']
 const hasNotArrived = ['unknown', 'failed', 'cancelled', 'expired', 'queued', 'held']
 
 /**
- * Requires true statuses after all webhooks, except those given up, have arrived: a message that arrived is known to
- * have, and no other is.
+ * Requires true statuses after all webhooks have arrived, except the ones that were given up: exactly the messages that
+ * arrived count as arrived.
  */
 export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
   const there = new Set(wire.map(({ message }) => message))

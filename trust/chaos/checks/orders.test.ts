@@ -30,7 +30,7 @@ testChecks(
     },
     timelinesAreTrue: {
       'a step is missing': ({ timeline }) => remove(timeline, ({ status }) => status === 'key_9'),
-      'the status is another one': ({ orders }) => change(orders, any, { status: 'key_21' }),
+      'the status is not the last one of the timeline': ({ orders }) => change(orders, any, { status: 'key_21' }),
     },
     editsAreKept: {
       'an edit is lost': ({ history, orders }) => {
@@ -74,7 +74,7 @@ testChecks(
     },
     signaturesAreRight: {
       'a signature is wrong': ({ received }) => change(received, any, { signature: 'v1,bm8=' }),
-      'a body is another one than was signed': ({ received }) => change(received, any, { payload: '{}' }),
+      'a body is not the one that was signed': ({ received }) => change(received, any, { payload: '{}' }),
     },
     nothingIsLeftWaiting: { 'an event stays in the outbox': ({ waiting }) => Object.assign(waiting, { events: 1 }) },
     moneyIsBookedOnce: {

@@ -70,9 +70,9 @@ const isConfirmed = ({ messages, acted }: Evidence, { waybill, address, phone }:
   )
 
 /**
- * Requires that edits are kept. A merchant edits one order after the other, each time with a new address. An edit in
- * doubt may take effect at any time, also after a repetition and after later edits. The time of customers'
- * confirmations is not compared.
+ * Requires that edits are kept. A merchant edits one order after another, each time with a new address. An edit in
+ * doubt may take effect at any time, even after a repetition and after later edits. The check ignores when customers
+ * confirmed.
  */
 export const editsAreKept: Check = evidence => {
   const { history, orders, acted, texts } = evidence
@@ -100,7 +100,7 @@ export const editsAreKept: Check = evidence => {
   })
 }
 
-/** Returns the statuses of an order that were acknowledged before. */
+/** Returns the statuses of an order that were acknowledged before `at`. */
 const acknowledgedBefore = (history: readonly Call[], at: number, waybill: string): unknown[] =>
   history
     .filter(
@@ -109,7 +109,7 @@ const acknowledgedBefore = (history: readonly Call[], at: number, waybill: strin
     .filter(({ parts }) => parts.includes(waybill))
     .map(({ asked }) => asked)
 
-/** Requires that a look-up finds an order acknowledged before, with a status that it had then or later. */
+/** Requires that a look-up finds an order that was acknowledged before, with a status that it had then or later. */
 export const readersSeeWhatWasAcknowledged: Check = ({ history, timeline }) => {
   const steps = Map.groupBy(timeline, ({ waybill }) => waybill)
   return history.flatMap(({ what, name, parts: [waybill = ''], status, ending, data, sentAt }) => {
@@ -125,7 +125,7 @@ export const readersSeeWhatWasAcknowledged: Check = ({ history, timeline }) => {
   })
 }
 
-/** Requires one line with its COD for each delivered parcel, none for another, and transfers that equal the lines. */
+/** Requires a line with its COD for each delivered parcel, none for any other, and transfers that equal the lines. */
 export const moneyIsBookedOnce: Check = ({ orders, money, brokenLedger }) => {
   const lines = Map.groupBy(money, ({ waybill }) => waybill)
   const wrong = orders.flatMap(({ waybill, status, cod }) => {

@@ -24,8 +24,8 @@ const findFirst = (optOuts: readonly OptOut[]): Map<string, number> =>
   new Map(optOuts.toSorted((one, other) => other.at - one.at).map(({ person, at }) => [person, at]))
 
 /**
- * Requires that a message made after the response to staff never arrives. For a STOP only its transaction's time
- * counts.
+ * Requires that no message made after the response to staff arrives, and that none arrives more than a minute after any
+ * opt-out.
  */
 export const optOutsHold: Check = ({ history, messages, wire, optOuts }) => {
   const createdAt = new Map(messages.map(message => [message.id, message.createdAt]))

@@ -14,8 +14,9 @@ testChecks(
       'an address counts that nobody confirmed': ({ actions }) => change(actions, isUnconfirmed, { outcome: 'done' }),
     },
     questionsFollowTexts: {
-      'a question shows what nobody wrote': ({ messages }) => change(messages, isQuestion, { question: 'No Road' }),
-      'a question shows what another person wrote': ({ messages }) =>
+      'a question shows a text that nobody wrote': ({ messages }) =>
+        change(messages, isQuestion, { question: 'No Road' }),
+      'a question shows the text of another person': ({ messages }) =>
         change(messages, isQuestion, { person: '94770000001' }),
       'a question follows no press': ({ presses, messages }) => {
         const { waybill } = find(messages, isQuestion)
@@ -48,8 +49,8 @@ testChecks(
     ordersAndNotifierAgree: {
       'orders has an address that is unconfirmed': ({ actions, acted }) =>
         void acted.push({ ...find(actions, isUnconfirmed), outcome: 'done' }),
-      'the outcome is another one': ({ actions }) => change(actions, any, { outcome: null }),
-      'orders acts on what nobody pressed': ({ acted }) => double(acted, any, { id: 'msg_1 1' }),
+      'the outcomes differ': ({ actions }) => change(actions, any, { outcome: null }),
+      'orders acts on a button that nobody pressed': ({ acted }) => double(acted, any, { id: 'msg_1 1' }),
     },
     outcomesMakeTheirMessagesOnce: {
       'an outcome makes two messages': ({ messages }) =>
@@ -59,7 +60,7 @@ testChecks(
     },
     customersStepsAreTheirs: {
       'an order is cancelled twice by one press': ({ timeline }) => double(timeline, ({ by }) => by === 'customer'),
-      'what a customer did is not in the timeline': ({ timeline }) => remove(timeline, ({ by }) => by === 'customer'),
+      'a step of a customer is not in the timeline': ({ timeline }) => remove(timeline, ({ by }) => by === 'customer'),
     },
     processesEndOnlyWhenAsked: {
       'a process ends by itself': ({ exits }) => double(exits, any, { by: null, status: 1, line: 'process.failed' }),

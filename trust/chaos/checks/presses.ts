@@ -25,7 +25,8 @@ export const onlyPressesAct: Check = ({ presses, actions }) => {
 }
 
 /**
- * Requires that each question shows its person's text, about a parcel whose `change_address` the person pressed, once.
+ * Requires that each question shows, only once, a text of its person, about a parcel whose `change_address` button the
+ * person pressed.
  */
 export const questionsFollowTexts: Check = ({ presses, texts, messages, actions }) => {
   const written = new Set(texts.map(({ person, text }) => `${person} ${text}`))
@@ -54,7 +55,7 @@ export const questionsFollowTexts: Check = ({ presses, texts, messages, actions 
 
 /**
  * Requires that no press is lost: the simulator got a 200 for at least one copy of the webhook of each, unless it gave
- * up all of them. An address whose button was pressed stays unconfirmed only where a later one of the order is
+ * up all of them. An address whose button was pressed stays unconfirmed only if a later address of the order is
  * confirmed.
  */
 export const noPressIsLost: Check = ({ presses, actions, givenUp }) => {

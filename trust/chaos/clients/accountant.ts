@@ -8,8 +8,8 @@ interface Invoice {
 }
 
 /**
- * Acts as staff of accounts: takes the cash of parcels, banks it, makes invoices and takes them further until they are
- * paid.
+ * Acts as staff with the role accounts: takes the cash of parcels, banks it, makes invoices and moves them on until
+ * they are paid or cancelled.
  */
 export const accountant = (client: Client): Act => {
   const { who, chance, known } = client

@@ -3,7 +3,7 @@ import { countByStatus } from '../../courier.ts'
 import { pick } from '../plan.ts'
 import { type Act, anyone, type Client, leaver, requester } from './client.ts'
 
-/** Builds a message that carries the name of its request and its index there. */
+/** Builds a message that carries the name of its request and its index in the request. */
 const messageAbout = (client: Client, name: string, part: string, waybill?: string): object => {
   const { template } = messageTo('')
   const values = [name, part, waybill ? '{{customer_name}}' : 'x']
@@ -29,7 +29,7 @@ export const agent = (client: Client): Act => {
       body,
       key,
     })
-    // A check finds a 202 without ids.
+    // A check detects a 202 without ids.
     if (ending === 'done') ids.push(...[data as { id: string } | null].flat().flatMap(sent => sent?.id ?? []))
   }
   const sendSome = async (n: number) => {

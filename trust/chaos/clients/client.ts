@@ -6,7 +6,7 @@ import type { Call } from '../history.ts'
 import { pick } from '../plan.ts'
 import type { Recorder, Wanted } from '../record.ts'
 
-/** Performs a client's next act, again and again; `n` counts. */
+/** Performs a client's next act; `n` counts the client's acts. */
 export type Act = (n: number) => Promise<unknown>
 export type Chance = () => number
 
@@ -23,7 +23,7 @@ export interface Crew {
   readonly people?: number
   /** Sets the mean pause of a client between two acts, in milliseconds. */
   readonly pauseMs?: number
-  /** Starts an act every so many milliseconds, even while the one before lasts. */
+  /** Sets the milliseconds from the start of one act to the next, even if the previous act still runs. */
   readonly everyMs?: number
   /** Limits the orders in a batch, except in a twentieth of the batches. */
   readonly batch?: number
@@ -72,8 +72,8 @@ export const anyone = ({ crew: { people = 100 }, chance }: Client): string => ma
 type Wish = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key'>>
 
 /**
- * Sends one client's requests to paths below a path of a service. `insist` repeats requests with a key and, at times,
- * settled ones.
+ * Sends one client's requests to paths below a path of a service. `insist` repeats a request until it is settled; with
+ * a key, at times once more.
  */
 export const requester = (
   { bed: { courier, links }, recorder, who, chance, crew: { repeats = 0.2 } }: Client,

@@ -19,7 +19,7 @@ const forgedIndex = 7
 const stranger = '94779999999'
 
 /**
- * Acts as people: they press buttons, write addresses, confirm new ones, or stop. The simulator accepts their acts at
+ * Acts as people: they press buttons, write addresses, confirm them, or write STOP. The simulator accepts their acts at
  * once.
  */
 export const customer = ({ bed: { courier }, who, chance, known, made, log }: Client): Act => {

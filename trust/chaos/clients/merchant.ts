@@ -2,7 +2,7 @@ import { batch, order } from '../../../services/orders/test/tenant.ts'
 import { pick } from '../plan.ts'
 import { type Act, anyone, type Client, type Known, requester, toKnown } from './client.ts'
 
-/** Acts as a merchant: books, cancels, edits and looks up. */
+/** Acts as a merchant: books, cancels, edits and looks up orders. */
 export const merchant = (client: Client): Act => {
   const { crew, who, chance, known } = client
   const { onlyBooks = false, batch: most = 6 } = crew
@@ -22,7 +22,7 @@ export const merchant = (client: Client): Act => {
     const parts = asked.map((_, part) => String(part))
     const key = onlyBooks || chance() < 0.6 ? name : undefined
     const { ending, data } = await insist('book', name, '/bulk', { parts, asked, body: batch(orders), key })
-    // A check finds a 200 without waybills.
+    // A check detects a 200 without waybills.
     if (ending !== 'done' || !Array.isArray(data)) return
     const booked = data.map((waybill: string) => toKnown(chance, waybill, initial_status_key))
     own.push(...booked)

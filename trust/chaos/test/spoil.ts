@@ -35,7 +35,7 @@ export const find = <Item>(items: readonly Item[], isSo: (item: Item) => boolean
 }
 export const remove = <Item>(items: Item[], isSo: (item: Item) => boolean): void =>
   void items.splice(items.indexOf(find(items, isSo)), 1)
-/** Returns the items with a match repeated, or replaced by another. */
+/** Adds a copy of the first match, with the changes. */
 export const double = <Item>(items: Item[], isSo: (item: Item) => boolean, changes: Partial<Item> = {}): void =>
   void items.push({ ...find(items, isSo), ...changes })
 export const change = <Item extends object>(
@@ -43,13 +43,12 @@ export const change = <Item extends object>(
   isSo: (item: Item) => boolean,
   changes: Partial<Item>,
 ): void => void Object.assign(find(items, isSo), changes)
-/** Swaps the two items. */
 export const swap = <Item>(items: Item[], one: Item, other: Item): void => {
   const [first, second] = [items.indexOf(one), items.indexOf(other)]
   items[first] = other
   items[second] = one
 }
-/** Returns the first two that belong to the same waybill, or person. */
+/** Returns the first two items for which `of` returns the same, such as a waybill or a person. */
 export const pickTwo = <Item>(items: readonly Item[], of: (item: Item) => unknown): [Item, Item] =>
   find([...Map.groupBy(items, of).values()], ({ length }) => length > 1) as [Item, Item]
 

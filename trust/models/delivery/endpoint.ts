@@ -79,7 +79,7 @@ export class Endpoint extends Reader<Sending> {
     return { ...drain, url: this.url, limit: this.failures < downAfter ? 256 : 1, sent: 0 }
   }
 
-  /** Adds the feed's new events. Without the lease a process sends nothing, unless it cannot know that it lost it. */
+  /** Adds the feed's new events. A process without the lease sends nothing, unless it cannot know of the loss. */
   read(drain: Sending): void {
     const isHolder = this.isHeldBy(drain)
     if (isHolder) for (const event of this.events) event.state ??= 'pending'
@@ -95,7 +95,7 @@ export class Endpoint extends Reader<Sending> {
     drain.response = { event, code: isLost ? null : status, retryAfter }
   }
 
-  /** Stores responses: only those to the lease's holder count. Requests that began with the first one go on. */
+  /** Stores responses, which count only if the process holds the lease, and sends the rest of the drain's requests. */
   store(drain: Sending): void {
     const isHolder = this.isHeldBy(drain)
     if (isHolder && drain.response && this.disabled === null) this.#settle(drain.response)
@@ -147,7 +147,7 @@ export class Endpoint extends Reader<Sending> {
     const { failures, failingSince, retryAt } = this
     const { now, random } = this.world
     const jittered = (seconds: number): number => seconds * (0.9 + random / 5)
-    // Failures of requests that were in flight when it was paused do not count again.
+    // Failures of requests that were in flight when the endpoint was paused do not count again.
     this.failures = code === 204 ? 0 : failures + (retryAt > now ? 0 : 1)
     this.failingSince = this.failures > 0 ? (failingSince ?? now) : undefined
     const isDown = this.failures >= downAfter

@@ -39,7 +39,7 @@ export abstract class Reader<D extends Drain = Drain> {
   readonly stopped: Partial<Record<ProcessName, D>> = {}
   /** Lists the requests since the last check. */
   requests: string[] = []
-  /** Lists every event that arrived, the first one first. */
+  /** Lists every event that arrived, in the order of arrival. */
   readonly seen: string[] = []
 
   constructor(world: World) {
@@ -55,7 +55,7 @@ export abstract class Reader<D extends Drain = Drain> {
   abstract read(drain: D): void
   abstract send(drain: D): void
   abstract store(drain: D): void
-  /** Returns what `look` reads of the application. */
+  /** Returns what `look` reads from the application. */
   abstract show(): object
 
   hold(holder: ProcessName): void {
@@ -70,7 +70,7 @@ export abstract class Reader<D extends Drain = Drain> {
     return this.lease !== undefined && this.lease.holder !== name && this.lease.until > this.world.now
   }
 
-  /** Returns false when less than half of the lease is left, at which a process renews it. */
+  /** Returns false if at most half of the lease is left, when a process renews it. */
   isFresh({ since }: Drain): boolean {
     return this.world.now - since < this.leaseSeconds / 2
   }

@@ -49,14 +49,14 @@ export class Outbox extends Reader<Sending> {
     return isWaiting && backoffs[name].until <= world.now
   }
 
-  /** Begins a drain. A process sends an unknown tenant's first event alone, which shows if the tenant is known now. */
+  /** Begins a drain. For an unknown tenant a process sends only the first event, to learn whether it is known now. */
   begin(drain: Drain<never>): Sending {
     if (this.unknownSince === undefined) return { ...drain, due: this.rows.flat(), finished: [...this.rows] }
     const [first = []] = this.rows
     return { ...drain, due: first.slice(0, 1), finished: first.length === 1 ? [first] : [] }
   }
 
-  /** Reads again once the lease is old. Events read before may have been delivered meanwhile, and arrive once more. */
+  /** Renews an old lease, unless another process holds it. Another may have delivered the events: they arrive again. */
   read(drain: Sending): void {
     if (this.isFresh(drain)) return
     if (this.isHeldElsewhere(drain.process)) drain.due = []

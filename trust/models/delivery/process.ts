@@ -20,7 +20,7 @@ export class Runner<Key = never> {
   readonly #loop: DeliveryLoop<Key>
   #stop: Stage | undefined
   #reached = Promise.withResolvers<void>()
-  /** While the process is stopped, everything waits for this. */
+  /** Holds the promise for which everything waits while the process is stopped. */
   #opened: PromiseWithResolvers<void> | undefined
   #quiet = Promise.withResolvers<void>()
   /** Counts what the running drain has begun. */
@@ -35,7 +35,7 @@ export class Runner<Key = never> {
       name: 'model',
       findWaiting: async () => {
         const found = await inAllTenants(pool, (tx: Tx) => findWaiting(tx, holder))
-        // By then the loop has begun to drain the chosen tenant or endpoint.
+        // When this runs, the loop has begun to drain the chosen tenant or endpoint.
         setImmediate(() => {
           if (!this.#drain) this.#quiet.resolve()
         })

@@ -39,7 +39,7 @@ const openPool = (t: Teardown, url: string): pg.Pool => {
 
 /**
  * Replaces now() of the service's role by a clock that stands still: the server's own clock is the computer's. Defaults
- * of columns keep the real one. Call it before the service connects. Returns a function that sets the clock.
+ * of columns keep the real clock. Must run before the service connects. Returns a function that sets the clock.
  */
 const stopClock = async (url: string) => {
   const { username: role, pathname } = new URL(url)
@@ -76,7 +76,7 @@ export const startOrders = async (t: Teardown) => {
   let now = 0
   const moveOn = moveStopwatch(t.teardown)
   AbortSignal.timeout = () => new AbortController().signal
-  /** Returns the seconds since the first history. */
+  /** Moves the clocks on. Returns the seconds since the first history. */
   const pass = async (seconds: number): Promise<number> => {
     now = Math.round((now + seconds) * 10) / 10
     await moveOn(seconds * 1000)
@@ -108,7 +108,7 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
       return client.post(...words)
     }
     const ownPool = newPool()
-    // Reading the catalogue is no step of the model.
+    // Reading the catalogue is not a step of the model.
     const readSnapshots = createSnapshotReader(
       { pool: ownPool, catalogues: createCatalogues(pool, 2 ** 20) },
       undefined,
@@ -131,7 +131,7 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
         return notifierMoods[outbox.mood] ?? 'hang'
       }
     },
-    /** Does as `restored` does after a restore of the notifier's database; returns the order's events. */
+    /** Queues an order's events again, as `restored` does after a restore of the notifier's database. Returns them. */
     queueAgain: (waybill: string): Promise<string[]> =>
       change(async tx => {
         const events = (await findEvents(tx, tenant, new Date(0))).filter(event => event.waybill_number === waybill)
@@ -168,7 +168,7 @@ export const startEndpoint = async (t: Teardown, { request, base, rows, newPool 
   const timeOf = (time: string | null): number | undefined =>
     time === null ? undefined : Math.round(Date.parse(time) / 100 - base / 100) / 10
 
-  /** Sends one request after the other, each when the response to the one before is stored: results have one order. */
+  /** Starts a process that sends each request once the previous response is stored, so that results have one order. */
   const startProcess = (): Runner<EndpointKey> => {
     const agent = createAgent(undefined)
     t.teardown(() => agent.destroy())

@@ -169,7 +169,7 @@ export const delivery: CreateModel = async t => {
       state.endpoint.change(verb)
       return endpoint.change(verb, state.endpoint.url)
     })
-  const tires = done('what failed has failed nine times', state => {
+  const tires = done('each event that failed has now failed nine times', state => {
     state.endpoint.tire()
     return endpoint.tire(state.now)
   })

@@ -29,7 +29,7 @@ export interface State {
   messages: Message[]
   /** Lists the fates of the next sends. */
   fates: string[]
-  /** Lists the names of the messages that arrived, in this order. */
+  /** Lists the names of the messages that arrived, in the order of arrival. */
   arrived: string[]
   /** Gives each report a second of its own. */
   second: number
@@ -96,8 +96,8 @@ export const report = (message: Message, sent: Send, to: Reported): void => {
 
 const isCertain = ({ sends }: Message): boolean => sends.some(({ isKnown, isFormer }) => isKnown && !isFormer)
 /**
- * Lists the reportable sends. Leaves out an earlier send whose id was never learned while that of the current one is
- * unknown: nothing distinguishes them.
+ * Lists the reportable sends. Leaves out an earlier send whose id was never learned while the current send's id is
+ * unknown: nothing distinguishes the two.
  */
 export const reportable = ({ messages }: State): { message: Message; sent: Send; nth: number }[] =>
   messages.flatMap(message =>

@@ -52,7 +52,7 @@ export const message: CreateModel = async t => {
     },
   }))
 
-  /** Makes a step that happens to one of some messages. */
+  /** Makes a step that happens to one of the messages to which it applies. */
   const happens = (
     text: string,
     applies: (message: Message) => boolean,
