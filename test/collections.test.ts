@@ -47,7 +47,7 @@ const refused = [
   'Book that an approved invoice was paid',
   'Book that a merchant paid the charges it keeps apart',
   'Settle the dispute of parcels',
-  'Take the newest move of an order back',
+  'Take back the newest move of an order',
   'Confirm a changed bank account',
   'Book that a bank paid invoices',
 ]

@@ -262,7 +262,7 @@ t.test('refuses an invalid file with the paths of its errors, and applies none o
   )
 })
 
-t.test('the database refuses another merchant’s business, with its path', async t => {
+t.test('apply refuses another merchant’s business, with its path', async t => {
   const { orders, save } = await start(t)
   succeed(t, orders('apply', save(tenantFile())))
   const [shoes, books] = tenantFile().merchants

@@ -61,7 +61,9 @@ const properties = {
   ORDERS_PORT: Port(3000, 'the port of orders'),
   LOG_LEVEL: LogLevel,
   MESSAGING_API_URL: Type.Optional(
-    Type.String({ description: "the notifier's: demonstration secrets are refused unless it is the simulator" }),
+    Type.String({
+      description: "the notifier's messaging API; demonstration secrets are refused unless it is the simulator",
+    }),
   ),
   DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections of the process to Postgres', 1000),
   MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'maximum orders in one bulk request', 100_000),
@@ -70,7 +72,7 @@ const properties = {
     maximum: 2 ** 40,
     default: 2 ** 28,
     description: 'maximum bytes of the catalogues that the process keeps in memory',
-    must: `be a whole number of bytes, ${2 ** 20} to ${2 ** 40}`,
+    must: `be a whole number of bytes from ${2 ** 20} to ${2 ** 40}`,
   }),
   LOGIN_TOKEN_DAYS: PositiveInteger(30, 'days that a token created by a login is valid', 3650),
   STAFF_LOGIN_HOURS: PositiveInteger(12, 'hours that a token created by a login of staff is valid', 8760),

@@ -44,7 +44,7 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
 
   receiver.react = () => 'acknowledge'
   await rows(`update outbox_leases set held_until = now()`)
-  await waitUntil('all are delivered', async () => (await countWaiting()) === 0)
+  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
   const told = receiver.posts.flatMap(({ events }) =>
     events.map(({ order }) => `${order.waybill_number} ${order.status_key}`),
   )

@@ -88,7 +88,7 @@ t.test('refuses an unknown filter, and lists the known ones', async t => {
       t.strictSame([status, body], [422, refusal({ [field]: [sentence] })], `${list} ${field}`)
     }
   const { body } = await get('/order?filter[merchant_id]=1&page=0')
-  t.strictSame(Object.keys(body.errors).sort(), ['filter[merchant_id]', 'page'], 'the error stands beside all others')
+  t.strictSame(Object.keys(body.errors).sort(), ['filter[merchant_id]', 'page'], 'all other errors are reported too')
 })
 
 t.test('refuses invalid filters instead of returning an empty list', async t => {

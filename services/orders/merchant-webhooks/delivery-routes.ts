@@ -79,7 +79,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     params: route.ByWebhook,
     operationId: 'listWebhookDeliveries',
     summary: 'Deliveries to a webhook and their results',
-    description: `Newest events first: those of the last ${listedDays} days, and all pending ones.`,
+    description: `Lists the events of the last ${listedDays} days and all pending events, newest first.`,
     querystring: DeliveryQuery.schema,
     response: { 200: PageOf(WebhookDelivery, 'WebhookDeliveries') },
   }

@@ -81,7 +81,9 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
     params: route.ByWebhook,
     operationId: 'changeWebhook',
     summary: 'Change, disable or enable a webhook',
-    description: `Pending events are retried at once. Events of the last ${keptDays} days that occurred while it was disabled follow, oldest first.`,
+    description:
+      'Retries pending events at once. Then sends the events that occurred while the webhook was disabled, of the ' +
+      `last ${keptDays} days, oldest first.`,
     body: schema.WebhookChange,
     response: { 200: done(changed, schema.Webhook) },
   }
@@ -96,7 +98,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
     params: route.ByWebhook,
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook',
-    description: 'Deletes its pending events, too.',
+    description: 'Deletes the pending events of the webhook, too.',
     response: { 200: Type.Object({ message: Type.String({ examples: [deleted] }) }) },
   }
   app.delete('/webhook/:id', { schema: deleteWebhookSchema }, async request => {

@@ -37,7 +37,8 @@ export const Webhook = component('Webhook', {
   events: Events,
   state: State,
   disabled_reason: Nullable(
-    'merchant: by you; gone: it responded with 410; failing: for five days; merchant_inactive: by the company.',
+    'merchant: you disabled it; gone: it responded with 410; failing: nothing was delivered for five days; ' +
+      'merchant_inactive: your account is deactivated.',
   ),
   disabled_at: Nullable('ISO 8601, UTC.'),
   failing_since: Nullable('The time of the first failure since the last success.'),
@@ -113,7 +114,8 @@ export const messageOperation = {
   operationId: 'merchantEvent',
   summary: 'Something happened to one of your orders or invoices',
   description:
-    'Sent to your webhooks, signed by Standard Webhooks, until they acknowledge it (docs/merchants/webhooks.md).',
+    'Sent to your webhooks, signed according to Standard Webhooks, until they acknowledge it ' +
+    '(docs/merchants/webhooks.md).',
   security: [],
   parameters: [
     header('webhook-id', 'The id of the event, the same in every attempt.'),

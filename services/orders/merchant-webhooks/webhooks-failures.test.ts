@@ -133,7 +133,7 @@ t.test('Retry-After makes the whole endpoint wait', async t => {
 
 t.test('slow endpoints do not delay others', async t => {
   const { sender, addReceiver, book, createToken, apply } = await webhooksFixture(t)
-  // Uses more endpoints than there are slots. None of them responds: each request lasts 10 seconds.
+  // Uses more endpoints than there are slots for quick ones. None responds: each request lasts 10 seconds.
   const slow: WebhookReceiver[] = []
   for (const id of ['sa', 'sb', 'sc', 'sd']) {
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
@@ -317,7 +317,7 @@ t.test('Retry-After holds, whatever the results of requests in flight', async t 
       : { status: 200, milliseconds: 300 }
   await book(8)
   sender.start()
-  await waitUntil('the others are stored', async () => (await deliveries(id, '?state=delivered')).length === 7)
+  await waitUntil('the other outcomes are stored', async () => (await deliveries(id, '?state=delivered')).length === 7)
   const [{ wait }] = await rows('select extract(epoch from retry_at - now())::int as wait from webhook_endpoints')
   t.ok(wait > 590, `${wait}`)
 })

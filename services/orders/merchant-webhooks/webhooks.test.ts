@@ -152,7 +152,7 @@ t.test('after a rotation both secrets sign for 24 hours', async t => {
   t.doesNotThrow(() => verify(body.data.secret, 0))
   await rows(`update webhook_endpoints set previous_until = now()`)
   await book(1)
-  await waitUntil('the next arrives', () => receiver.accepted.length === 2)
+  await waitUntil('the next event arrives', () => receiver.accepted.length === 2)
   t.throws(() => verify(old, 1))
   t.doesNotThrow(() => verify(body.data.secret, 1))
   t.equal((await endpoint(id)).previous_secret_until, null)
@@ -192,7 +192,7 @@ t.test('a replay waits until its disabled webhook is enabled, and a second repla
   const again = await call('POST', `/${id}/replay`, { from })
   t.match([again.status, again.body.message], [429, /begins once it is enabled\.$/])
   await call('PATCH', `/${id}`, { state: 'enabled' })
-  await waitUntil('it arrives again', () => receiver.accepted.length === 2)
+  await waitUntil('the event arrives again', () => receiver.accepted.length === 2)
 })
 
 t.test('a period is replayed with the same ids, before new events', async t => {
@@ -207,7 +207,7 @@ t.test('a period is replayed with the same ids, before new events', async t => {
   receiver.accepted.length = 0
   const { status, body } = await call('POST', `/${id}/replay`, { from: before })
   t.strictSame([status, body.data], [202, { changes: 6 }])
-  await waitUntil('all arrive again', () => receiver.accepted.length === 6)
+  await waitUntil('all events arrive again', () => receiver.accepted.length === 6)
   t.strictSame(receiver.accepted.map(message => message.id).sort(), ids.sort())
   for (const history of Object.values(historiesOf(receiver.accepted))) t.equal(history, 'key_1 key_3')
   const none = await call('POST', `/${id}/replay`, { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' })

@@ -29,7 +29,8 @@ const Balance = Type.Object(
       { description: 'The newest 1,000 disputes.' },
     ),
     payable_now: sum(
-      'The total of an invoice made now, and of drafts, which staff still check; below zero, a later one includes it.',
+      'The total of an invoice made now, and of drafts, which staff still check; ' +
+        'below zero, a later invoice brings it forward.',
       21800.5,
     ),
     next_payment: Type.Union(

@@ -108,7 +108,7 @@ t.test('cash', async t => {
     t.strictSame(found, [{ debit: 'office', credit: 'differences', amount: 50 }])
   })
 
-  t.test('one of 20 concurrent handovers of a person clears; a part is named by its waybills', async t => {
+  t.test('one of 20 concurrent handovers of a person clears; a handover of a part names its waybills', async t => {
     await deliver(['DM91000031', 'DM91000032', 'DM91000033'], 'Amal')
     const part = { collected_by: 'Amal', declared: 1000, counted: 1000, waybill_numbers: ['DM91000031'] }
     t.match((await post('handover', part)).body.data, { state: 'cleared', expected: 1000, debt: 0 })
@@ -125,7 +125,7 @@ t.test('cash', async t => {
     t.strictSame(await rows(`select parcels from cash_deposits where bank_reference = 'BOC 4'`), [{ parcels: 3 }])
   })
 
-  t.test('a card payment waits in clearing for a deposit that names it', async t => {
+  t.test('a card payment waits in clearing for a deposit that names its waybill', async t => {
     await deliver(['DM91000041'], 'Amal', { DM91000041: { method: 'card' } })
     t.match((await cash()).clearing, { parcels: 1, amount: 1000 })
     t.equal(await personOf('Amal'), undefined)

@@ -139,7 +139,7 @@ const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
     and ($4::bigint is null or invoices.merchant_id = $4)
   and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
 
-/** Makes, decides and pays invoices, and settles disputes, for staff. */
+/** Serves staff: makes invoices, decides on them, books their payment, and settles disputes. */
 export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool, onChanged: onDone } = options
   addReads(app, options, 'listAllInvoices', 'getAnyInvoice')

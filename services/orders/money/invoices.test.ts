@@ -152,7 +152,7 @@ t.test('invoices', async t => {
   })
 
   t.test(
-    'a company may demand a second person, and an invoice to which nobody objects in time is approved',
+    'a company may require approval by a second person; an invoice to which nobody objects in time is approved',
     async t => {
       await set('four_eyes = true, accept_after_days = 2')
       await deliver(['DM92000021'])
@@ -179,7 +179,7 @@ t.test('invoices', async t => {
     },
   )
 
-  t.test('waits for days or for the bank if the terms of the merchant say so', async t => {
+  t.test('an invoice waits for days or for the bank if the terms of the merchant say so', async t => {
     await makeOfBooks(['DM92000031'], { ...confirmed, cod: 1000 })
     t.equal((await move(['DM92000031'], 'key_13', { collected_by: 'Nimal' })).status, 200)
     await asOwner(

@@ -35,7 +35,7 @@ const lockNameSql = `
 
 /**
  * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and vice versa.
- * Invoices share the lock. It must be a statement of its own, so that the next one sees what the other side wrote.
+ * Invoices share the lock. It takes a statement of its own, so that the next one sees what the other side wrote.
  */
 export const lockTakeBacks = async (
   tx: Tx,

@@ -22,7 +22,7 @@ export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (a
     path: '/order/:waybill/take-back',
     operationId: 'takeBackMove',
     action: 'order.taken_back',
-    summary: 'Take the newest move of an order back',
+    summary: 'Take back the newest move of an order',
     message: 'Move Taken Back Successfully',
     description:
       'The order returns to its previous status; the booking of the move is reversed. The customer gets no message.',

@@ -83,7 +83,7 @@ t.test('the period begins at midnight; deactivated merchants and cities are left
 
 const city = (id: number) => ({ id, name: '', postalCode: null, state: { id: 1, name: '' } })
 
-t.test('tries one tenant while the database is away, however many have counts', async t => {
+t.test('tries one tenant while the database is away, however many tenants have counts', async t => {
   let tries = 0
   const away = new Proxy(pool, {
     get: (target, name) =>

@@ -127,7 +127,7 @@ type PostFailure =
 const postEvents = (options: PostOptions, tenant: string, events: readonly CourierEvent[]) =>
   inSpans(options.tracer, 'outbox.post', 'producer', events, traced => postTraced(options.notifier, tenant, traced))
 
-/** A server that responds 200 to everything is not the notifier. */
+/** A server that responds with 200 to everything is not the notifier. */
 const Acknowledgement = Type.Object({
   data: Type.Object({ taken: Type.Integer(), repeated: Type.Integer(), expired: Type.Integer() }),
 })

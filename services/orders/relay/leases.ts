@@ -10,7 +10,7 @@ export interface AcquiredLease {
 }
 
 /**
- * Acquires or renews the tenant's lease; undefined when another process holds it. Citus takes no `now()` in the
+ * Acquires or renews the tenant's lease; undefined when another process holds it. Citus allows no `now()` in the
  * condition.
  */
 export const acquireLease = async (tx: Tx, tenant: string, holder: string, seconds: number) => {

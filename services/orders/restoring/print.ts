@@ -32,7 +32,7 @@ export const printRestored = (tenants: readonly Restored[], dryRun: boolean, jso
       )
   }
   print(
-    'Orders since the backup that the notifier does not know either are in no database: ask the merchants (docs/operators/backup.md).',
+    'No database has the orders since the backup that the notifier lacks: ask the merchants (docs/operators/backup.md).',
   )
   if (dryRun) print('Nothing was written: this was a dry run.')
 }

@@ -14,7 +14,7 @@ export const findStatuses = async (tx: Tx, tenant: string): Promise<ReadonlyMap<
   return new Map(rows.map(row => [row.key, row]))
 }
 
-/** $1 is the tenant. */
+/** Selects the statuses of the tenant $1 with their moves. */
 export const statusesSql = `
   select status_key as key, name, description, color, books, ${isoTime('created_at')} as "createdAt", array(
     select to_key from status_moves join statuses target
