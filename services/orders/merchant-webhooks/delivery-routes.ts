@@ -103,7 +103,7 @@ const unfinished = {
   running: 'The last replay of this webhook is still running.',
   disabled: 'This webhook is disabled: its last replay begins once it is enabled.',
 }
-const replayedChanges = 'The changes of the period; the webhook gets those of its types.'
+const replayedChanges = 'The number of changes in the period; the webhook gets the changes of its types.'
 
 /** Reads a time in microseconds, the precision of events. */
 const readTime = (text: string): string | undefined => {

@@ -43,8 +43,8 @@ export interface Settled {
 }
 
 /**
- * Decides what the outcomes mean for the events and their endpoint. An event is given up after its last attempt if the
- * endpoint accepted others meanwhile. While the endpoint accepts none, its events wait until it works or is disabled.
+ * Decides what the outcomes mean for the events and their endpoint. An event is given up after its last attempt unless
+ * the endpoint is down. While it is down, its events wait until it works or is disabled.
  */
 export const settle = (health: Health, outcomes: readonly Outcome[], random: () => number): Settled => {
   const failed = outcomes.filter(({ code }) => !isSuccess(code))

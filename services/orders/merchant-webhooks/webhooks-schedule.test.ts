@@ -84,7 +84,7 @@ t.test('Retry-After makes the event and the endpoint wait', async t => {
   t.match(settled(healthy, outcome(503, { retryAfter: 2 })), { verdicts: [{ delay: 5 }], pause: 2 })
 })
 
-t.test('an event is given up after its last attempt only while the endpoint accepts others', async t => {
+t.test('an event is given up after its last attempt only while the endpoint accepts other events', async t => {
   const last = outcome(500, { attempts: 10 })
   t.match(settled(healthy, last), { verdicts: [{ state: 'failed', delay: null }] })
   t.match(settled({ ...healthy, failures: 9 }, last), { verdicts: [{ state: 'pending', delay: 24 * hour }] })

@@ -82,7 +82,7 @@ t.test('changes of invoices name no parcel, and wait for each other', async t =>
   t.match(await deliveries(id), [{ waybill_number: null }, { waybill_number: null }])
 })
 
-t.test('events of one waybill wait for each other, events of others do not', async t => {
+t.test('events of one waybill wait for each other; events of other waybills do not', async t => {
   const { sender, addReceiver, book, cancel, deliveries, hurry } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   const [stuck = '', ...others] = await book(20)

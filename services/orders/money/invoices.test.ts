@@ -209,7 +209,7 @@ t.test('invoices', async t => {
     await asOwner(`update merchants set charges_apart = false where merchant_id = ${shop}`)
   })
 
-  t.test('an invoice keeps its terms when those of its merchant change', async t => {
+  t.test('an invoice keeps its terms when the terms of its merchant change', async t => {
     await deliver(['DM92000051', 'DM92000052'])
     await handOver(2000)
     const { invoice_no: no, total } = await makeFor(shop)

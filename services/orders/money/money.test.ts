@@ -182,7 +182,7 @@ t.test('money', async t => {
     t.equal((await request('GET', '/api/public/merchant/balance', undefined, { token: staffToken })).status, 401)
   })
 
-  t.test('a merchant reads the money of single parcels; parcels of others are missing', async t => {
+  t.test('a merchant reads the money of single parcels; parcels of other merchants are missing', async t => {
     await make(['DM90000081', 'DM90000082'], { ...confirmed, cod: 2500, weight: 1 })
     t.equal((await move(['DM90000081'], 'key_13', { collected: { DM90000081: { method: 'qr' } } })).status, 200)
     const numbers = 'DM90000082, DM90000081,DM90000071,DM90000081'

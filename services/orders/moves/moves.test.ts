@@ -42,7 +42,7 @@ t.test('a move writes the orders, their timelines and one outbox row', async t =
   t.strictSame(more, [])
 })
 
-t.test('refuses an illegal move, names the legal ones, and moves no order of the list', async t => {
+t.test('refuses an illegal move, names the legal ones, and moves no order in the list', async t => {
   await make(['DM10000010', 'DM10000011'], { initial_status_key: 'key_2' })
   await make(['DM10000012'])
   await makeOfBooks(['DM10000013'], { initial_status_key: 'key_2' })
@@ -199,7 +199,7 @@ t.test('one of several conflicting moves wins, the others see its result, and no
         from order_events where waybill_number = any($1) group by waybill_number) timelines`,
       [waybills],
     )
-    t.equal(events.length, 1, 'all orders of the list went the same way')
+    t.equal(events.length, 1, 'all orders in the list went the same way')
     t.equal(events[0].statuses.length, 2)
   }
   t.strictSame(

@@ -29,7 +29,7 @@ type Held = Lease<AcquiredLease>
 type Obstacle = PostFailure | { readonly kind: 'leased_elsewhere' }
 
 /**
- * Delivers the tenant's oldest entries in order and marks those that the notifier acknowledged. No other process
+ * Delivers the tenant's oldest entries in order and marks the ones that the notifier acknowledged. No other process
  * delivers them meanwhile: a request starts only while the lease outlasts its timeout. No lock is held during a
  * request. Rejects when the database is unavailable.
  */

@@ -58,8 +58,8 @@ export interface Restored {
 }
 
 /**
- * Recovers after a database was restored from an older backup: moves the counters of waybill numbers past those that
- * were given since, and compares the events with the notifier's. Each tenant has a transaction of its own.
+ * Recovers after a database was restored from an older backup: moves the counters of waybill numbers past the numbers
+ * given since, and compares the events with the notifier's. Each tenant has a transaction of its own.
  */
 export const recover = async (pool: pg.Pool, options: RestoreOptions): Promise<Restored[]> => {
   const restored: Restored[] = []

@@ -72,7 +72,7 @@ t.test('names, colours and descriptions change alone, and stay when the file omi
   )
 })
 
-t.test('a whole set replaces the existing one, from the next move on', async t => {
+t.test('a whole set replaces the existing one, and applies to the next move', async t => {
   const { apply, set, make, move, rows } = await provide(t)
   await make(['DM00000001'], { initial_status_key: 'key_2' })
   const version = async () => Number((await rows(`select version from tenants where tenant_id = 'demo'`))[0].version)
