@@ -87,7 +87,7 @@ if (browser) {
     )
   })
 
-  t.test('the sheet of reattempts is of the company’s day, wherever the person is', async t => {
+  t.test('the run sheet of reattempts is for the company’s day, wherever the person is', async t => {
     const { page } = await openConsole(t, browser, url, { timezoneId: 'Pacific/Kiritimati' })
     // In Colombo it is still the day before.
     await page.clock.setFixedTime('2026-11-24T12:00:00Z')

@@ -70,7 +70,7 @@ export const listSentences = ({ body }: ApiResponse): string[] => [
   ...Object.values(body.errors ?? {}).flat(),
 ]
 
-/** Checks the status and message of an error response, and that `errors` has only these fields, with such sentences. */
+/** Checks an error response: its status and message, and that `errors` has only these fields, with matching texts. */
 export const expectRefusal = (
   t: Test,
   response: ApiResponse,

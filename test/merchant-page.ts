@@ -24,7 +24,7 @@ export const statusTable: [number, string, string, number[]][] = [
 ]
 const toKey = (number: number) => `key_${number}`
 
-/** A merchant may cancel a draft too. */
+/** Adds one move: a merchant may also cancel a draft. */
 const moveTable = statusTable.map(([number, name, color, next]): (typeof statusTable)[number] => [
   number,
   name,

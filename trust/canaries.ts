@@ -30,7 +30,7 @@ const search = async (observed: Observed, canaries: Record<string, string>, brok
     const stray = found.filter(canary => !meant[name]?.includes(canary))
     broken.require(stray.length === 0, `${name} holds ${stray}`)
   }
-  // Requires that every value to be stored is there: a run that failed at once would find nothing either.
+  // Requires that every column meant to hold a canary does: a run that failed at once would find nothing either.
   for (const name of Object.keys(meant).filter(name => name.startsWith(`${service}.`)))
     broken.require((columns.get(name) ?? []).length > 0, `${name} holds no canary`)
   return Object.values(texts).reduce((sum, lines) => sum + lines.length, columns.size)

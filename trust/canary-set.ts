@@ -9,7 +9,7 @@ const words = [...persons, 'profileName', 'staffName', ...tokens, ...secrets] as
 const phones = ['phone', 'secondaryPhone', 'recipient', 'writer'] as const
 export type Canaries = Record<(typeof words)[number] | (typeof phones)[number] | 'pin' | 'bankAccount', string>
 
-/** Makes canaries of letters and digits alone, which no encoding changes. */
+/** Makes canaries of only letters and digits, which no encoding changes. */
 export const makeCanaries = (seed: number): Canaries => {
   const hash = (name: string) => createHash('sha256').update(`${seed} ${name}`).digest('hex')
   const digits = (name: string, count: number) =>

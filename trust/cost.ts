@@ -9,8 +9,9 @@ import { startTargets, type Target } from './targets.ts'
 
 /** Limits the milliseconds by which an input may block the loop longer than harmless text of as many bytes. */
 const maxMs = 50
-/** Limits the growth of the cost with four times the bytes. Costs below `noiseMs` are noise, more beside other tests. */
+/** Limits the growth of the cost with four times the bytes. A cost below `noiseMs` is noise. */
 const maxGrowth = 10
+/** The short form runs beside other tests, which add noise. */
 const noiseMs = { full: 3, short: 20 }
 
 interface Try {
@@ -53,8 +54,8 @@ const createSearch = (target: Target, { broken, short }: TrustOptions, counts: C
     return Math.min(...own) - median(normal)
   }
   /**
-   * Requires that the loop is blocked no longer than by harmless text, and at most in proportion to the bytes. Measures
-   * twice, since a machine pauses too.
+   * Requires that the loop is blocked at most `maxMs` longer than by harmless text, and roughly in proportion to the
+   * bytes. Measures twice, since a machine pauses too.
    */
   const judge = async (place: Place, one: Try): Promise<void> => {
     const first = await measureExcess(place, one)

@@ -54,7 +54,7 @@ export const readOperations = (document: OpenApi): Operation[] => {
   )
 }
 
-/** Replaces references by the schemas that they name. No schema of ours contains itself. */
+/** Replaces references by the schemas that they name. No documented schema contains itself. */
 const inlined = (value: unknown, named: Record<string, JsonSchema>): unknown => {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(item => inlined(item, named))

@@ -5,7 +5,7 @@ import type { TrustPromise } from './promise.ts'
 
 const maxRatio = 1.1
 /**
- * A difference of the p99 within this margin is due to the machine. In the short form, beside other tests, the p99 is
+ * A difference in the p99 within this margin is due to the machine. In the short form, beside other tests, the p99 is
  * the time of one request in about a hundred.
  */
 const slackMs = { full: 10, short: 1_000 }

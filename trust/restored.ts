@@ -83,7 +83,7 @@ const silentSql = `select count(*)::int as events from events e, lateral
 
 /**
  * Checks that no number was given twice, no customer got a message twice, every event has its message, sent or unknown,
- * and the ledger holds.
+ * and the check of the ledger finds nothing.
  */
 const check = async ({ courier }: Bed, history: readonly Call[], broken: Broken) => {
   const given = history.flatMap(({ what, ending, data }) => (what === 'book' && ending === 'done' ? data : []))

@@ -21,7 +21,7 @@ const listed: Readonly<Record<string, string>> = {
 const isOpenToAll = (service: string, table: string): boolean =>
   service === 'notifier' || table in listed || /^(outbox|webhook_|log$|feeds$)/.test(table)
 
-/** Inserts a row of each tenant into every table, including new ones, whose constraints it drops. */
+/** Drops the constraints of every table, including new tables, and inserts a row of each tenant. */
 const fill = async (superuser: pg.Client, tables: readonly string[]): Promise<void> => {
   const { rows: constraints } = await superuser.query(
     `select conrelid::regclass as table, conname as name

@@ -143,7 +143,7 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
 
 const many = '1000000000'
 
-/** Starts both services, without the limits that would refuse a request before it is read. Nothing is in flight. */
+/** Starts both services, without limits that would refuse a request before it is read. Waits until all is delivered. */
 export const startTargets = async (t: TrustOptions) => {
   const logins = { LOGIN_TRIES_PER_EMAIL: many, LOGIN_TRIES_PER_ADDRESS: many, PUBLIC_RATE_LIMIT_PER_MINUTE: many }
   const courier = await startCourier(t, {

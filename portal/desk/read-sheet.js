@@ -56,7 +56,7 @@ const looksLikePhone = (/** @type {string} */ cell) => /^[+0][\d ()-]{8,16}$/.te
 
 /**
  * Guesses the field of each column by its heading, or else by its cells; '' stands for no field. `hasHeadings` is false
- * where the first row has a phone number.
+ * if the first row has a phone number.
  * @param {string[][]} rows
  * @returns {{ fields: string[], hasHeadings: boolean }}
  */
@@ -69,7 +69,7 @@ export const guessColumns = rows => {
     taken.add(name)
     return name
   }
-  /** A heading such as Shipping Name says more than plain Name, which web shops use for the order. */
+  /** A heading such as Shipping Name says more than plain Name, in which web shops put the order number. */
   const isPerson = (/** @type {string} */ cell) =>
     /(customer|recipient|receiver|consignee|shipping|full).?name/i.test(cell)
   const hasPerson = first.some(isPerson)

@@ -5,11 +5,11 @@ import { html, useEffect, useRef, useState } from './preact.js'
 import { changeSession, getSession } from './session.js'
 import { Field, Loading } from './ui.js'
 
-/** Matches what a header can hold, as the id of every company. */
+/** Matches texts that a header can hold, which every company's id is. */
 const isTenantId = /^[\x21-\x7e]+$/
 
 /**
- * Signs in, then reads whom the token belongs to.
+ * Signs in, then reads to whom the token belongs.
  * @param {(options: object) => Promise<any>} readMe
  * @param {{ tenant: string, email: string, password: string }} entered
  */

@@ -33,7 +33,7 @@ export const findTokenError = ({ revoked, expires_at }: AccessToken): GraphError
   })
 }
 
-/** Finds the number if the request's token may use it; throws 100/33, or 10 when the token lacks the scope. */
+/** Finds the number if the request's token may use it; throws 100/33 if not, or 10 if the token lacks the scope. */
 export const findNumber = (world: World, request: FastifyRequest, id: string, scope: Scope): PhoneNumber => {
   const token = findToken(world, request)
   const number = world.accounts.numbers.get(id)

@@ -25,7 +25,7 @@ const people = onChosen => [
   ),
 ]
 
-/** Takes the cash that a person holds and owes. A handover whose sums differ stays open. */
+/** Shows a form that takes the cash that a person holds and owes. A handover whose sums differ stays open. */
 const HandOver = ({ person, onDone }) => {
   const total = person ? Number((person.amount + person.debt).toFixed(2)) : 0
   const start = { collected_by: person?.name ?? '', declared: total ? String(total) : '', counted: '' }
@@ -56,7 +56,7 @@ const Open = ({ handover, onDone }) => {
       onDone=${onDone} /></li>`
 }
 
-/** Brings the office's cash to the bank. */
+/** Shows a form that records a deposit of the office's cash at the bank. */
 const DepositCash = ({ office, onDone }) => {
   const fields = [
     { name: 'amount', label: t('cash.amount'), ...amountField },

@@ -17,7 +17,7 @@ export const Reasons = ({ value, onChange }) => {
     ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
 }
 
-/** Returns true for errors that stand at the items. */
+/** Returns true for errors that the list shows at their items. */
 const isOfItem = (/** @type {string} */ path) => /^(waybill_numbers|collected)\./.test(path)
 
 /** Shows a form that moves all items to one status; it names the refused items and can leave them out. */

@@ -120,7 +120,7 @@ export default {
   'webhooks.make_disabled': 'Pause',
   'webhooks.make_enabled': 'Enable',
   'webhooks.next': 'Next attempt',
-  'webhooks.no_deliveries': 'Nothing was sent in the last days.',
+  'webhooks.no_deliveries': 'Nothing was sent in the last 7 days.',
   'webhooks.one': 'Webhook',
   'webhooks.pending': 'Pending',
   'webhooks.ping': 'Send a test',

@@ -79,7 +79,7 @@ const bookChunk = async ({ general }, part) => {
 }
 
 /**
- * Books the chunks that are not booked yet, one tab at a time.
+ * Books the chunks that are not booked yet, in only one tab at a time.
  * @param {Stored} upload @param {(upload: Stored) => void} onProgress
  * @param {string} elsewhere the error when another tab is booking the upload
  */
