@@ -3,7 +3,7 @@ import { median, percentile, rounded, sum } from './figures.ts'
 import type { Costed, Measure } from './repeat.ts'
 import { tell } from './service.ts'
 
-/** Holds our measurement, and those of the baselines by their names in the table. */
+/** Holds the measurement of this code, and those of the baselines by their names in the table. */
 interface Sides {
   ours: Measure
   floors: Record<string, Measure>

@@ -27,7 +27,7 @@ const passes = async (tests: readonly string[], file: string, code: string): Pro
   return true
 }
 
-/** Prints the survivors and the idle explanations. Returns true if exactly the explained mutants survive. */
+/** Prints survivors, and explanations that no longer apply. Returns true if exactly the explained mutants survive. */
 const tryFile = async (file: string): Promise<boolean> => {
   const { tests, equivalent = {} } = table[file] ?? { tests: [] }
   const survived: string[] = []

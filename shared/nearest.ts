@@ -3,8 +3,8 @@ import { distance } from 'fastest-levenshtein'
 const maxLength = 32
 
 /**
- * Returns the name that `wanted` most likely means: they differ in at most a third of the shorter one's letters, or in
- * one.
+ * Returns the name that `wanted` most likely means: the two differ in at most a third of the shorter one's letters, or
+ * in one letter.
  */
 export const nearestName = (wanted: string, names: readonly string[]): string | undefined => {
   if (wanted.length > maxLength) return undefined

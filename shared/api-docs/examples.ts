@@ -82,7 +82,7 @@ export const isTime = /(^|_)(at|time|since|until)$|^(timestamp|now|in_doubt_befo
 
 /**
  * Makes an example from the examples that fields have by their schemas or by their names. Any other field that may be
- * null is null; an optional field without an example is left out.
+ * null is null; an optional field whose schema has no examples is left out.
  */
 export const makeExample = (schema: Schema, name = '', known: unknown = values[name]): unknown => {
   const { anyOf, properties = {}, items, type = 'object', required = [], minimum = 1 } = schema

@@ -36,7 +36,8 @@ export const CustomerAction = component('CustomerAction', {
       maxLength: 20,
       pattern: '^\\d{5,20}$',
       description:
-        'The person who acted: E.164 digits without the plus. Refuses the action once the order has another number.',
+        'The person who pressed the button: E.164 digits without the plus. ' +
+        'The action is refused once the order has another phone number.',
     }),
   ),
 })

@@ -3,7 +3,7 @@ import type { HttpError } from '../errors/errors.ts'
 import { Limit, rateLimited } from './limits.ts'
 import { isAsWritten } from './paths.ts'
 
-/** Limits one network address, for each minute. */
+/** Limits one network address in each minute. */
 export interface AddressLimits {
   requests: number
   /** Limits requests refused with 401 or 403, for an unknown token or signature. */

@@ -43,7 +43,7 @@ const send = (request: FastifyRequest, reply: FastifyReply, error: HttpError, ca
 
 const problemType = 'application/problem+json'
 
-/** Writes RFC 9457 if the client accepts it, as text: the route's serializer knows only the usual body. */
+/** Writes a body of RFC 9457 if the client accepts one, as text: the route's serializer knows only the usual body. */
 export const sendError = (request: FastifyRequest, reply: FastifyReply, error: HttpError): FastifyReply => {
   const { headers, retryAfterSeconds } = error.details
   if (headers) reply.headers(headers)

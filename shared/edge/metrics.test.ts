@@ -10,7 +10,7 @@ t.test('fifty simultaneous scrapes collect at most twice, and each includes ever
   let [collections, events] = [0, 0]
   new Gauge({
     name: 'events',
-    help: 'Of the test.',
+    help: 'A gauge of the test.',
     registers: [registry],
     collect() {
       collections++
@@ -34,7 +34,7 @@ t.test('a collection that fails is tried again', async t => {
   let isBroken = true
   new Gauge({
     name: 'broken',
-    help: 'Of the test.',
+    help: 'A gauge of the test.',
     registers: [registry],
     collect() {
       if (isBroken) throw new Error('broken')

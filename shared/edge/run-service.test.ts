@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { type Service, stopService, whenReachable } from './run-service.ts'
 
-t.test('logs each failure to stop, and stops everything else in its phase', async t => {
+t.test('logs each failure to stop, and still stops everything else, in phases', async t => {
   const ended: string[] = []
   const logged: unknown[] = []
   const end = (name: string, milliseconds: number) => async () => {

@@ -29,7 +29,7 @@ export const validator = compile(false)
 
 const strict = compile(true)
 
-/** Marks a route that refuses unknown query fields and checks its body itself. */
+/** Compiles the checks of a route that refuses unknown query fields and checks its body itself. */
 export const strictExceptBody = (context: { httpPart?: string }): ReturnType<typeof strict> =>
   context.httpPart === 'body' ? () => true : strict(context as Parameters<typeof strict>[0])
 

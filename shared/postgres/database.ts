@@ -230,9 +230,7 @@ export const inSnapshot = <Tables, Result>(
 /** Holds settings of Postgres that last until the transaction ends. */
 type LocalSettings = Readonly<Record<string, string>>
 
-/**
- * Starts a transaction with these settings. Send it together with the first query, without waiting for the result.
- */
+/** Starts a transaction with these settings. The first query follows in the same write, before the response. */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> =>
   new Promise((resolve, reject) => {
     const opening = new Opening(statements, settings, error => (error ? reject(error) : resolve()))
