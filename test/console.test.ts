@@ -197,7 +197,7 @@ if (browser) {
     t.equal(await page.locator('.console').count(), 0)
   })
 
-  t.test('a company name that no header can hold is a wrong one', async t => {
+  t.test('a company name that a header cannot hold counts as wrong', async t => {
     const { page } = await openConsole(t, browser, url)
     await page.locator('#tenant').fill('කූරියර්')
     await page.locator('#email').fill('admin@courier.example')

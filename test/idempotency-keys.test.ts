@@ -50,7 +50,7 @@ const errorsOf = async (name: string, method: string, path: string): Promise<obj
 }
 
 for (const [name, { paths, info }] of Object.entries(await readDocuments()))
-  t.test(`${name}: a creating or changing operation honours or refuses an Idempotency-Key`, async t => {
+  t.test(`${name}: every writing operation, except the listed ones, honours or refuses an Idempotency-Key`, async t => {
     t.match(info.description, /Idempotency-Key/)
     const kinds: Record<string, string[]> = { keyed: [], refusing: [], ignoring: [] }
     for (const [path, operations] of Object.entries(paths))

@@ -104,7 +104,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     })
   })
 
-  await t.test('a client shows each mistake of a batch', async t => {
+  await t.test('a client shows each mistake in a batch', async t => {
     const response = await client.createOrders({
       general_data: { merchant_business_id: 7300, origin_city_name: 'Atlantis', origin_state_name: 'Nowhere' },
       order_data: [parcel, { ...parcel, destination_city_id: 999 }],

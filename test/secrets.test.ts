@@ -88,7 +88,7 @@ for (const name of ['orders', 'notifier'] as const) {
     }
   })
 
-  t.test(`docker-compose.yml alone, without a .env, starts no ${name}`, async t => {
+  t.test(`docker-compose.yml alone, without a .env, does not start ${name}`, async t => {
     const errors = errorsOf(name, environmentOf(name, {}, readEnvironments(base)))
     t.ok(errors.length > 0)
     for (const error of errors) t.match(error, /demonstration .*npm run secrets/)

@@ -71,7 +71,7 @@ for (const [name, document] of Object.entries(await readDocuments()))
     t.ok(seen.size > 5)
   })
 
-t.test('the error of a wrong state, event or list of a webhook names the legal values', async t => {
+t.test('the error about a wrong state, event or list of a webhook names the legal values', async t => {
   const { app, token } = await build(t)
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
   const errorsOf = async (payload: object) => {

@@ -235,7 +235,7 @@ t.test('an unknown token costs orders one look-up, however many requests carry i
   t.same(lookUps, [], 'neither garbage nor its own tokens cost a look-up')
 })
 
-t.test('a token made by the operator is valid in its own service only', async t => {
+t.test('a token made by the operator is valid only in its own service', async t => {
   const ofOrders = await createTokenFor(pool, { tenant: 'demo', staff: 'Portal' })
   t.strictSame(await statuses(ofOrders.token), [200, 401])
   t.strictSame(await statuses(notifier.token), [401, 200])

@@ -171,7 +171,7 @@ t.test('names a port in use and its setting, and leaves nothing running', async 
   t.notOk(await responds(`http://127.0.0.1:${settings.EMBEDDED_POSTGRES_PORT}`), 'no Postgres is left running')
 })
 
-t.test('demo without a running stack names the remedy', async t => {
+t.test('npm run demo without a running stack names the remedy', async t => {
   const { npm } = await prepare(t)
   const run = npm('demo')
   t.same(await run.ended, [1, null])

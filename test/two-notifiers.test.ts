@@ -81,7 +81,7 @@ t.test('two processes of the notifier act as one', async t => {
     t.equal(await sent(), 90)
   })
 
-  await t.test('a message accepted by one process can be cancelled, resent and read at the other', async t => {
+  await t.test('a message accepted by one process can be cancelled, resent and read through the other', async t => {
     await control('scripts', { times: 1, trouble: { kind: 'error', code: 131026 } }, 'POST')
     const { body } = await call('/api/messages', 'POST', messageTo('0773000001'))
     const read = async () => (await call(`/api/messages/${body.data.id}`)).body.data

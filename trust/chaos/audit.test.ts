@@ -52,7 +52,7 @@ const harmless: Spoils = {
   },
 }
 
-t.test('a change that leaves a history true is no violation', async t => {
+t.test('a change that leaves a history true is not a violation', async t => {
   for (const [way, happen] of Object.entries(harmless)) {
     const evidence = trueHistory()
     happen(evidence)
