@@ -35,12 +35,15 @@ export const digestsSql = `
 export const seal = (before: string, day: string, digest: string): string =>
   hash('sha256', `${before}\n${day}\n${digest}`)
 
+/** Keeps days from being sealed until the transaction ends. */
+export const lockFold = (tx: Tx, tenant: string): Promise<void> => lockName(tx, tenant, 'fold')
+
 /**
  * Folds and seals the oldest day that ended more than an hour ago, when no transaction of that day is open any more.
  * Returns how many days it folded.
  */
 export const foldDay: DeleteExpired = async (tx: Tx, tenant) => {
-  await lockName(tx, tenant, 'fold')
+  await lockFold(tx, tenant)
   const { rows } = await tx.client.query(oldestSql, [tenant])
   const { day, before } = rows[0] ?? {}
   if (!day) return 0

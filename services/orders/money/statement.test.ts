@@ -71,6 +71,25 @@ t.test('statements', async t => {
     })
   })
 
+  t.test('the time zone of a company stays while a sealed day has not ended in the new one', async t => {
+    const inZone = (time_zone: string) => {
+      const file = tenantFile()
+      return fixture.apply({ ...file, tenant: { ...file.tenant, time_zone }, statuses })
+    }
+    const west = 'Etc/GMT+12'
+    const sealed = `(now() at time zone '${west}')::date`
+    await rows(`insert into ledger_seals (tenant_id, booked_on, seal) values ('demo', ${sealed}, 'x')`)
+    const [{ day }] = await rows(`select ${sealed}::text as day`)
+    t.match(await inZone(west), {
+      kind: 'refused',
+      errors: { 'tenant.time_zone': [`The ledger has sealed ${day}, which has not ended there: apply it after that.`] },
+    })
+    await rows(`update ledger_seals set booked_on = booked_on - 1 where seal = 'x'`)
+    t.equal((await inZone(west)).kind, 'applied')
+    await rows(`delete from ledger_seals where seal = 'x'`)
+    t.equal((await inZone('Asia/Colombo')).kind, 'applied')
+  })
+
   t.test('serves CSV, and refuses malformed queries', async t => {
     const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
     const csv = await app.inject({

@@ -7,6 +7,7 @@ import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts
 import type pg from 'pg'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tables, Tx } from '../database/tables.ts'
+import { lockFold } from '../money/fold.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
@@ -61,7 +62,7 @@ const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> =>
 
 /** Lists errors of statuses or, if the file has only merchants, of a tenant and rate cards that the database lacks. */
 const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promise<FieldErrors> => {
-  if (isWhole(file)) return findStatusErrors(tx, file)
+  if (isWhole(file)) return { ...(await findStatusErrors(tx, file)), ...(await findZoneErrors(tx, file)) }
   const { id } = file.tenant
   const [tenant] = await query<{ cards: string[] }>(tx)`
     select array(select rate_card from rate_cards where tenant_id = ${id}) as cards
@@ -75,6 +76,19 @@ const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promis
         `There is no rate card ${rate_card}, only ${cards.join(', ') || 'none'}.`,
       ]
   return errors
+}
+
+/** Refuses a time zone in which a sealed day of the ledger has not ended: money would be booked on that day again. */
+const findZoneErrors = async (tx: Tx, { tenant: { id, time_zone } }: TenantFile): Promise<FieldErrors> => {
+  const [changed] = await query(tx)`select from tenants where tenant_id = ${id} and time_zone <> ${time_zone}`
+  if (!changed) return {}
+  await lockFold(tx, id)
+  const [sealed] = await query<{ day: string }>(tx)`
+    select max(booked_on)::text as day from ledger_seals where tenant_id = ${id}
+    having max(booked_on) >= (clock_timestamp() at time zone ${time_zone}::text)::date`
+  return sealed
+    ? { 'tenant.time_zone': [`The ledger has sealed ${sealed.day}, which has not ended there: apply it after that.`] }
+    : {}
 }
 
 const endsTokens = (result: Applied): boolean =>
