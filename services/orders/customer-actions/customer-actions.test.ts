@@ -205,6 +205,8 @@ t.test('refuses an unreadable request as a whole', async t => {
     [{ tenant: 'demo', actions: [good, { ...good, action: 'Call me' }] }, 'actions.1.action'],
     [{ tenant: 'demo', actions: [good, { ...good, id: 'a\0' }] }, 'actions.1.id'],
     [{ tenant: 'demo', actions: [{ ...good, happened_at: 'today' }] }, 'actions.0.happened_at'],
+    [{ tenant: 'demo', actions: [{ ...good, happened_at: '2026-02-30T09:00:00Z' }] }, 'actions.0.happened_at'],
+    [{ tenant: 'demo', actions: [{ ...good, happened_at: '0000-01-01T09:00:00Z' }] }, 'actions.0.happened_at'],
     [{ tenant: 'demo', actions: [{ ...good, address: 'x'.repeat(501) }] }, 'actions.0.address'],
     [{ tenant: 'demo', actions: Array(101).fill(good) }, 'actions'],
   ]

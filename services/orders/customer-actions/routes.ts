@@ -4,10 +4,12 @@ import {
   CustomerActionResults,
   CustomerActions,
 } from '@courier/shared/contract/customer-actions.ts'
+import { UtcTime } from '@courier/shared/contract/order-events.ts'
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, type FieldErrors, type HttpError, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
 import { isLost } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
@@ -46,7 +48,7 @@ export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOpti
   }
   app.post('/internal/customer-actions', { bodyLimit: maxBodyBytes, schema }, async request => {
     const { tenant, actions } = request.body
-    refuseBadIds(actions)
+    refuseUnstorable(actions)
     if (!isTenantId.test(tenant) || (await readVersion(pool, tenant)) === undefined)
       throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
     const actOnAll = async (): Promise<Result[]> => {
@@ -85,10 +87,13 @@ const repeat = (reason: string): HttpError =>
     retryAfterSeconds: 1,
   })
 
-/** Refuses ids that the schema admits, but Postgres does not store: those with U+0000 or lone surrogates. */
-const refuseBadIds = (actions: CustomerActions['actions']): void => {
+/** Refuses what the schema admits, but Postgres does not store: bad text in ids, and days such as February 30. */
+const refuseUnstorable = (actions: CustomerActions['actions']): void => {
   const errors: FieldErrors = {}
-  for (const [index, { id }] of actions.entries())
+  for (const [index, { id, happened_at }] of actions.entries()) {
     if (isBadText(id)) errors[`actions.${index}.id`] = [badText(`actions.${index}.id`)]
+    if (!isDate(happened_at.slice(0, 10)))
+      errors[`actions.${index}.happened_at`] = [`The happened at field must ${UtcTime.must}.`]
+  }
   if (Object.keys(errors).length > 0) throw invalid(errors)
 }
