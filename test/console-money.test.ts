@@ -103,6 +103,49 @@ if (browser) {
     t.strictSame(desk.problems, [])
   })
 
+  t.test('a pay run of more invoices than one request takes is marked as paid', async t => {
+    const payouts = Array.from({ length: 1001 }, (_, n) => ({ invoice_no: `CFX-${n}`, merchant_name: 'x', amount: 1 }))
+    const marked: string[][] = []
+    await page.route('**/api/staff/payout*', (route, request) => {
+      if (request.method() === 'GET') return route.fulfill({ json: { data: { payouts, left_out: [] } } })
+      marked.push(request.postDataJSON().invoice_nos)
+      return route.fulfill({ json: { message: 'Done', data: [] } })
+    })
+    await page.goto(`${url}#/cash`)
+    await page.goto(`${url}#/invoices`)
+    await panel('Pay run').getByText('CFX-1000').waitFor()
+    await panel('Pay run').getByLabel('Bank reference').fill('B')
+    await panel('Pay run').getByLabel('Paid on').fill(today)
+    await panel('Pay run').getByRole('button', { name: 'Mark as paid' }).click()
+    for (let n = 0; n < 100 && marked.flat().length < 1001; n++) await page.waitForTimeout(50)
+    t.strictSame(
+      marked.map(numbers => numbers.length),
+      [1000, 1],
+    )
+    await page.unroute('**/api/staff/payout*')
+  })
+
+  t.test('an invoice offers open disputes alone, a cancelled one those of its merchant', async t => {
+    const line = { kind: 'disputed', booked_on: today, collected: 0, held: 1, net: -1 }
+    let invoice = { invoice_no: 'X-1', merchant_id: 1, merchant_name: 'Shoes', state: 'approved', total: 1 }
+    let lines = ['DM1', 'DM2'].map(waybill_number => ({ ...line, waybill_number }))
+    await page.route('**/api/staff/invoice/X-1', route => route.fulfill({ json: { data: { ...invoice, lines } } }))
+    const held_for = [{ waybill_number: 'DM2', amount: 1, reason: 'x', since: '2026-02-19T00:00:00Z' }]
+    await page.route('**/api/staff/merchant/1/balance', route => route.fulfill({ json: { data: { held_for } } }))
+    const offered = async () => {
+      await page.goto(`${url}#/cash`)
+      await page.goto(`${url}#/invoices/X-1`)
+      await page.getByText('Settle a dispute').first().click()
+      return (await page.getByLabel('Parcel', { exact: true }).locator('option').allTextContents()).slice(1)
+    }
+    t.strictSame(await offered(), ['DM2'], 'DM1 is settled')
+    invoice = { ...invoice, state: 'cancelled' }
+    lines = []
+    t.strictSame(await offered(), ['DM2'])
+    await page.unroute('**/api/staff/invoice/X-1')
+    await page.unroute('**/api/staff/merchant/1/balance')
+  })
+
   t.test('a handover of cash and a debt declares whole cents', async t => {
     const lying = { parcels: 1, amount: 2500.1, since: null }
     const people = [{ name: 'Sunil', ...lying, debt: 0.2, above_ceiling: false }]

@@ -57,6 +57,8 @@ const List = ({ query }) => {
 const save = async (/** @type {string} */ path, /** @type {string} */ name, format = 'csv') =>
   saveFile(await own(`${path}?format=${format}`, { as: 'blob' }), `${name}.${format}`)
 
+const maxPaidAtOnce = 1000
+
 /** Lists the payments that the bank is to make, and why some invoices are left out. */
 const PayRun = ({ onPaid }) => {
   const run = useLive(signal => own('/payout', { signal }))
@@ -66,22 +68,29 @@ const PayRun = ({ onPaid }) => {
     column(t('account'), row => html`${row.holder}, ${row.bank} ${row.number}`),
     column(t('invoice.total'), row => sum(row.amount), 'number'),
   ]
-  const onDone = () => {
-    run.reload()
-    onPaid()
+  const post = usePost()
+  /** Marks all, in as many requests as the limit of one requires; whatever was marked disappears, even after an error. */
+  const markPaid = async (payouts, entered) => {
+    const invoice_nos = payouts.map(({ invoice_no }) => invoice_no)
+    try {
+      for (let start = 0; start < invoice_nos.length; start += maxPaidAtOnce)
+        await post('/payout', { ...entered, invoice_nos: invoice_nos.slice(start, start + maxPaidAtOnce) })
+    } finally {
+      run.reload()
+      onPaid()
+    }
   }
   // The file may have invoices that were approved after this list was read; the form marks only the invoices shown.
   const saveRun = () => save('/payout', 'payouts').then(run.reload)
   return html`<${Panel} title=${t('invoice.pay_run')}>
     <${Live} of=${run} lines=${3}>${({ data: { payouts, left_out } }) => {
-      const toBody = body => ({ ...body, invoice_nos: payouts.map(({ invoice_no }) => invoice_no) })
+      const send = entered => markPaid(payouts, entered)
       return html`<${Table} caption=${t('invoice.pay_run')} columns=${shown()} rows=${payouts} id="invoice_no"
         empty=${t('invoice.none_due')} />
         ${
           payouts.length > 0 &&
           html`<p><${Act} run=${saveRun}>CSV<//></p>
-          <${Form} id="pay-run" fields=${paymentFields()} submit=${t('invoice.mark_paid')} path="/payout"
-            toBody=${toBody} onDone=${onDone} />`
+          <${Form} id="pay-run" fields=${paymentFields()} submit=${t('invoice.mark_paid')} send=${send} />`
         }
         ${
           left_out.length > 0 &&
@@ -106,9 +115,21 @@ const steps = {
 const Steps = ({ invoice, onDone }) => {
   const path = `/invoice/${encodeURIComponent(invoice.invoice_no)}`
   const post = usePost()
-  const disputed = invoice.lines
-    .filter(({ kind }) => kind === 'disputed')
+  // A cancelled invoice has no lines any more: any open dispute of the merchant may be settled there.
+  const ofInvoice = invoice.lines.flatMap(line => (line.kind === 'disputed' ? [line.waybill_number] : []))
+  const mayHold = ofInvoice.length > 0 || invoice.state === 'cancelled'
+  const held = useLive(
+    async signal => (mayHold ? (await own(`/merchant/${invoice.merchant_id}/balance`, { signal })).data.held_for : []),
+    0,
+    [invoice.merchant_id, mayHold],
+  )
+  const disputed = (held.data ?? [])
+    .filter(({ waybill_number: id }) => invoice.state === 'cancelled' || ofInvoice.includes(id))
     .map(({ waybill_number: id }) => ({ id, label: id }))
+  const onSettled = () => {
+    held.reload()
+    onDone()
+  }
   const settleFields = [
     { name: 'waybill', label: t('parcel'), options: disputed, none: t('message.choose'), required: true },
     { name: 'adjustment', label: t('money.adjustment'), type: 'number', step: '0.01' },
@@ -140,7 +161,7 @@ const Steps = ({ invoice, onDone }) => {
     ${
       disputed.length > 0 &&
       html`<${FoldedForm} title=${t('invoice.settle')} id="settle" fields=${settleFields}
-      path=${`${path}/dispute/settle`} toBody=${toSettlement} onDone=${onDone} />`
+      path=${`${path}/dispute/settle`} toBody=${toSettlement} onDone=${onSettled} />`
     }
   </div>`
 }
