@@ -60,8 +60,8 @@ const nameReasonSql = `
   update attempts set reason_code = $3 where tenant_id = $1 and waybill_number = any($2::text[]) and is_open`
 
 /**
- * Follows a move that was taken back: deletes the attempt of a failure that did not happen, reopens the one that the
- * order is in again, or restores the reason from before the move. The order is locked.
+ * Follows a move that was taken back: deletes the attempt of a failure that did not happen and its instructions,
+ * reopens the one that the order is in again, or restores the reason from before the move. The order is locked.
  */
 export const followTakeBack = async (tx: Tx, tenant: string, waybill: string, from: string, to: string) => {
   if (!isFailed(from) && !isFailed(to)) return
@@ -86,7 +86,13 @@ const latestReasonSql = `
 const newestSql = `
   tenant_id = $1 and waybill_number = $2 and attempt_no = (
     select max(newest.attempt_no) from attempts newest where newest.tenant_id = $1 and newest.waybill_number = $2)`
-const forgetSql = `delete from attempts where ${newestSql}`
+const forgetSql = `
+  with forgotten as (
+    delete from attempts where ${newestSql} returning tenant_id, waybill_number, attempt_no
+  )
+  delete from instructions using forgotten
+  where instructions.tenant_id = $1 and instructions.waybill_number = $2
+    and forgotten.tenant_id = instructions.tenant_id and forgotten.attempt_no = instructions.attempt_no`
 const reopenSql = `update attempts set is_open = true where ${newestSql}`
 
 export interface OpenAttempt {

@@ -214,12 +214,14 @@ t.test('the default of the company leaves a failure alone that began while an ol
 
 t.test('a failure that is taken back does not count as an attempt', async t => {
   await fail(['DM00000050'])
+  t.equal((await instruct('DM00000050', { action: 'return' })).status, 200)
   const takeBack = () =>
     request('POST', '/api/staff/order/DM00000050/take-back', { reason: 'Scanned by mistake' }, { token: staffToken })
   t.equal((await takeBack()).status, 200)
   t.match(await orderOf('DM00000050'), { failed_attempts: 0, status: { key: 'key_12' } })
   t.equal((await instruct('DM00000050', { action: 'return' })).status, 422)
   await move(['DM00000050'], 'key_15')
+  t.strictSame((await orderOf('DM00000050')).instructions, [], 'nobody instructed the new attempt')
   await instruct('DM00000050', { action: 'reattempt' })
   await move(['DM00000050'], 'key_16')
   await move(['DM00000050'], 'key_12')
