@@ -9,7 +9,16 @@ import { launchBrowser } from './browser.ts'
 import { chooseOrigin, openDesk, readLoad, showDesk as show, slowDown, uploadRows } from './desk.ts'
 
 // The type check of portal/ covers this file.
-const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
+const { parseSheet, writeCsv } = await import(join(root, 'portal/desk/read-sheet.js'))
+
+t.test('a spreadsheet reads no cell of a CSV file as a formula', async t => {
+  const cells = ['=1+1', '@SUM(A1)', '+cmd', "-1+cmd|' /C calc'!A0", '-2.50', '+94 77 123 4567', 'a "b"']
+  const text = await writeCsv([cells]).text()
+  t.equal(
+    text.replace(/^\uFEFF/, ''),
+    `"'=1+1","'@SUM(A1)","'+cmd","'-1+cmd|' /C calc'!A0","-2.50","+94 77 123 4567","a ""b"""\r\n`,
+  )
+})
 
 const browser = await launchBrowser(t)
 if (browser) {

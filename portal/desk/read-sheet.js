@@ -104,7 +104,7 @@ export const readNumber = text => {
 export const writeCsv = rows => {
   const quote = (/** @type {unknown} */ cell) =>
     `"${String(cell ?? '')
-      .replace(/^(?=[=@]|[+-]\D)/, "'")
+      .replace(/^(?=[=@]|[+-](?![\d .,]*$))/, "'")
       .replaceAll('"', '""')}"`
   return new Blob([`\uFEFF${rows.map(row => row.map(quote).join(',')).join('\r\n')}\r\n`], { type: 'text/csv' })
 }
