@@ -63,7 +63,7 @@ const files = globSync('**', { cwd: root, exclude: path => /(^|\/)(node_modules|
 
 /** Exempts a file from the rules: a landed migration is never edited, and each text of a language is one literal. */
 const isFree = (file: string): boolean => /\/migrations\/|\/languages\/|^examples\/.*\.d\.ts$/.test(file)
-const oneLiteral = /^\s*(?:return |const \w+ = |(?:\w+\.)*\w+: |[?:+] )?(['"`/]).*\1(?: \+)?[,)]*$/
+const oneLiteral = /^\s*(?:return |const \w+ = |(?:\w+\.)*\w+: |[?:+] )?(['"`]|\/(?![*/])).*\1(?: \+)?[,)]*$/
 const fragment = /(?:^[\s/*|-]*|[.!?|] )((?:Of|Those|That of|Whether|What) .*)/gm
 
 const graphemes = new Intl.Segmenter()
