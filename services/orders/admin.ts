@@ -162,9 +162,11 @@ program
     if (WEBHOOK_KEYS === undefined) throw new UsageError('WEBHOOK_KEYS is not set')
     const result = await withPool(pool => rotateKeys(pool, readKeys('WEBHOOK_KEYS', WEBHOOK_KEYS)))
     if (json) printJson(result)
-    else print(`The secrets of ${result.rotated} webhooks were sealed with the newest key.`)
-    for (const { tenant, endpoint_id, reason } of result.unopened)
-      process.stderr.write(`  ${tenant} ${endpoint_id}: ${reason}\n`)
+    else print(`The newest key seals ${result.rotated} more webhooks and ${result.accounts} more bank accounts.`)
+    for (const { tenant, reason, ...id } of result.unopened)
+      process.stderr.write(
+        `  ${tenant} ${'endpoint_id' in id ? id.endpoint_id : `merchant ${id.merchant_id}`}: ${reason}\n`,
+      )
     if (result.unopened.length > 0) process.exitCode = 1
   })
 

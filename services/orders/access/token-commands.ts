@@ -17,7 +17,7 @@ export const createTokenFor = async (pool: pg.Pool, request: TokenRequest, by = 
   const { tenant, merchant, staff } = request
   if (!merchant?.trim() === !staff?.trim()) throw new UsageError('name one holder: --merchant EMAIL or --staff NAME')
   return commands.createTokenBy(pool, request, by, async (tx: Tx, expiresAt) => {
-    const holder = staff === undefined ? await findTokenHolder(tx, tenant, merchant ?? '') : { staff_name: staff }
+    const holder = staff?.trim() ? { staff_name: staff } : await findTokenHolder(tx, tenant, merchant ?? '')
     return createToken(tx, tenant, holder, expiresAt)
   })
 }

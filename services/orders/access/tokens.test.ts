@@ -122,6 +122,8 @@ t.test('a token authenticates its holder only in its tenant', async t => {
     )
   }
   t.match(await createTokenReader(pool)('demo', staff.token), { merchantId: null })
+  const { token: own } = await createTokenFor(pool, { ...shop, staff: ' ' })
+  t.match(await createTokenReader(pool)('demo', own), { merchantId: String })
 })
 
 t.test('a merchant is found by e-mail address in any letter case', async t => {

@@ -6,39 +6,55 @@ import type { Tx } from '../database/tables.ts'
 import { openAccount, sealAccount } from '../money/bank-accounts.ts'
 import { openSecret, type SecretRow, sealSecret, secretsIn } from './secrets.ts'
 
+/** Names what could not be opened, and why: it stays as it was. A merchant_id stands for its bank account. */
+type Unopened = { readonly tenant: string; readonly reason: string } & (
+  | { readonly endpoint_id: string }
+  | { readonly merchant_id: string }
+)
+
 /**
  * Seals the secrets of every endpoint and every bank account with the newest key, each tenant in a transaction of its
  * own. It can run again after an interruption.
  */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
-  /** Names endpoints whose secrets could not be opened, and why: they stay as they were. */
-  const unopened: Record<'tenant' | 'endpoint_id' | 'reason', string>[] = []
-  let rotated = 0
+  const unopened: Unopened[] = []
+  const rotated = { webhooks: 0, accounts: 0 }
   for (const tenant of await findTenantIds(pool))
     await inTenant(pool, tenant, async (tx: Tx) => {
       for (const row of await tx.rows<Row>(secretsSql, [tenant, keyring.newest])) {
-        const reason = await rotateEndpoint(tx, keyring, tenant, row, by)
-        if (reason === undefined) rotated++
+        const reason = await findReason(() => rotateEndpoint(tx, keyring, tenant, row, by))
+        if (reason === undefined) rotated.webhooks++
         else unopened.push({ tenant, endpoint_id: row.endpoint_id, reason })
       }
-      await rotateAccounts(tx, keyring, tenant)
+      for (const row of await tx.rows<AccountRow>(accountsSql, [tenant, keyring.newest])) {
+        const reason = await findReason(() => rotateAccount(tx, keyring, tenant, row))
+        if (reason === undefined) rotated.accounts++
+        else unopened.push({ tenant, merchant_id: row.merchant_id, reason })
+      }
     })
-  return { rotated, unopened }
+  return { rotated: rotated.webhooks, accounts: rotated.accounts, unopened }
 }
 
-/**
- * Seals bank accounts of merchants again. An account that cannot be opened stays as it was, and the pay run reports it.
- */
-const rotateAccounts = async (tx: Tx, keyring: Keyring, tenant: string): Promise<void> => {
-  for (const row of await tx.rows(accountsSql, [tenant, keyring.newest])) {
-    if (!keyring.keys.has(row.key_id)) continue
-    const details = openAccount(keyring, tenant, row)
-    const { keyId, sealed } = sealAccount(keyring, tenant, row.merchant_id, row.version, details)
-    await tx.client.query(
-      'update bank_accounts set key_id = $4, sealed = $5 where tenant_id = $1 and merchant_id = $2 and version = $3',
-      [tenant, row.merchant_id, row.version, keyId, sealed],
-    )
+/** Returns why a sealed text cannot be opened; undefined: it was sealed again. */
+const findReason = async (rotate: () => Promise<void>): Promise<string | undefined> => {
+  try {
+    await rotate()
+    return undefined
+  } catch (error) {
+    if (error instanceof VaultError) return error.message
+    throw error
   }
+}
+
+type AccountRow = Parameters<typeof openAccount>[2]
+
+const rotateAccount = async (tx: Tx, keyring: Keyring, tenant: string, row: AccountRow): Promise<void> => {
+  const details = openAccount(keyring, tenant, row)
+  const { keyId, sealed } = sealAccount(keyring, tenant, row.merchant_id, row.version, details)
+  await tx.client.query(
+    'update bank_accounts set key_id = $4, sealed = $5 where tenant_id = $1 and merchant_id = $2 and version = $3',
+    [tenant, row.merchant_id, row.version, keyId, sealed],
+  )
 }
 
 const accountsSql = `
@@ -52,21 +68,14 @@ const secretsSql = `
 
 type Row = SecretRow & { readonly endpoint_id: string }
 
-/** Seals the secrets of an endpoint again; returns the reason if they cannot be opened. */
-const rotateEndpoint = async (tx: Tx, keyring: Keyring, tenant: string, row: Row, by: Actor) => {
+const rotateEndpoint = async (tx: Tx, keyring: Keyring, tenant: string, row: Row, by: Actor): Promise<void> => {
   const { endpoint_id: id } = row
   const again = (sealed: Sealed): Sealed => sealSecret(keyring, tenant, id, openSecret(keyring, tenant, id, sealed))
-  try {
-    const [current, previous] = secretsIn(row).map(again)
-    await tx.client.query(
-      `update webhook_endpoints set key_id = $3, sealed_secret = $4, previous_key_id = $5, previous_secret = $6
-      where tenant_id = $1 and endpoint_id = $2`,
-      [tenant, id, current?.keyId, current?.sealed, previous?.keyId, previous?.sealed],
-    )
-    await audit(tx, tenant, by, 'keys.rotated', id)
-  } catch (error) {
-    if (error instanceof VaultError) return error.message
-    throw error
-  }
-  return undefined
+  const [current, previous] = secretsIn(row).map(again)
+  await tx.client.query(
+    `update webhook_endpoints set key_id = $3, sealed_secret = $4, previous_key_id = $5, previous_secret = $6
+    where tenant_id = $1 and endpoint_id = $2`,
+    [tenant, id, current?.keyId, current?.sealed, previous?.keyId, previous?.sealed],
+  )
+  await audit(tx, tenant, by, 'keys.rotated', id)
 }

@@ -115,11 +115,18 @@ t.test('the pay run', async t => {
 
   t.test('accounts are sealed, and sealed again with a new key', async t => {
     const keyring = readKeys('WEBHOOK_KEYS', `${newKey('new')},${old}`)
-    await rotateKeys(pool, keyring)
+    const strange = await rotateKeys(pool, readKeys('WEBHOOK_KEYS', newKey('strange')))
+    t.match(strange, {
+      accounts: 0,
+      unopened: [{ tenant: 'demo', merchant_id: String(shop), reason: /has no key old/ }],
+    })
+    t.match(await rotateKeys(pool, keyring), { accounts: 1, unopened: [] })
     const [row] = await rows('select key_id, sealed from bank_accounts')
     t.equal(row.key_id, 'new')
     t.notOk(row.sealed.includes('4567'))
     t.equal(await why(numbers[0]), 'The bank account was sealed with a key that is not in WEBHOOK_KEYS.')
+    await rows(`update bank_accounts set key_id = 'old', sealed = 'altered and of some length'`)
+    t.match(await rotateKeys(pool, keyring), { accounts: 0, unopened: [{ reason: /was altered/ }] })
   })
 
   t.test('marks all the invoices that the bank paid or none, and only once', async t => {
