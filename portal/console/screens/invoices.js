@@ -69,7 +69,7 @@ const PayRun = ({ onPaid }) => {
     column(t('invoice.total'), row => sum(row.amount), 'number'),
   ]
   const post = usePost()
-  /** Marks all, in as many requests as the limit of one requires; whatever was marked disappears, even after an error. */
+  /** Marks all, in as many requests as needed; whatever was marked disappears, even after an error. */
   const markPaid = async (payouts, entered) => {
     const invoice_nos = payouts.map(({ invoice_no }) => invoice_no)
     try {

@@ -1,5 +1,5 @@
-import { oneOf, orNull } from '@courier/shared/schemas.ts'
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import type { PriceView } from '../preflight/view.ts'
 
 /** Lists the categories of tariffs, as webhooks spell them (docs/contributors/messaging-api.md#pricing). */
 export const pricedCategories = [
@@ -40,18 +40,6 @@ export interface PricedMessage {
   /** Is true if the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */
   readonly isWindowOpen: boolean
 }
-
-/** Shows the price of a delivered message, with its reason; the amount is null if it is unknown. */
-export const PriceView = Type.Object(
-  {
-    amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),
-    currency: orNull(Type.String(), { examples: ['USD'] }),
-    category: orNull(Type.String(), { examples: ['utility'] }),
-    is_free: Type.Boolean({ examples: [false] }),
-    reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
-  },
-  { description: 'The price of a delivery at `leaves_at`, or now; `reason` explains the amount.' },
-)
 
 /**
  * Prices a delivered message by the tenant's tariffs (docs/staff/costs.md); the amount is null without a tariff, never

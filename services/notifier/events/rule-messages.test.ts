@@ -1,4 +1,9 @@
-import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import {
+  exampleSnapshot,
+  type InvoiceEvent,
+  type OrderEvent,
+  type OrderSnapshot,
+} from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
 import { orderEvent } from '../test/orders-stand-in.ts'
 import { ruleOf as rule } from '../test/rules-of-demo.ts'
@@ -111,4 +116,29 @@ t.test('hours are the rule’s own, else the tenant’s, and replies have none',
   for (const event of ['call_me.accepted', 'order.created', 'done'])
     t.strictSame(messageFor({ event }).hours, colombo, event)
   t.equal(makeMessage(rule(), eventOf('key_2'), { ...colombo, between: null }).hours, undefined)
+})
+
+t.test('a rule on a paid invoice writes to the merchant, if the merchant has a phone', t => {
+  const paid = (merchant_phone: string | null): InvoiceEvent => ({
+    ...{ id: 'a', type: 'invoice.deposited', happened_at: '2026-02-19T19:06:23.000Z' },
+    invoice: {
+      ...{ merchant_name: 'Lanka Shoes', merchant_phone, invoice_no: 'CFX-1', invoice_ref_no: 'MI-1' },
+      ...{ total: '550.00', currency: 'LKR', paid_on: '2026-02-19' },
+    },
+  })
+  const deposited = rule({ event: 'invoice.deposited', header: [], body: ['{{invoice_no}}', '{{total}}'] })
+  t.equal(fires(deposited, paid('0112345678')), true)
+  t.equal(fires(deposited, paid(null)), false)
+  t.equal(fires(rule({ event: 'order.created' }), paid('0112345678')), false)
+  t.equal(fires(rule({ event: 'order.created' }), paid(null)), false)
+  const message = makeMessage(deposited, paid('0112345678'), colombo)
+  t.match(message, { to: '0112345678', hours: colombo })
+  const [body] = (message as { template: { components: { parameters: object[] }[] } }).template.components
+  t.strictSame(body?.parameters, [
+    { type: 'text', text: 'CFX-1' },
+    { type: 'text', text: '550.00' },
+  ])
+  t.notOk('waybill_number' in message)
+  t.equal(makeMessage(deposited, paid(null), colombo).to, '', 'nobody gets it')
+  t.end()
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { type Classification, classify, type Failure } from './classify.ts'
+import { type Classification, classify, type Failure, nameScope, wordRefusal } from './classify.ts'
 import { errorClasses, errorTable, findError } from './error-table.ts'
+import type { Refused } from './responses.ts'
 
 const failed = (failure: Partial<Failure>): Failure => ({
   status: 400,
@@ -269,4 +270,33 @@ t.test('a gateway timeout may hide an acceptance, but a response from the API ca
 t.test('describes codes that are not in the table', async t => {
   t.equal(classify(failed({ status: 502 })).meaning, 'The API failed or was too busy, without a code (HTTP 502).')
   t.equal(classify(failed({ code: 77 })).meaning, 'The API refused it, with a code that is not known (HTTP 400).')
+})
+
+t.test('without a count of retries a failure is the first', t => {
+  t.equal(classify(failed({ code: 131056 })).delaySeconds, classify(failed({ code: 131056 }), 0).delaySeconds)
+  t.not(classify(failed({ code: 131056 })).delaySeconds, classify(failed({ code: 131056 }), 1).delaySeconds)
+  t.end()
+})
+
+t.test('names the scope that a request needs only where a permission is missing', t => {
+  const scoped = (code: number | null) => nameScope({ code, meaning: 'Denied.' }, 'messaging') !== 'Denied.'
+  t.strictSame([3, 10, 200, 250, 299, 131005].filter(scoped), [3, 10, 200, 250, 299, 131005])
+  t.strictSame([null, 0, 1, 4, 9, 11, 199, 300, 131006].filter(scoped), [])
+  t.equal(
+    nameScope({ code: 10, meaning: 'Denied.' }, 'messaging'),
+    'Denied. It needs the scope whatsapp_business_messaging.',
+  )
+  t.end()
+})
+
+t.test('words a refusal by its code, or else by its HTTP status, with its meaning and advice', t => {
+  const refused = (more: Partial<Failure>) => wordRefusal({ kind: 'refused', ...failed(more), status: 403 } as Refused)
+  t.equal(
+    refused({ code: 10 })
+      .replace(/:.* It needs/, ': It needs')
+      .split('. ')[0],
+    'code 10: It needs the scope whatsapp_business_management',
+  )
+  t.match(refused({}), /^HTTP 403: The API refused it, without a code \(HTTP 403\)\. Run the check of the channel\.$/)
+  t.end()
 })
