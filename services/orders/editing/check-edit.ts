@@ -34,7 +34,8 @@ export const checkEdit = (
   const refused = checkFields({ ...edit, given: edit.changes.given }, order.status_key, catalogue.statuses)
   if (Object.keys(refused).length > 0) return { kind: 'refused', errors: refused }
   const { values } = edit.changes
-  const { warnings, ...checked } = checkPhone(values.customer_phone, catalogue)
+  const phone = values.customer_phone === order.customer_phone ? undefined : values.customer_phone
+  const { warnings, ...checked } = checkPhone(phone, catalogue)
   const second = values.customer_secondary_phone ?? order.customer_secondary_phone
   const isRefused = second !== order.customer_secondary_phone && !catalogue.secondaryPhone
   const errors = { ...checked.errors, ...(isRefused && { customer_secondary_phone: [noSecondPhone] }) }

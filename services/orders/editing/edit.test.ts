@@ -289,3 +289,11 @@ t.test('refuses a second phone where the company keeps none; a stored one may st
   t.match((await edit('DM00000080', { customer_secondary_phone: '' })).body.data.fields, ['customer_secondary_phone'])
   t.equal((await orderOf('DM00000080')).customer_secondary_phone, null)
 })
+
+t.test('a company that starts to refuse unusual phones lets a stored one stay', async t => {
+  await make(['DM00000081'], { customer_phone: '12345' })
+  await apply(tenantFile({ checks: { phone: 'refuse' } }))
+  t.equal((await edit('DM00000081', { customer_phone: '12345', cod: 3 })).status, 200)
+  t.equal((await edit('DM00000081', { customer_phone: '12346', cod: 4 })).status, 422)
+  t.match(await orderOf('DM00000081'), { cod: 3, customer_phone: '12345' })
+})
