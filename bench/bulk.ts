@@ -9,7 +9,7 @@ import type { Side } from './versions.ts'
 
 const bulkPath = '/api/public/merchant/order/bulk'
 
-/** Exceeds the number of orders that a measurement books: similar orders cost a warning. */
+/** Exceeds the number of orders that a measurement books: similar orders would get warnings, which take time. */
 const differentOrders = 200_000
 const exampleOrders = 25
 

@@ -4,7 +4,7 @@ export interface Measurement {
   seconds: number
   /** Holds the milliseconds of each request, in the order in which the requests ended. */
   requestMilliseconds: number[]
-  /** Counts the CPU that the measuring process itself took. */
+  /** Counts the CPU time of the measuring process itself. */
   cpuSeconds: number
 }
 

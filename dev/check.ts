@@ -35,11 +35,11 @@ const checkTypes = (): boolean => {
 
 const checkLint = (): boolean => run(findTool('.bin/biome'), ['check', '--error-on-warnings', '.']).status === 0
 
-/** Checks that product patterns take linear time and that every schema with a pattern has a maxLength. */
+/** Checks that the product's patterns take linear time and that every schema with a pattern has a maxLength. */
 const checkPatterns = (): boolean =>
   run(process.execPath, ['--disable-warning=ExperimentalWarning', 'dev/patterns.ts']).status === 0
 
-/** Checks the OpenAPI documents of both services by dev/redocly.yaml. */
+/** Checks the OpenAPI documents of both services against the rules in dev/redocly.yaml. */
 const checkDocuments = (): boolean => {
   const folder = join(root, 'node_modules/.cache/openapi')
   mkdirSync(folder, { recursive: true })

@@ -50,7 +50,7 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
     return token
   }
 
-  /** Makes Postgres end the connections that wait for the table until `action` ends: the first may be the relay's. */
+  /** While `action` runs, ends each connection that waits for the table: the first one may be the relay's. */
   const killDuring = async (table: string, action: () => Promise<unknown>): Promise<void> => {
     await superuser.query(`begin; lock table ${table} in access exclusive mode`)
     let isOver = false
@@ -67,7 +67,7 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
     await running
   }
 
-  /** Makes Postgres refuse every new row, with the row's values in its `detail` or message, while `action` runs. */
+  /** Makes Postgres refuse rows against `condition`, with their values in the error, while `action` runs. */
   const refuseDuring = async (table: string, condition: string, action: () => Promise<unknown>): Promise<void> => {
     await superuser.query(`alter table ${table} add constraint failing check (${condition}) not valid`)
     await action()

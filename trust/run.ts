@@ -18,7 +18,7 @@ const help = async () => `npm run trust -- [NAME ...] [OPTION ...]     tests the
 
 ${(await listPromises()).join('\n')}
 
-  --short     tests the short forms, which take some seconds each
+  --short     tests the short forms, which take a few seconds each
   --seed N    sets the seed of the random inputs
   --minutes M sets how long each history of chaos lasts (default 3.3)
   --record    writes the figures of a full run into docs/promises.md
@@ -70,7 +70,7 @@ const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) =>
 
 type Row = Awaited<ReturnType<typeof keep>>
 
-/** Promises without a limit of time run side by side at the end: soak mostly waits, and takes half an hour. */
+/** Promises that measure no response times run side by side at the end: soak mostly waits, and takes half an hour. */
 const lanes: readonly (readonly string[])[] = [
   ['soak'],
   ['repeated-requests', 'presses', 'restored', 'models'],

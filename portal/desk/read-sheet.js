@@ -1,4 +1,4 @@
-// Reads rows that merchants paste or upload, as CSV or as a sheet copies them.
+// Reads rows that merchants paste or upload, as CSV or as spreadsheets copy them.
 
 /** @typedef {{ name: string, pattern: RegExp }} Column */
 
@@ -98,7 +98,7 @@ export const readNumber = text => {
 }
 
 /**
- * Writes rows as CSV that sheets open: quotes each cell, and keeps sheets from reading any cell as a formula.
+ * Writes rows as CSV for spreadsheets: quotes each cell, and keeps spreadsheets from reading any cell as a formula.
  * @param {unknown[][]} rows
  */
 export const writeCsv = rows => {

@@ -1,4 +1,4 @@
-// Keeps the signed-in person. The token lives as long as the tab; it is never part of an address.
+// Keeps the session of the signed-in person. The token lives as long as the tab; it is never part of an address.
 import { useEffect, useState } from './preact.js'
 
 /** @typedef {{ name: string, email: string | null, role: string, operations: string[],
@@ -38,7 +38,7 @@ export const changeSession = changes => {
 }
 
 /**
- * Ends the session of this token only: a late response to an older token changes nothing.
+ * Ends the session of this token only: a late response to a request with an older token changes nothing.
  * @param {string | null} token
  */
 export const endSession = token => {

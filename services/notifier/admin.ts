@@ -82,13 +82,13 @@ program
   .description('the numbers that messages are sent from')
   .command('add')
   .description(
-    'create a channel; its token comes from ACCESS_TOKEN or the terminal, APP_SECRET and VERIFY_TOKEN are for webhooks',
+    'create a channel; its token comes from ACCESS_TOKEN or the terminal; webhooks need APP_SECRET and VERIFY_TOKEN',
   )
   .requiredOption('--tenant <id>', 'the tenant')
   .requiredOption('--number <id>', 'the phone number id')
   .option('--name <name>', 'its name; by default the phone number id')
   .option('--plan <plan>', 'free or paid; by default paid')
-  .option('--default', 'messages that name no channel are sent from it')
+  .option('--default', 'make it the default channel, which sends the messages that name no channel')
   .option('--json', 'print JSON', false)
   .action(async ({ json, ...request }: ChannelRequest & { json: boolean }) => {
     const accessToken = await readSecret('ACCESS_TOKEN', 'access token of the number')
@@ -129,7 +129,7 @@ program
   .requiredOption('--tenant <id>', 'the tenant')
   .requiredOption('--template <name>', 'the template')
   .requiredOption('--language <code>', 'its language, such as en_US')
-  .option('--to <phone>', 'the recipient; with --waybill it may be left out and is the customer')
+  .option('--to <phone>', 'the recipient; with --waybill, by default the customer')
   .option(
     '--waybill <number>',
     'the parcel that it is about; texts may name fields of its order, such as {{customer_name}}',
@@ -153,7 +153,7 @@ program
   })
 
 const markedRestored =
-  'The messages under queued, held and sending are unknown now: only staff resend them. Those under scheduled stay queued. Continue with docs/operators/backup.md.'
+  'The messages under queued, held and sending are unknown now: only staff resend them. The messages under scheduled stay queued. Continue with docs/operators/backup.md.'
 
 program
   .command('restored')

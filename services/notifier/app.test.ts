@@ -97,7 +97,7 @@ t.test('HEAD returns the headers of GET, without a body', async t => {
   }
 })
 
-t.test('refuses requests without a token, and too many requests', async t => {
+t.test('refuses a wrong token, another tenant, a blank tenant, and too many requests', async t => {
   const { call } = await build(t, 3)
   for (const headers of [{ authorization: 'Bearer courier_x' }, { 'x-tenant': 'other' }])
     t.equal((await call('GET', '/api/messages', undefined, headers)).status, 401)

@@ -105,7 +105,7 @@ merchantCommand('add', addDescription, 'The merchant', async request => {
   .option('--rate-card <name>', 'a rate card of the tenant; without one, the orders of the merchant are refused')
   .requiredOption('--business <id:name>', 'a business; repeat it for each one; the first is the default', append)
 
-const passwordDescription = 'change a password, from MERCHANT_PASSWORD or the terminal; logins with the old one end'
+const passwordDescription = 'set a new password by MERCHANT_PASSWORD or the terminal; logins with the old one end'
 merchantCommand('password', passwordDescription, 'The password', async request => {
   const password = await readPassword()
   return withPool(pool => changePassword(pool, request, password))
@@ -131,7 +131,7 @@ addTokenCommands(program, withPool, {
 program
   .command('restored')
   .description(
-    'repair orders after a restore of it or of the notifier: no waybill twice, no event lost; print what to check',
+    'recover after orders or the notifier was restored: skip used numbers, deliver missing events; print what to check',
   )
   .requiredOption('--since <iso>', 'the time to which the database was restored; the earlier time if both were')
   .option('--skip <numbers>', 'how many waybill numbers to leave out; 0 if only the notifier was restored')
@@ -141,7 +141,7 @@ program
     if (skip !== undefined && !/^\d{1,12}$/.test(skip)) throw new UsageError('--skip must be a whole number')
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...notifierSettings }), process.env)
     const options = { since: readPastTime('--since', since), skip: skip && Number(skip), isDryRun: dryRun }
-    // The client is imported only here: undici would take a sixth of the start of every command.
+    // The client is imported only here: undici would take a sixth of the time in which every command starts.
     const { createServiceClient } = await import('@courier/shared/service-client.ts')
     const notifier = createServiceClient({ baseUrl: notifierUrl(known), serviceToken: known.SERVICE_TOKEN })
     const tenants = await withPool(async pool => {

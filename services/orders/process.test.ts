@@ -33,7 +33,7 @@ interface ApiDocument {
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 
-/** Starts the service as a process of its own; its environment holds these variables and a service token. */
+/** Starts the service as a process of its own. Adds a service token to `environment`. */
 const launch = (t: Test, environment: Record<string, string>) => {
   const child = spawn(process.execPath, [main], {
     env: {
@@ -313,7 +313,7 @@ for (const [did, table] of [
   ['used its token', 'tokens'],
   ['deleted an expired key', 'idempotency_keys'],
 ] as const)
-  t.test(`the response says that a request that only ${did} changed nothing`, async t => {
+  t.test(`the response to a request that only ${did} says that nothing was changed`, async t => {
     const { proxy, bulk, token, owner } = await start(t)
     const send = () => bulk(batch(), token, table === 'idempotency_keys' ? { 'idempotency-key': 'a key' } : {})
     if (table === 'idempotency_keys') {

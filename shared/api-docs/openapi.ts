@@ -65,7 +65,7 @@ export const completeDocument = (generated: object): OpenApi => {
   return document
 }
 
-/** Returns the part of a document that has operations of these tags, with the document's schemas and responses. */
+/** Returns the part of a document that has operations with these tags, with the document's schemas and responses. */
 export const selectPart = (document: OpenApi, tags: readonly string[]): OpenApi => {
   const part = structuredClone(document)
   for (const paths of [part.paths, part.webhooks ?? {}])

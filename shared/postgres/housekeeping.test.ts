@@ -28,7 +28,7 @@ t.test('stop ends a run after the deletion in progress, however many rows are le
   const deletion = async () => {
     deletions++
     if (deletions === 3) third.resolve(stop())
-    if (deletions > 50) throw new Error('it went on')
+    if (deletions > 50) throw new Error('the run went on after stop')
     return 1
   }
   const { start, stop } = createHousekeeping(pool, pino({ level: 'silent' }), [deletion], 0)

@@ -19,7 +19,7 @@ export const newToken = () => {
 
 const form = /^courier_([\w-]{48})$/
 
-/** Returns true if `newToken` can have made it: separates garbage from tokens without a look-up. */
+/** Returns true if `newToken` could have made it: separates garbage from tokens without a look-up. */
 export const mayBeToken = (token: string): boolean => {
   const encoded = form.exec(token)?.[1]
   if (encoded === undefined) return false
@@ -47,8 +47,8 @@ interface CallerSql {
 }
 
 /**
- * Finds the callers of the tokens with these hashes that are neither revoked nor expired, by hash in base64. Updates
- * `last_used_at` at most once a minute.
+ * Finds the callers of the live tokens, neither revoked nor expired, with these hashes; the keys are hashes in base64.
+ * Updates `last_used_at` at most once a minute.
  */
 export const findLiveTokens = async <Caller extends LiveToken>(
   tx: AnyTransaction,

@@ -49,7 +49,7 @@ export const Find = ({ query }) => {
   const text = (query.q ?? '').trim()
   const found = useLive(signal => find(text, signal), 0, [text])
   const exact = found.data?.find(({ filter }) => filter.waybill_number !== undefined)?.rows[0]
-  // Replaces this screen in the history, so that the back button leads to the search.
+  // Replaces this screen in the history: otherwise the back button would lead here and at once to the parcel again.
   useEffect(() => exact && location.replace(`#/parcel/${encodeURIComponent(exact.waybill_number)}`), [exact])
   return html`<h1 tabindex="-1">${text ? t('find.results', { text }) : t('menu.find')}</h1>
     <${Live} of=${found} lines=${6}>${lists =>

@@ -43,8 +43,9 @@ export const putChannel = async (
 }
 
 /**
- * Creates unproven channels, or changes existing ones; returns the changes. Hold `lockTenant`. Messages are locked
- * before numbers, and all of the tenant's numbers in their order: docs/contributors/decisions.md#order-of-locks.
+ * Creates unproven channels, or changes existing ones; returns the changes. The caller holds `lockTenant`. Messages are
+ * locked before numbers, and all of the tenant's numbers in their order:
+ * docs/contributors/decisions.md#order-of-locks.
  */
 export const storeChannels = async (tx: Tx, keyring: Keyring, tenant: string, wanted: readonly ChannelChange[]) => {
   const paid = wanted.filter(({ plan }) => plan === 'paid').map(({ phone_number_id }) => phone_number_id)

@@ -6,7 +6,7 @@ import { orderEvent } from '../test/orders-stand-in.ts'
 import { changeAddress, confirm, customer, prepare, waybill } from '../test/replies-fixture.ts'
 import { envelope, inbound, sign } from '../test/webhooks-fixture.ts'
 
-/** Prepares a customer who has pressed `change_address` about an order whose address may be changed. */
+/** Prepares a customer who has pressed `change_address` for an order whose address may be changed. */
 const press = async (t: Test) => {
   const prepared = await prepare(t)
   const { orders, control, offer, settled, texted, rows } = prepared
@@ -17,7 +17,7 @@ const press = async (t: Test) => {
   await texted(1)
   const addresses = () => orders.acted.flatMap(({ address }) => address ?? [])
   const outcomes = async () => (await prepared.stored()).map(({ outcome }) => outcome)
-  /** Makes the newest question older. */
+  /** Makes the newest action look older. */
   const waitMinutes = (minutes: number) =>
     rows(
       `update customer_actions set created_at = now() - make_interval(mins => $1)
@@ -52,7 +52,7 @@ t.test('shows the customer the address, and changes nothing before it is confirm
   control.press({ message_id, index: 0 })
   control.press({ message_id: await question('12 Galle Road'), index: 0 })
   await new Promise(resolve => setTimeout(resolve, 300))
-  t.same(addresses(), ['12 Galle Road, Matara'], 'neither the replaced text nor a second press acts')
+  t.same(addresses(), ['12 Galle Road, Matara'], 'neither the replaced text nor a second press changes the address')
   t.notMatch(JSON.stringify(await rows('select * from events')), /Galle/)
   t.notMatch(JSON.stringify(await rows('select template from messages')), /courier\./, 'no token is stored')
 })
@@ -140,7 +140,7 @@ const withImages = async (t: Test) => {
   return { ...prepared, receiveImage }
 }
 
-t.test('a keyword opts out and is not an address; afterwards no question is sent', async t => {
+t.test('a keyword opts the customer out and is not an address; afterwards no question is sent', async t => {
   const { control, settled, heard, stored, rows, outcomes } = await press(t)
   control.inbound({ from: customer, text: 'STOP' })
   await heard()
@@ -155,7 +155,7 @@ t.test('a keyword opts out and is not an address; afterwards no question is sent
   )
 })
 
-t.test('a text is not an address from another person, or more than an hour after orders asked', async t => {
+t.test('a text from another person, or more than an hour after the customer was asked, is not an address', async t => {
   const { control, settled, heard, stored, rows, giveAddress, addresses } = await press(t)
   control.inbound({ from: '94770000999', text: 'Somebody else' })
   control.press({ message_id: control.messages().at(-1)?.id ?? '', index: confirm })
@@ -179,7 +179,7 @@ t.test('with several parcels a text belongs to the button that was pressed last'
   t.match((await settled(3))[2], { waybill_number: 'DM2' })
 })
 
-t.test('another press gives another hour, for the parcel pressed last', async t => {
+t.test('another press gives another hour, for the parcel of the button pressed last', async t => {
   const { control, offer, pressed, settled, heard, rows, giveAddress } = await press(t)
   control.press({ message_id: await offer('DM2'), index: changeAddress })
   await settled(2)
@@ -200,7 +200,7 @@ t.test('the question is in the language of the message whose button was pressed'
   t.match(control.messages()[0]?.rendered.buttons, ['உறுதிசெய்'])
 })
 
-t.test('asks nothing again about a text from before a restore', async t => {
+t.test('does not ask again about a text that arrived before a restore', async t => {
   const { pool, control, rows, settled } = await press(t)
   const in_doubt_before = new Date(Date.now() + 60_000)
   await inTenant(pool, 'demo', (tx: Tx) => tx.updateTable('tenants').set({ in_doubt_before }).execute())

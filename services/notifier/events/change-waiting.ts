@@ -91,9 +91,9 @@ const findToldStatus = ({ ruleEvent, source }: Waiting): string | undefined => {
 }
 
 /**
- * Makes messages about edited orders again, in place: rule, hours, send time and place in the queue stay, and the
- * pre-send check looks at the new recipient. Cancels a message that cannot be made again. A message in flight may have
- * reached the old recipient: it keeps its content, and the notifier never resends it on its own.
+ * Rebuilds messages about edited orders in place: rule, hours, send time and place in the queue stay, and the pre-send
+ * check looks at the new recipient. Cancels a message that cannot be rebuilt. A message in flight may have reached the
+ * old recipient: it keeps its content, and the notifier never resends it on its own.
  */
 export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly OrderEvent[]): Promise<void> => {
   if (edits.length === 0) return

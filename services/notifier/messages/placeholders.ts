@@ -75,7 +75,7 @@ const fillLines = (text: string, order: Values): string =>
       .join('\n'),
   )
 
-/** Fills a text that must stay whole, such as an address: cuts the order's longest values until the text fits. */
+/** Fills a text whose own characters must all stay, such as a URL: cuts the order's longest values until it fits. */
 const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: Values): string => {
   const encode = (value: string): string => (isAddress ? encodeURIComponent(value) : value)
   const lengths = listNames(text).map(name => encode(fillField(order, name)).length)

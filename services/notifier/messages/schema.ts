@@ -90,7 +90,7 @@ export const AcceptedMessage = Type.Object(
 )
 export type AcceptedMessage = Static<typeof AcceptedMessage>
 
-/** Holds the messages of a request. undefined replaces a message with errors. */
+/** Holds the messages of a request; undefined stands for a message that has errors. */
 export interface Batch<Message> {
   readonly messages: readonly (Message | undefined)[]
   readonly errors: ErrorList

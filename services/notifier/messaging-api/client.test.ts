@@ -1,7 +1,7 @@
 import t from 'tap'
 import { connect, credentials, message, respond, startServer, taken } from '../test/messaging-api-server.ts'
 
-t.test('a template message is the request of docs/merchants/contract.md#send', async t => {
+t.test('a template message is sent as the request in docs/merchants/contract.md#send', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   await connect(t, url).send(credentials, '106540352242922', message)
   t.equal(arrived.length, 1)
@@ -156,7 +156,7 @@ t.test('returns the wait that a header names', async t => {
   t.match(await api.send(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 180 })
 })
 
-t.test('a registration is the request of docs/merchants/contract.md#register, byte for byte, once', async t => {
+t.test('a registration is sent once, byte for byte as in docs/merchants/contract.md#register', async t => {
   const bodies = ['{"success":true}', '{"success":"true"}', '{"success":false}', '{"error":{"code":133005}}']
   const { url, arrived } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, index === 3 ? 400 : 200, bodies[index] ?? ''),

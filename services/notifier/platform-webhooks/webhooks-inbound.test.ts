@@ -1,7 +1,7 @@
 import t from 'tap'
 import { change, createFixture, envelope, inbound, minutesAgo } from '../test/webhooks-fixture.ts'
 
-t.test('a person’s message opens the conversation, once and from its own time', async t => {
+t.test('a person’s message opens one conversation, from when it was sent; older messages do not change it', async t => {
   const { call, rows, get } = await createFixture(t)
   const message = inbound({ timestamp: minutesAgo(60) })
   const body = envelope({ messages: [message, inbound({ timestamp: minutesAgo(90) })], contacts: [] })
@@ -27,7 +27,7 @@ t.test('queues a held message when the customer writes, and wakes the queue afte
   t.equal(releases(), 1)
 })
 
-t.test('a message from more than a day ago opens nothing and releases nothing', async t => {
+t.test('a message from more than a day ago releases no held message', async t => {
   const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'held' }])
   await call(envelope({ messages: [inbound({ timestamp: minutesAgo(24 * 60 + 1) })] }))
@@ -51,7 +51,7 @@ t.test('a person who writes or taps STOP gets no held message, until START', asy
   t.equal(await optedOut(), true)
 })
 
-t.test('a number that the API spells otherwise is the same person', async t => {
+t.test('a number that the API spells differently belongs to the same person', async t => {
   const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'held', recipient: '525512345678' }])
   await call(envelope({ messages: [inbound({ from: '5215512345678' })] }))

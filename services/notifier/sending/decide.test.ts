@@ -93,7 +93,7 @@ const whole = (t: Test, result: Parameters<typeof decide>[1], random = 0, attemp
   return { ...rest, effects }
 }
 
-t.test('an acceptance stores the API’s id, and its status if it is not accepted', async t => {
+t.test('an acceptance stores the API’s id, and as detail any API status but `accepted`', async t => {
   const accepted = { kind: 'accepted', providerMessageId: 'wamid.1', servedVersion: null } as const
   const expected = { status: 'accepted', providerMessageId: 'wamid.1', isAttempt: false, effects: [] }
   t.strictSame(whole(t, { ...accepted, messageStatus: 'accepted' }), expected)

@@ -49,7 +49,7 @@ export const addStaffCommands = (program: Command, withPool: WithPool): void => 
     .action(async ({ tenant, json }) => {
       const rows = await withPool(pool => listStaff(pool, tenant))
       if (json) printJson(rows)
-      else printTable(rows, 'There is no staff. Add somebody: orders staff add --help')
+      else printTable(rows, 'There are no members of staff. Add one: orders staff add --help')
     })
 
   const roleDescription = 'change the roles; both services apply them within 5 seconds'

@@ -121,7 +121,7 @@ const reattemptsSql = `
     and action <> 'return'
   order by attempt_id limit $3`
 
-/** Names a reason from the company's list why a delivery failed or a parcel goes back. */
+/** Describes a reason why a delivery failed or a parcel goes back, from the company's list. */
 export interface FailureReason {
   readonly code: string
   readonly name: string

@@ -189,11 +189,11 @@ t.test('every list refuses malformed page parameters', async t => {
   }
 })
 
-t.test('the next response has the operator’s changes, without the removed rows', async t => {
+t.test('the next response shows the operator’s changes and lacks the removed rows', async t => {
   await request('/city')
   const [colombo, ...others] = file.states
   const [shop, books] = file.merchants
-  if (!colombo || !shop || !books) throw new Error('the file has them')
+  if (!colombo || !shop || !books) throw new Error('the file lacks a state or a merchant')
   const [online] = shop.businesses
   await apply({
     ...file,
@@ -224,7 +224,7 @@ t.test('another tenant has its own lists', async t => {
   t.match((await requestAsOther('/user/get-current')).body.data, { merchant: { name: 'Far Shop' } })
 })
 
-t.test('every list and the user require a merchant’s token', async t => {
+t.test('every list and the request for the user require a merchant’s token', async t => {
   const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
   for (const path of ['/user/get-current', '/business', '/state', '/city'])
     for (const token of ['', 'courier_wrong', staff])

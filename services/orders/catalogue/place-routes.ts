@@ -75,7 +75,7 @@ export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, 
     operationId: 'resolvePlaces',
     summary: 'Find the cities of up to 1,000 places as people write them',
     description:
-      'Matches name, alias, spelling, address, state or postal code; each result has a confidence. Stores nothing.',
+      'Matches names, aliases, misspelt names, addresses, states and postal codes, with a confidence. Stores nothing.',
     body: ResolvePlaces,
     response: { 200: ResolvedPlaces },
   }

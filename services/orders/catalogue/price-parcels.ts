@@ -106,7 +106,7 @@ const wordPlaces = (indexes: readonly number[], { destination }: ParcelPaths): s
   return `, of ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
-/** Limits the distinct names of a request that get suggestions, while its budget lasts. */
+/** Limits the distinct names of a request that get suggestions. The budget may run out earlier. */
 const maxSuggestedNames = 50
 
 /** Creates the search for what the wrong fields of a request may mean. */

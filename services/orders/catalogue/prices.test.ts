@@ -109,7 +109,7 @@ t.test('suggests three cities at most, those in the named state first', async t 
   t.strictSame(shown[0], { id: 3, name: 'Kalagima', state: 'West' })
 })
 
-t.test('suggests cities for fifty names of a request, even where the names are repeated', async t => {
+t.test('suggests cities for the first fifty distinct names of a request, and wherever those are repeated', async t => {
   const gale = (spaces: number) => ({ cityName: 'Gale', stateName: `Galle${' '.repeat(spaces)}` })
   const { suggestions = {} } = suggest(...Array.from({ length: 51 }, (_, spaces) => gale(spaces)), gale(0))
   const paths = Object.keys(suggestions)

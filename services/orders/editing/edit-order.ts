@@ -88,7 +88,7 @@ const lockOrderSql = `
   select ${orderColumnsSql} from orders where tenant_id = $1 and waybill_number = $2
     and ($3::bigint is null or merchant_id = $3) for no key update`
 
-/** Compares tags as RFC 9110 asks for If-Match: weak tags never match. */
+/** Compares tags as RFC 9110 requires of If-Match: weak tags never match. */
 const matches = (ifMatch: string | undefined, etag: string): boolean =>
   ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
 

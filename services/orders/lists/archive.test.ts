@@ -131,7 +131,7 @@ t.test('rows are in a file before they are deleted: a failed commit leaves them 
   t.strictSame(first, second, 'both copies have the same event_id')
 })
 
-t.test('an unwritable folder and a role without ownership delete nothing', async t => {
+t.test('deletes nothing with an unwritable folder, a role without ownership, or too short an age', async t => {
   const { make, archiveAs, waybillsLeft, folder, env } = await fixture(t)
   await make('DM00000001', 'key_13', 401)
   const file = join(folder, 'file')

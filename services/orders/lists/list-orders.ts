@@ -8,7 +8,7 @@ import { maxSearched, searchSql } from './search.ts'
 
 /** Describes an order's position in a list, newest first; it never changes. */
 export interface Position {
-  /** Is a time in ISO 8601, UTC, in microseconds. */
+  /** Is an ISO 8601 time in UTC, with microseconds. */
   readonly createdAt: string
   readonly waybill: string
 }
@@ -79,8 +79,8 @@ export const findSearchEnd = async (tx: Tx, tenant: string, filter: OrderFilter,
 const add = (values: unknown[], value: unknown): string => `$${values.push(value)}`
 
 /**
- * Names the filters that `conditionSql` does not list: ranges, the class that `status_keys` replaces, and those that no
- * index serves.
+ * Names the filters that `conditionSql` does not list: times of creation, the class that `status_keys` replaces, and
+ * those that `searchSql` writes.
  */
 type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'search' | 'phone_parts'
 
@@ -104,8 +104,8 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
 }
 
 /**
- * Restricts orders to the present merchant of a business, whose index serves the filter. A business that moved also has
- * orders of its earlier merchant.
+ * Restricts orders to the present merchant of a business: the index by merchant then serves the filter. A business that
+ * moved also has orders of its earlier merchant.
  */
 const ofOwnerSql = (id: string): string =>
   `merchant_id = (select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`

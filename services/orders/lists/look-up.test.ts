@@ -27,7 +27,7 @@ t.test('finds orders by waybill, in the order of the request, and lists the miss
   t.strictSame([one.cod, one.delivery_charge, one.created_at], [whole.cod, whole.delivery_charge, whole.created_at])
 })
 
-t.test('finds the newest ten orders of an order number, newest first', async t => {
+t.test('finds the ten newest orders with an order number, newest first', async t => {
   const waybills = await create(Array.from({ length: 12 }, () => 'B-1'))
   const later = await create(['B-1', 'B-2'])
   const { body } = await lookUp({ order_nos: ['B-2', 'B-3', 'B-1'] })

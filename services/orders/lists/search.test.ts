@@ -17,7 +17,7 @@ const numbers = ({ data }: { data: { waybill_number: string }[] }) =>
   data.map(row => Number(row.waybill_number.slice(2)))
 
 t.test(
-  'a search finds parts of names, waybill numbers and phones in any spelling; a merchant finds its own',
+  'a search finds parts of names, waybill numbers and phones in any spelling; a merchant finds only its own orders',
   async t => {
     const table: [text: string, own: number[], all?: number[]][] = [
       ['nimali', [1], [9, 1]],
@@ -53,7 +53,7 @@ t.test('a part of a phone number is spelt with and without the country code', as
   t.strictSame(listPhoneParts('077a', 'LK'), [])
 })
 
-t.test('refuses texts that are too short or too long, pages by number, and whole lists', async t => {
+t.test('a search refuses short, long and malformed texts, page numbers, and whole lists', async t => {
   const pages = 'A search is read by pages with a cursor: go on with the next_cursor of a page.'
   const short = 'The search field must be text of 3 to 100 characters.'
   const table: [query: string, field: string, sentence: string][] = [

@@ -43,7 +43,7 @@ t.test('Retry-After is read as seconds or as a date, up to a day', async t => {
     ['Fri, 20 Feb 2036 08:00:00 GMT', 24 * hour],
     ['-5', 0],
     ['soon', 0],
-    // Texts of more than 40 characters are not read. Some texts of digits would parse as the year of a date.
+    // Texts of more than 40 characters and numbers of more than 10 digits are invalid.
     ['1'.repeat(100), 0],
     [`Fri, 20 Feb 2026 09:01:00 GMT${' '.repeat(11)}`, 60],
     [`Fri, 20 Feb 2026 09:01:00 GMT${' '.repeat(12)}`, 0],
@@ -71,7 +71,7 @@ t.test('a 2xx status delivers an event; any other status, or no response, is a f
     t.match(settled(healthy, outcome(code)), { verdicts: [{ state: 'pending', delay: 5 }], failures: 1, pause: 0 })
 })
 
-t.test('a success ends a run of failures, and waiting events are sent if the endpoint was down', async t => {
+t.test('a success ends a run of failures, and an endpoint that was down counts as recovered', async t => {
   t.match(settled({ ...healthy, failures: 3 }, outcome(200)), { failures: 0, isRecovered: false })
   t.match(settled({ ...healthy, failures: 9, isOverdue: true }, outcome(500), outcome(200)), {
     ...{ failures: 0, isRecovered: true, pause: 0, disabledReason: null },
@@ -84,7 +84,7 @@ t.test('Retry-After makes the event and the endpoint wait', async t => {
   t.match(settled(healthy, outcome(503, { retryAfter: 2 })), { verdicts: [{ delay: 5 }], pause: 2 })
 })
 
-t.test('an event is given up after its last attempt only while the endpoint accepts other events', async t => {
+t.test('an event is given up after its last attempt, unless the endpoint is down', async t => {
   const last = outcome(500, { attempts: 10 })
   t.match(settled(healthy, last), { verdicts: [{ state: 'failed', delay: null }] })
   t.match(settled({ ...healthy, failures: 9 }, last), { verdicts: [{ state: 'pending', delay: 24 * hour }] })
@@ -112,7 +112,7 @@ t.test('410 or five days of failure disable an endpoint', async t => {
   t.match(settled(healthy, outcome(410)).verdicts, [{ state: 'pending' }])
 })
 
-t.test('failures of requests that were in flight when the endpoint was paused do not count again', t => {
+t.test('failures of requests that were in flight when the endpoint was paused do not count', t => {
   t.match(settled({ ...healthy, failures: 5, isPaused: true }, outcome(500), outcome(500)), { failures: 5 })
   t.match(settled({ ...healthy, failures: 5, isPaused: true }, outcome(200)), { failures: 0, isRecovered: true })
   t.end()

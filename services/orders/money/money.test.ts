@@ -12,7 +12,7 @@ const withTerms = () => {
   return file
 }
 
-/** Allows direct moves to the statuses that book money, and back. */
+/** Allows direct moves to the statuses that book money, and back from DELIVERED. */
 const ownStatuses = [
   { key: 'key_1', moves: ['key_2'] },
   { key: 'key_2', moves: ['key_3', 'key_13', 'key_14', 'handed', 'key_21'] },

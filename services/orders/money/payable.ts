@@ -1,6 +1,6 @@
 import { chargesSql, netSql } from './ledger.ts'
 
-/** Lists when a COD may be paid out: at delivery, once the rider handed it over, or once it is in the bank. */
+/** Lists when a COD may be paid out: at delivery, once the rider has handed it over, or once it is in the bank. */
 export const payableWhen = ['delivered', 'handed_over', 'banked'] as const
 
 /** Selects the terms of each merchant of the tenant $1: its own, or else the tenant's. */
@@ -11,7 +11,7 @@ export const termsSql = `
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
 
 /**
- * Is true of a line, `line`, whose cash is where its merchant's `terms` require before it is paid out. Citus allows no
+ * Is true of a line, `line`, whose cash has come as far as its merchant's `terms` require for a payout. Citus allows no
  * `case` here. The parameters say whether the line was handed over or reversed.
  */
 export const releasedSql = (

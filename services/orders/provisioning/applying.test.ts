@@ -33,7 +33,7 @@ t.test('a session may read all tenants but change only its own row', async t => 
   t.same(await rows(`select tenant_id from tenants where name = 'mine'`), [{ tenant_id: 'other' }])
 })
 
-t.test('every process shows new names at its next read, even those of deactivated rows', async t => {
+t.test('every process shows new names at its next read, and keeps the name of a deactivated city', async t => {
   const { apply, app, bulk, ordersOptions, token } = await build(t)
   const other = await createOrders(ordersOptions)
   t.teardown(() => other.app.close())

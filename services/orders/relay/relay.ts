@@ -39,9 +39,9 @@ export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
     outbox_depth:
       'Entries of the log waiting for the notifier, across all processes and tenants; ' +
       `${maxCountedRows} means that many or more.`,
-    outbox_age_seconds: 'Age of the oldest of these entries whose tenant the notifier knows; 0 when there is none.',
+    outbox_age_seconds: 'Age of the oldest waiting entry whose tenant the notifier knows; 0 when there is none.',
     outbox_unknown_tenants: 'Tenants whose entries wait because the notifier does not know the tenant.',
-    outbox_unknown_age_seconds: 'Age of the oldest of those entries; 0 when there is none.',
+    outbox_unknown_age_seconds: 'Age of the oldest entry of a tenant unknown to the notifier; 0 when there is none.',
   })
 
 /** Registers the metrics of this process's relay. */

@@ -17,7 +17,10 @@ export const printRestored = (tenants: readonly Restored[], dryRun: boolean, jso
   for (const one of tenants) {
     if (!one.known_to_notifier)
       print(`${one.tenant}: the notifier does not know this tenant. Apply its file there and run this again.`)
-    printEvents(`${one.tenant}: events that are in the outbox again; their messages will be unknown`, one.requeued)
+    printEvents(
+      `${one.tenant}: events that are in the outbox again; their messages will have the status unknown`,
+      one.requeued,
+    )
     printEvents(
       `${one.tenant}: events that the notifier knows and this database lost; staff must enter them again`,
       one.lost,
@@ -32,7 +35,7 @@ export const printRestored = (tenants: readonly Restored[], dryRun: boolean, jso
       )
   }
   print(
-    'No database has the orders since the backup that the notifier lacks: ask the merchants (docs/operators/backup.md).',
+    'Orders made since the backup and unknown to the notifier are lost: ask the merchants (docs/operators/backup.md).',
   )
   if (dryRun) print('Nothing was written: this was a dry run.')
 }

@@ -42,15 +42,15 @@ export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string
   return used.map(row => row.key)
 }
 
-// Builds SQL about the events of a tenant, $1, between two times. The keys are literals: with parameters a generic plan
-// could not use the partial index of these events.
+// The keys are literals: with parameters a generic plan could not use the partial index of these events.
 const literals = (keys: readonly string[]): string => keys.map(key => `'${key}'`).join(', ')
 
+/** Builds SQL about the events of the tenant $1 between two times, as `fromFailedAttempts` does. */
 export const fromDeliveries = (first: string, last: string): string => `
   from order_events where tenant_id = $1 and is_counted and status_key in (${literals(deliveredKeys)})
     and happened_at >= ${first} and happened_at < ${last}`
 
-/** An attempt counts when it begins to fail, not at each status on the way back. */
+/** Counts the first of consecutive failure statuses: a failed attempt is one, however many statuses it passes. */
 export const fromFailedAttempts = (first: string, last: string): string => `
   from order_events failed left join lateral (
     select status_key from order_events

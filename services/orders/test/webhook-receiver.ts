@@ -26,13 +26,13 @@ export interface Reaction {
   readonly body?: string | Buffer
   /** Sets how long the request takes; Infinity: no response comes. */
   readonly milliseconds?: number
-  /** The connection ends instead of a response. */
+  /** true: the connection ends without a response. */
   readonly isLost?: boolean
 }
 
 /**
- * Starts a merchant's server, which keeps every message and verifies it with the library. The end of the test closes
- * it.
+ * Starts a merchant's server, which keeps every message and verifies it with standardwebhooks. The server closes when
+ * the test ends.
  */
 export const startWebhookReceiver = async (t: Teardown) => {
   const server = createServer(async (request, response) => {
@@ -77,7 +77,7 @@ export const startWebhookReceiver = async (t: Teardown) => {
     /** Counts the requests with a wrong signature. */
     forged: 0,
     running: 0,
-    /** Counts the most requests that ran at once. */
+    /** Holds the highest number of requests that ran at once. */
     most: 0,
     react: (_: Received): Reaction => ({}),
   }

@@ -19,7 +19,7 @@ export const TrackingEvent = component('TrackingEvent', {
 })
 export type TrackingEvent = Static<typeof TrackingEvent>
 
-/** Describes an entry in the timeline of an order. Merchants' programs know only the fields of tracking. */
+/** Describes an entry in the timeline of an order. Merchants' programs rely on TrackingEvent, which stays as it is. */
 export const OrderEvent = component('OrderTimelineEvent', {
   ...TrackingEvent.properties,
   by: ActorName,
