@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { PriceView } from '../preflight/view.ts'
+import type { PriceView } from './price-view.ts'
 
 /** Lists the categories of tariffs, as webhooks spell them (docs/contributors/messaging-api.md#pricing). */
 export const pricedCategories = [

@@ -1,20 +1,9 @@
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { PriceView } from '../costs/price-view.ts'
 import { Rendered } from '../templates/render.ts'
 
 const Text = orNull(Type.String())
-
-/** Shows the price of a delivered message, with its reason; the amount is null if it is unknown. */
-export const PriceView = Type.Object(
-  {
-    amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),
-    currency: orNull(Type.String(), { examples: ['USD'] }),
-    category: orNull(Type.String(), { examples: ['utility'] }),
-    is_free: Type.Boolean({ examples: [false] }),
-    reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
-  },
-  { description: 'The price of a delivery at `leaves_at`, or now; `reason` explains the amount.' },
-)
 
 export const Preflight = Type.Object(
   {
