@@ -11,11 +11,14 @@ interface Printed {
   tenants: { requeued: unknown[]; lost: { waybill_number: string; status_key: string }[] }[]
 }
 
-/** Waits until events have reached the notifier. */
+/** Waits until more events have reached the notifier, and orders knows it: the relay sends the others again. */
 const processMore = async (courier: Courier): Promise<void> => {
-  const { size } = await readEvents(courier, 'notifier')
-  const poll = () => readEvents(courier, 'notifier')
-  await waitUntil('events reach the notifier', poll, events => events.size > size + 50)
+  const before = await readEvents(courier, 'notifier')
+  const countNew = async () => {
+    const arrived = (await readEvents(courier, 'notifier')).difference(before)
+    return arrived.difference(await readEvents(courier, 'outbox')).size
+  }
+  await waitUntil('events reach the notifier', countNew, events => events > 50)
 }
 
 type Service = 'orders' | 'notifier'
@@ -68,10 +71,16 @@ const restoreNotifier = async (bed: Bed, lostBefore: readonly string[], broken: 
   return requeued
 }
 
+const eventTables = {
+  orders: 'order_events',
+  notifier: `events where type <> 'order.edited'`,
+  outbox: 'log, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key) where not is_relayed',
+}
+
 /** Returns each order and the statuses that it reached. */
-const readEvents = async ({ rows }: Courier, service: Service): Promise<Set<string>> => {
-  const from = { orders: 'order_events', notifier: `events where type <> 'order.edited'` }[service]
-  const found = await rows(service, `select waybill_number || ' ' || status_key as event from ${from}`)
+const readEvents = async ({ rows }: Courier, from: keyof typeof eventTables): Promise<Set<string>> => {
+  const service = from === 'notifier' ? from : 'orders'
+  const found = await rows(service, `select waybill_number || ' ' || status_key as event from ${eventTables[from]}`)
   return new Set(found.map(({ event }) => String(event)))
 }
 
