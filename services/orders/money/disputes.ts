@@ -48,8 +48,8 @@ const nothingLeft = 'Nothing would be left to pay: ask the courier company to re
 /** Selects the amount that each parcel adds to the total of the invoice $2. */
 const disputableSql = `
   select waybill_number, sum(${paidSql})::float8 as amount,
-    max(line_no) filter (where kind <> 'disputed') as refers_to, bool_or(kind = 'disputed') as is_disputed,
-      min(line.merchant_id) as merchant_id
+    max(line_no) filter (where kind <> 'disputed') as refers_to,
+    bool_or(kind = 'disputed' and not ${hasLaterSql('released')}) as is_disputed, min(line.merchant_id) as merchant_id
   from money_lines line join ${invoiceTermsSql}
   where line.tenant_id = $1 and line.invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
 

@@ -143,6 +143,30 @@ t.test('lines after a delivery', async t => {
     },
   )
 
+  t.test('a settled parcel can be disputed again on the invoice that follows a cancelled one', async t => {
+    await deliver('DM93000035', 'DM93000036')
+    t.equal((await handOver(2000)).status, 200)
+    const body = { waybill_numbers: ['DM93000035'], reason: 'Open' }
+    const dispute = (no: string) => request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)
+    const settle = (no: string) => post(`/invoice/${no}/dispute/settle`, body)
+    const submitNext = async () => {
+      const { invoice_no: no, total } = await invoice()
+      t.equal((await post(`/invoice/${no}/submit`, {})).status, 200)
+      return { no, total }
+    }
+    const first = await submitNext()
+    for (const act of [dispute, settle]) t.equal((await act(first.no)).status, 200)
+    t.match((await dispute(first.no)).body.errors, {
+      'waybill_numbers.0': ['Nothing of DM93000035 is in the total.'],
+    })
+    t.equal((await post(`/invoice/${first.no}/cancel`, { reason: 'Wrong day' })).status, 200)
+    const second = await submitNext()
+    t.equal(second.total, first.total)
+    t.equal((await dispute(second.no)).status, 200)
+    t.equal((await staffGet(`/invoice/${second.no}`)).body.data.total, second.total - 550)
+    t.match((await dispute(second.no)).body.errors, { 'waybill_numbers.0': ['DM93000035 is disputed already.'] })
+  })
+
   t.test('a merchant cannot dispute all of an invoice', async t => {
     await deliver('DM93000041')
     t.equal((await handOver(1000)).status, 200)
