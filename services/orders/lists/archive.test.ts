@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { archive as archiveKinds } from '@courier/shared/cli/archive.ts'
@@ -114,6 +115,23 @@ t.test('old timelines of finished orders and old audit rows move to files; order
     (await request('POST', '/api/public/order/tracking-info', { waybill_number: 'DM00000001' }, anyone)).status,
     200,
   )
+})
+
+t.test('an order that is being taken back keeps its timeline', async t => {
+  const { make, archive, waybillsLeft } = await fixture(t)
+  for (const waybill of ['DM00000001', 'DM00000002']) await make(waybill, 'key_13', 401)
+  const client = await owner.connect()
+  t.teardown(() => client.release(true))
+  await client.query(`begin; set local app.tenant = 'demo'`)
+  await client.query(`select from orders where waybill_number = 'DM00000001' for no key update`)
+  await client.query(`update order_events set is_counted = false where waybill_number = 'DM00000001'`)
+  const archiving = archive(false, [takeTimelines])
+  // Without a lock of its own, the archive waits for the event and then deletes it.
+  await Promise.race([archiving, delay(1_000)])
+  await client.query(`update orders set status_key = 'key_12' where waybill_number = 'DM00000001'`)
+  await client.query('commit')
+  t.match(await archiving, [{ table: 'order_events', rows: 1 }])
+  t.strictSame(await waybillsLeft(), ['DM00000001'])
 })
 
 t.test('rows are in a file before they are deleted: a failed commit leaves them in both places', async t => {

@@ -17,7 +17,17 @@ export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity'
     where tenant_id = ${tenant} and (created_at, waybill_number) > (${at}::timestamptz, ${waybill})
       and created_at < now() - make_interval(days => ${days}) and status_key = any(${final}::text[])
     order by created_at, waybill_number limit ${ordersAtOnce}`
-  const waybills = orders.map(({ waybill }) => waybill)
+  const listed = orders.map(({ waybill }) => waybill)
+  // Leaves orders that somebody moves, takes back or edits at the moment; the next statement sees what was written.
+  const locked = await query<{ waybill: string }>(tx)`
+    select waybill_number as waybill from orders
+    where tenant_id = ${tenant} and waybill_number = any(${listed}::text[]) and status_key = any(${final}::text[])
+      and (exists (select from order_events event
+          where event.tenant_id = ${tenant} and event.waybill_number = orders.waybill_number)
+        or exists (select from customer_actions action
+          where action.tenant_id = ${tenant} and action.waybill_number = orders.waybill_number))
+    for no key update skip locked`
+  const waybills = locked.map(({ waybill }) => waybill)
   const kept = await query<{ waybill: string }>(tx)`
     select waybill_number as waybill from order_events
     where tenant_id = ${tenant} and waybill_number = any(${waybills}::text[])
