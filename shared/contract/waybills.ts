@@ -1,13 +1,16 @@
 /** Limits the text that can be a waybill number, spaces included. */
 const maxTypedLength = 100
 
+/** Matches text that is spelt in one way. */
+export const isPlain = /^[\x21-\x60\x7b-\x7e]*$/
+
 /**
  * Lists the forms in which a typed waybill number may be stored, the likeliest first: without spaces, and with
  * capitals. No format has spaces, but one may have lower-case letters, so the typed spelling comes before
  * capitals.
  */
 export const spellWaybill = (typed: string): string[] => {
-  if (typed.length > maxTypedLength) return [typed]
+  if (typed.length > maxTypedLength || isPlain.test(typed)) return [typed]
   const plain = typed.replace(/\s/g, '')
   return [...new Set([plain, plain.toUpperCase()])]
 }

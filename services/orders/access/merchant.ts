@@ -66,10 +66,13 @@ const wordRefusal = (role: MerchantRole, operationId = ''): string | undefined =
   return role === 'clerk' && isRefused ? refusals.clerk : undefined
 }
 
-const requireRole = async ({ merchant, routeOptions }: FastifyRequest): Promise<void> => {
-  const refusal = wordRefusal(merchant.role, routeOptions.schema?.operationId)
-  if (refusal !== undefined) throw httpError('role_forbidden', refusal)
-}
+/** Refuses, as an onRequest hook of one route, the roles that may not use its operation. */
+const requireRole =
+  (operationId: string | undefined) =>
+  async ({ merchant }: FastifyRequest): Promise<void> => {
+    const refusal = wordRefusal(merchant.role, operationId)
+    if (refusal !== undefined) throw httpError('role_forbidden', refusal)
+  }
 
 const forbidden = {
   ...ErrorBody,
@@ -82,14 +85,15 @@ const forbidden = {
  * limit.
  */
 export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, requestsPerMinute: number): void => {
-  app.addHook('onRoute', ({ schema }) => {
-    const isRestricted = merchantRoles.some(role => wordRefusal(role, schema?.operationId) !== undefined)
-    if (schema && isRestricted) schema.response = { ...(schema.response as object), 403: forbidden }
+  app.addHook('onRoute', route => {
+    const { schema } = route
+    if (!schema || merchantRoles.every(role => wordRefusal(role, schema.operationId) === undefined)) return
+    schema.response = { ...(schema.response as object), 403: forbidden }
+    route.onRequest = requireRole(schema.operationId)
   })
   app.decorateRequest('merchant')
   app.addHook('onRequest', requireMerchant(findCaller))
   app.addHook('onRequest', limitRequests(new Limit('merchant', requestsPerMinute), merchantIn))
-  app.addHook('onRequest', requireRole)
 }
 
 /** Returns the key of the rate limit, which all tokens of a merchant share. */

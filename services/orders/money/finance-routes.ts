@@ -165,7 +165,8 @@ export const addFinance = async <Order extends { readonly waybill_number: string
   orders: readonly Order[],
   withMoney: readonly string[],
 ): Promise<(Order & FinanceFields)[]> => {
-  const rows = withMoney.length > 0 ? await read(toQuery(tenant, null, withMoney)) : []
+  if (withMoney.length === 0) return orders.map(order => ({ ...order, ...noFinance }))
+  const rows = await read(toQuery(tenant, null, withMoney))
   const found = new Map(rows.map(row => [row.waybill_number, row]))
   return orders.map(order => {
     const money = found.get(order.waybill_number)

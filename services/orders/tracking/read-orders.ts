@@ -105,15 +105,16 @@ const trackedOrdersSql = `
         select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
         order by edit_id desc limit ${maxEdits}
       ) edit
-    ) as edits, (
-      select count(*)::int from attempts where tenant_id = $1 and waybill_number = orders.waybill_number
-    ) as failed_attempts, (
+    ) as edits, failed_attempts, case when failed_attempts = 0 then '[]' else (
       select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note',
         note, 'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')})
           order by instruction_no desc), '[]')
       from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
-    ) as instructions
-  ${amongSql}`
+    ) end as instructions
+  from orders, lateral (
+    select count(*)::int as failed_attempts from attempts where tenant_id = $1 and waybill_number = orders.waybill_number
+  ) attempt
+  where tenant_id = $1 and waybill_number = any($2::text[])`
 
 const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
   name: 'find_tracked_orders',
