@@ -41,7 +41,7 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
 }
 
 const classes: Record<ErrorEntry['class'], string> = {
-  retry: 'Sent again, by the schedule',
+  retry: 'Sent again on schedule',
   delay: 'Sent again after a delay',
   permanent: 'Failed',
   hold_template: 'Failed; the template is held',
@@ -73,9 +73,9 @@ to do. \`dev/openapi.ts\` writes this page.
 ${Object.entries(classes).map(listClass).join('\n')}
 ## Codes that are not listed
 
-The notifier sends the message again after a 401, 403, 429 or 5xx and after an error marked as transient; three 401 or
-403 in a row pause the channel. A 408, 502, 504 or 520 and above without a code leaves the message \`unknown\`: a
-gateway may have stopped waiting for an API that accepted the message. Any other error fails it.
+The notifier sends the message again after a 401, 403, 429 or 5xx and after an error marked as transient; three 401s or
+403s in a row pause the channel. But a 408, 502, 504 or any status from 520 up, without a code and not transient, leaves
+the message \`unknown\`: a gateway may have stopped waiting for an API that accepted it. Any other error fails it.
 `
 
 /** Generates the files that the repository keeps, by path, from the documents and the table of error codes. */

@@ -1,3 +1,3 @@
 // The containers' health check: node services/health.mjs PORT
-const answer = await fetch(`http://127.0.0.1:${process.argv[2]}/health/ready`).catch(() => undefined)
-process.exit(answer?.ok ? 0 : 1)
+const response = await fetch(`http://127.0.0.1:${process.argv[2]}/health/ready`).catch(() => undefined)
+process.exit(response?.ok ? 0 : 1)

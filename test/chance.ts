@@ -1,4 +1,4 @@
-/** Creates a source of numbers from 0 to below 1, which are the same for the same seed (mulberry32). */
+/** Creates a source of numbers of at least 0 and less than 1, the same ones for the same seed (mulberry32). */
 export const createChance = (seed: number): (() => number) => {
   let state = seed
   return () => {

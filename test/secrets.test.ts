@@ -24,8 +24,8 @@ const readEnvironments = (text: string): Record<string, [string, string][]> => {
 const environments = readEnvironments(composeText)
 
 /**
- * Returns the environment that compose gives to a service of the image with these variables in .env, according to
- * `from`: both files by default.
+ * Returns the environment that compose gives a service when .env holds these variables. `from` holds what the compose
+ * files say, by default both files together.
  */
 const environmentOf = (name: string, variables: Variables = {}, from = environments): Variables => ({
   NODE_ENV: 'production',
@@ -64,7 +64,7 @@ const secretsOf = {
 const runSecrets = (...words: string[]) =>
   spawnSync(process.execPath, [join(root, 'dev/secrets.ts'), ...words], { encoding: 'utf8' })
 
-t.test('every constant of docker-compose.yml that could be a secret is a demonstration secret', async t => {
+t.test('every default in the compose files that could be a secret is a demonstration secret', async t => {
   const defaults = [...composeText.matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(([, name, value]) => ({ name, value }))
   const secret = defaults.filter(({ value = '' }) => !/^([\d./,]*|true|false|info|https?:\/\/.*)$/.test(value))
   t.strictSame(new Set(secret.map(each => each.value)), new Set(Object.values(demonstration)))
@@ -151,7 +151,7 @@ t.test('detects the demonstration key under any id and as an older key', async t
   t.strictSame(findDemonstrationSecrets({ CREDENTIALS_KEYS: own }), [])
 })
 
-t.test('only in production refuses the password of npm start’s Postgres on this machine', async t => {
+t.test('detects the password of npm start’s Postgres on this machine, but only in production', async t => {
   const ORDERS_DATABASE_URL = 'postgres://orders:courier@127.0.0.1:54329/orders'
   t.strictSame(findDemonstrationSecrets({ ORDERS_DATABASE_URL }), [])
   t.strictSame(findDemonstrationSecrets({ ORDERS_DATABASE_URL, NODE_ENV: 'production' }), ['ORDERS_DATABASE_URL'])

@@ -14,14 +14,14 @@ export interface Place {
   readonly kind: 'head' | 'body' | 'list'
   /** Returns the request with `text` there, `items` times if it is in a list. */
   readonly fill: (text: string, items: number) => Request
-  /** Returns the valid request with as many items, padded to as many bytes with blanks or an unknown parameter. */
+  /** Returns the valid request with `items` items, padded to `bytes` bytes with blanks or an unknown parameter. */
   readonly harmless: (bytes: number, items: number) => Request
 }
 
 export const countBytes = ({ path, headers, body = '' }: Request): number =>
   Buffer.byteLength(body) + path.length + Object.values(headers).join('').length
 
-/** Encodes a text, except plus signs, each of which means a blank. */
+/** Encodes a text, but leaves plus signs as they are: a query's reader takes each for a blank. */
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed()).replaceAll('%2B', '+')
 const join = (pairs: readonly (readonly [string, string])[]): string =>
   pairs.map(pair => pair.map(encode).join('=')).join('&')
@@ -69,7 +69,7 @@ const put = (value: unknown, [key, ...rest]: readonly string[], text: string | u
 const at = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)?.[key === '*' ? 0 : key], value)
 
-/** Returns every place of an operation for the client's text. `names` holds path parameters' values in use. */
+/** Returns every place of an operation that takes a client's text. `names` holds values for the path parameters. */
 export const findPlaces = (
   operation: Operation,
   client: Client,

@@ -41,8 +41,8 @@ export interface OrdersOptions extends Edge {
 }
 
 /**
- * Creates everything that routes ask for, by the names of their options, and the workers beside the requests. The relay
- * and the sender of webhooks run once they are started.
+ * Creates everything that routes need, by the names of their options, and the background workers. The relay and the
+ * sender of webhooks run once they are started.
  */
 export const createDependencies = (options: OrdersOptions, registry: Registry) => {
   const { pool, logger, notifier, tracer, publicUrl } = options
@@ -83,7 +83,7 @@ export const createDependencies = (options: OrdersOptions, registry: Registry) =
       booked.inc(orders)
       onChanged(tenant)
     },
-    /** Ends the workers that need no start. */
+    /** Ends the workers that start by themselves. */
     close: () => Promise.all([gaps.close(), printer.close()]),
   }
 }

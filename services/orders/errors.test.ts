@@ -40,7 +40,7 @@ const misfit = (...waybills: [waybill: string, index: number][]): FieldErrors =>
 const lacking = (...combinations: [cities: string, withStates: string, orders: string][]): FieldErrors => ({
   'rate_card.destination_city_id': combinations.map(
     ([cities, withStates, orders]) =>
-      `No rate card is assigned for the combination ${cities}. It is from ${withStates}, of ${orders}.`,
+      `No rate card is assigned for the combination ${cities}. It is from ${withStates}, for ${orders}.`,
   ),
 })
 const kotteToJaffna = (orders: string): [string, string, string] => [

@@ -39,7 +39,7 @@ for (const program of programs) {
     t.match(finance, { status: 200, body: { data: { finance_status: 'Pending' } } })
   })
 
-  t.test(`${program.name}: an empty PHP array is no value`, async t => {
+  t.test(`${program.name}: an empty PHP array counts as no value`, async t => {
     const [order] = batch.order_data
     const body = { ...batch, order_data: [{ ...order, remark: [], customer_email: [] }] }
     const sent = { token, body, query: { dry_run: 'true' } }

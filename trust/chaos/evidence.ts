@@ -22,11 +22,11 @@ export interface Evidence {
   readonly messages: StoredMessage[]
   /** Lists the messages that the messaging API accepted, in the order of their arrival, by its clock. */
   readonly wire: { message: string; person: string; at: number }[]
-  /** Lists presses with the API's id of their webhook's subject, and the number of the webhook's copies. */
+  /** Lists presses, each with the API's id of the person's message and the number of copies of its webhook. */
   readonly presses: { message: string; index: number; inbound: string; copies: number }[]
   /** Lists the addresses that people wrote. */
   readonly texts: { person: string; text: string }[]
-  /** Lists the customers' actions as the notifier stored them, oldest first; the next field lists orders' own. */
+  /** Lists the customers' actions as the notifier stored them, oldest first; `acted` lists them as orders did. */
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
   /** Lists opt-outs with the time when each was stored, in milliseconds since 1970. */
@@ -35,7 +35,7 @@ export interface Evidence {
   readonly stops: { person: string; inbound: string }[]
   /** Counts the work that still waits at the end, by name. */
   readonly waiting: Record<string, number>
-  /** Lists the webhooks that the API gave up after the last attempt: the services may not know their contents. */
+  /** Lists the webhooks that the API gave up on after the last attempt: the services may not know their contents. */
   readonly givenUp: GivenUp[]
   /** Lists the ends of the services' processes. */
   readonly exits: Exit[]
@@ -104,7 +104,7 @@ export interface GivenUp {
 export interface Exit {
   process: string
   lastedSeconds: number
-  /** Measures the time from SIGTERM to the end; 0 for another end. */
+  /** Measures the time from SIGTERM to the end; 0 if the process ended for another reason. */
   stoppedSeconds: number
   /** Holds the exit status, or the signal that ended the process. */
   status: number | string | null

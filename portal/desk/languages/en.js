@@ -22,7 +22,7 @@ export default {
   'access.password': 'New password',
   'access.people': 'People',
   'access.people_about':
-    'Each person signs in with an address and a password of their own. A clerk books, follows and prints; an owner also manages people, programs and invoices.',
+    'Each person signs in with an e-mail address and a password of their own. A clerk books, follows and prints; an owner also manages people, programs and invoices.',
   'access.revoke': 'Revoke',
   'access.revoke_sure': 'Press again to revoke it',
   'access.role': 'Role',
@@ -128,7 +128,7 @@ export default {
   'webhooks.response': 'Response',
   'webhooks.rotate': 'New secret',
   'webhooks.rotate_sure': 'Press again: the old secret expires in a day',
-  'webhooks.secret': 'Secret that signs the messages',
+  'webhooks.secret': 'Secret that signs the events',
   'webhooks.to': 'Events until',
   'webhooks.url': 'Address (https)',
 }

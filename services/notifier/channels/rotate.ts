@@ -14,7 +14,7 @@ interface SecretName {
 
 type Unopened = SecretName & { readonly tenant: string; readonly reason: string }
 
-/** Seals every secret of an older key with the newest key, in one transaction per tenant: a rerun continues. */
+/** Seals every secret that has an older key with the newest key, in one transaction per tenant: a rerun continues. */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
   const tenants: Awaited<ReturnType<typeof rotateTenant>>[] = []
   for (const tenant of await findTenantIds(pool))

@@ -33,7 +33,7 @@ t.test('shows the customer the address, and changes nothing before it is confirm
   const message_id = await question('ok who is this?')
   const [shown] = control.messages()
   t.match(shown, { template: null, to: customer, rendered: { buttons: ['Confirm'] } })
-  t.match(shown?.rendered.body, `New address of ${waybill}\nok who is this?\n\n`)
+  t.match(shown?.rendered.body, `New address for ${waybill}\nok who is this?\n\n`)
   t.same(addresses(), [])
   t.match((await settled(2))[1], { outcome: 'unconfirmed', address: null, action: 'change_address' })
   const { timeline } = (await call('GET', `/api/timeline/${waybill}`)).body.data

@@ -11,7 +11,7 @@ import { build, serviceToken } from '../test/portal.ts'
 const prepare = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
   const { client, state } = await standIn(t, ...(orders.length > 0 ? orders : [{}]))
   const built = await build(t, undefined, client)
-  // Pauses the queue, so that messages stay queued.
+  // Pauses the channels, so that messages stay queued.
   await built.rows(`update channels set state = 'paused'`)
   const stored = () =>
     built.rows('select recipient, waybill_number, template -> $1 as parts from messages order by message_id', [
@@ -125,7 +125,7 @@ t.test('every missing or unknown field is an error, and nothing is queued', asyn
   t.same(await stored(), [])
 })
 
-t.test('reports an invalid phone of the customer under to', async t => {
+t.test('reports an invalid phone of the customer under `to`', async t => {
   const { call } = await prepare(t, { customer_phone: 'call the office' })
   t.match((await call('POST', '/api/messages', about('DM00000001'))).body.errors, { to: [/must be a phone number/] })
 })

@@ -29,7 +29,7 @@ const describeAccepted = <S extends TSchema>(data: S, title: string, message: st
     { title, description: 'Everything in `data` is committed and will be sent.' },
   )
 export const OneAccepted = describeAccepted(AcceptedMessage, 'MessageAccepted', 'The message is queued.')
-const AllAccepted = describeAccepted(Type.Array(AcceptedMessage), 'MessagesAccepted', '1 messages are queued.')
+const AllAccepted = describeAccepted(Type.Array(AcceptedMessage), 'MessagesAccepted', '2 messages are queued.')
 
 export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQueued(): void }> = async (
   app,
@@ -74,7 +74,8 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
     { bodyLimit: limitBytes(maxMessages), validatorCompiler: strictExceptBody, schema: SendMessages },
     async (request, reply) => {
       const data = await accept(request, reply, readBatch(request.body), 'messages/bulk')
-      return { message: `${data.length} messages are queued.`, data }
+      const message = data.length === 1 ? 'The message is queued.' : `${data.length} messages are queued.`
+      return { message, data }
     },
   )
 
@@ -108,7 +109,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
 
 const whyNotResent = (status: MessageStatus): string => {
   if (status === 'unknown')
-    return 'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.'
+    return 'The message was sent less than ten minutes ago: a webhook may still report its outcome. Try again later.'
   if (status === 'failed')
     return 'Its text lacks {{tracking_url}}: orders needs PUBLIC_URL. Set it, then send the message again.'
   return `The message is ${status}: only a failed or unknown one can be sent again.`

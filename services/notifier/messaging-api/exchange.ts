@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { wordReason } from '@courier/shared/service-client.ts'
 import type { Dispatcher } from 'undici'
 
-/** Describes the outcome of a request on the wire. Reasons contain nothing of the request. */
+/** Describes the outcome of a request on the wire. A reason never quotes the request. */
 export type Exchanged =
   | {
       readonly kind: 'response'
@@ -15,7 +15,7 @@ export type Exchanged =
   | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
- * Exchanges one request and its response, and ends after `deadlineMilliseconds` in whatever state. `not_written` is a
+ * Exchanges one request and its response, and ends after `deadlineMilliseconds` whatever its state. `not_written` is a
  * promise: not a byte has left, and none will. The exchange stops an expired request at the moment undici is about to
  * write it, and also a request that undici is about to write a second time.
  */

@@ -20,8 +20,9 @@ import type { Own } from './signed-facts.ts'
 export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /**
- * Stores requests made by buttons, and asks people to confirm addresses. The conversations must be locked, the inbound
- * messages stored. Returns the counts of presses, of those without effect by their reason, and of possible addresses.
+ * Stores requests made by buttons, and asks people to confirm addresses. The caller must have locked the conversations
+ * and stored the inbound messages. Returns the counts of presses, of those without effect by their reason, and of
+ * possible addresses.
  */
 export const recordPresses = async (
   tx: Tx,
@@ -56,7 +57,7 @@ const confirmAddress = 'confirm_written_address'
 /** The question follows the language of the message whose button was pressed; other languages get English. */
 const questions: Readonly<Record<string, readonly [before: string, after: string, button: string]>> = {
   en: [
-    'New address of',
+    'New address for',
     'Is this right? Press Confirm. If not, write the whole address again in one message.',
     'Confirm',
   ],

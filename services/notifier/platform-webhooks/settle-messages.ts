@@ -53,7 +53,7 @@ const pricedOnce = (message: LockedMessage, reports: readonly Report[]): PricedR
 
 const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed']
 
-/** The status of a resent message does not show which reports are repetitions. */
+/** Returns true if a message's status does not show which reports are repetitions, as after a resend. */
 const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
@@ -61,10 +61,10 @@ const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
  * From earlier sends, accepts only delivered and read: their failure does not concern the new send. If the response of
  * an earlier send was lost, its id is not among the former ones, but differs from that of the send accepted since.
  */
-const currentReports = <Histories extends Report>(
+const currentReports = <R extends Report>(
   { formerIds, providerMessageId, status }: LockedMessage,
-  reports: readonly Histories[],
-): Histories[] => {
+  reports: readonly R[],
+): R[] => {
   const accepted = reached.includes(status) ? providerMessageId : null
   const isCurrent = (id: string): boolean => !formerIds.includes(id) && (accepted ?? id) === id
   return reports.filter(
@@ -102,7 +102,7 @@ const logTraced = (logger: Logger, settlements: readonly Settlement[]): void => 
   }
 }
 
-/** Pauses channels and holds templates as refused sends do, once each however many messages failed. */
+/** Pauses channels and holds templates as refused sends do, each only once, however many messages failed. */
 const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Settlement[]): Promise<void> => {
   const reactions = new Map<string, { message: LockedMessage; effect: NonNullable<ReturnType<typeof findEffect>> }>()
   for (const { message, steps } of settlements) {

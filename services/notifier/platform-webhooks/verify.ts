@@ -22,7 +22,8 @@ type IsSignedWith = (secret: string) => boolean
 export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
 /**
- * Finds our numbers that a request names and whose secret signed it; if `isPaused`, tries only ids that signed lately.
+ * Finds our numbers that a request names and whose secret signed it; if `isPaused`, tries only ids whose secrets signed
+ * a request lately.
  */
 export type FindSigners = (ids: readonly string[], isSigned: IsSignedWith, isPaused: boolean) => Promise<FoundSigners>
 
@@ -30,7 +31,7 @@ export type FindSigners = (ids: readonly string[], isSigned: IsSignedWith, isPau
 const rememberedMilliseconds = 2_000
 const knownMilliseconds = 3_600_000
 
-/** Creates a finder that caches who claims an id: while the same secrets sign, requests need no query. */
+/** Creates a finder that caches for two seconds who claims an id: until then, requests that they sign need no query. */
 export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets): FindSigners => {
   const remembered = new LRUCache<string, readonly Claimant[]>({ max: 10_000, ttl: rememberedMilliseconds })
   const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })

@@ -168,7 +168,7 @@ t.test('a rule’s time limit counts from its event, and may end before the hour
   t.match((await messagesOf(waybill))[0].detail, /its time limit ended before its hours began$/)
 })
 
-t.test('staff’s messages ignore the tenant’s hours, unless they ask to respect them', async t => {
+t.test('messages that staff send ignore the tenant’s hours, unless respect_hours is true', async t => {
   await prepare([], closed)
   const send = async (more: object = {}) => {
     const { status, body } = await call('POST', '/api/messages', { ...messageTo('0778888888'), ...more })

@@ -26,6 +26,6 @@ t.test('returns no time before the first failed send or after the last retry', a
   t.equal(wait(99, 0), undefined)
 })
 
-t.test('waits ten minutes for a message without a response', async t => {
+t.test('expects a webhook for ten minutes after a send without a response', async t => {
   t.equal(unknownMinutes, 10)
 })

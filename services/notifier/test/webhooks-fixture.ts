@@ -20,7 +20,7 @@ const numbers = [
   { tenant: 'rival', phoneNumberId: '200', wabaId: 'waba-rival', plan: 'paid', isDefault: false },
 ]
 
-/** Lists the app secrets by number; 100 is in a rotation. */
+/** Lists the app secrets by number; the secret of 100 is being rotated. */
 const appSecrets: Record<string, string[]> = { '100': ['old', 'new'], '101': ['old'], '200': ['rivals'] }
 
 const newMessage = {
@@ -40,8 +40,8 @@ interface FixtureOptions extends Partial<Omit<WebhooksOptions, 'pool'>> {
 }
 
 /**
- * Starts conversations, templates and webhooks on a database of their own with two tenants. X-tenant names the tenant
- * of staff.
+ * Serves the routes of conversations, templates and webhooks from a database of their own with two tenants. X-tenant
+ * names the tenant of staff.
  */
 export const createFixture = async (
   t: Test,

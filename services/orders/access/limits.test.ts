@@ -18,7 +18,7 @@ t.test('all tokens of a merchant share its rate limit, including tokens from log
   t.equal(await statusOf(await createToken('books@example.com')), 200, 'another merchant')
 })
 
-t.test('after too many wrong tokens an address gets 429 for more of them, and its valid tokens pass', async t => {
+t.test('after too many wrong tokens, an address gets 429 for further ones, but its valid tokens work', async t => {
   const { request, token, createToken } = await build(t, { addressLimits: { requests: 1_000_000, refusals: 3 } })
   t.equal((await request('/state')).status, 200)
   const guess = (index: number, remoteAddress = '127.0.0.1') =>

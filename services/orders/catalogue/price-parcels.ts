@@ -8,13 +8,13 @@ import type { RateCard } from './rate-card.ts'
 import { resolvePlace } from './resolve-place.ts'
 import { splitWords } from './spelling.ts'
 
-/** Holds the parcels from one origin; undefined where the shape is wrong. */
+/** Holds the cities of parcels from one origin. A city whose fields have the wrong shape is undefined. */
 interface Parcels {
   readonly origin?: CityReference | undefined
   readonly destinations: readonly (CityReference | undefined)[]
 }
 
-/** Describes a combination of cities that a merchant's card lacks, and the number of parcels that want it. */
+/** Describes a combination of cities that a merchant's card lacks, and the number of parcels that need it. */
 export interface MissingRate {
   readonly origin: City
   readonly destination: City
@@ -103,7 +103,7 @@ const wordPlaces = (indexes: readonly number[], { destination }: ParcelPaths): s
   const shown = indexes.slice(0, maxPlaces).map(index => destination(index).replace(/\.$/, ''))
   if (shown[0] === '') return ''
   const rest = indexes.length - shown.length
-  return `, of ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+  return `, for ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
 /** Limits the distinct names of a request that get suggestions. The budget may run out earlier. */

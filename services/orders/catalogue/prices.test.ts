@@ -24,7 +24,7 @@ t.test('the errors of one parcel are under its own path', async t => {
   const sentence =
     'No rate card is assigned for the combination Kotte to Jaffna. It is from Kotte in Colombo to Jaffna in Jaffna'
   t.strictSame(refuse(jaffna, 'shoes', 'order.').errors, {
-    'rate_card.destination_city_id': [`${sentence}, of order.`],
+    'rate_card.destination_city_id': [`${sentence}, for order.`],
   })
   t.strictSame(refuse(jaffna).errors, { 'rate_card.destination_city_id': [`${sentence}.`] })
   t.strictSame(refuse(galle, 'books').errors, { merchant_rate_card: ['Please assign a rate card to the merchant.'] })
@@ -63,10 +63,10 @@ t.test('a combination without a rate gives one error, with ten of its parcels an
   const { errors, missing } = find([jaffna, nallur, ...Array.from({ length: 10 }, () => jaffna)])
   const [first = '', second = '', ...others] = errors['rate_card.destination_city_id'] ?? []
   t.equal(others.length, 0)
-  t.match(first, /Jaffna in Jaffna, of to\.0, to\.2, .*, to\.10 and 1 more\.$/)
+  t.match(first, /Jaffna in Jaffna, for to\.0, to\.2, .*, to\.10 and 1 more\.$/)
   t.equal(
     second,
-    'No rate card is assigned for the combination Kotte to Nallur. It is from Kotte in Colombo to Nallur in Jaffna, of to.1.',
+    'No rate card is assigned for the combination Kotte to Nallur. It is from Kotte in Colombo to Nallur in Jaffna, for to.1.',
   )
   t.match(missing, [
     { origin: { id: 1500 }, destination: { id: 3000 }, parcels: 11 },

@@ -65,7 +65,7 @@ t.test('a dry run finds every error that a real request would', async t => {
   const known = order({ waybill_number: 'DM00000500' })
   const taken = { 'order_data.1.waybill_number': ['The waybill number has already been taken.'] }
   const lacks = [
-    'No rate card is assigned for the combination Kotte to Jaffna. It is from Kotte in Colombo to Jaffna in Jaffna, of order_data.0.',
+    'No rate card is assigned for the combination Kotte to Jaffna. It is from Kotte in Colombo to Jaffna in Jaffna, for order_data.0.',
   ]
   const bodies: [unknown, Record<string, string[]>, string?][] = [
     [batch([order({ customer_name: '' })]), { 'order_data.0.customer_name': ['The customer name field is required.'] }],
@@ -130,7 +130,7 @@ t.test('the very next batch and dry run see the prices that an operator changed 
   }
   await apply(changed(file => file.rate_cards[0]?.rates.pop()))
   const lacks = [
-    'No rate card is assigned for the combination Kotte to Galle. It is from Kotte in Colombo to Galle in Galle, of order_data.0.',
+    'No rate card is assigned for the combination Kotte to Galle. It is from Kotte in Colombo to Galle in Galle, for order_data.0.',
   ]
   t.strictSame((await bulk(kilogram)).body, refused({ 'rate_card.destination_city_id': lacks }))
 })

@@ -37,7 +37,7 @@ const maxCharacters = 512
 const shortForms = new Map(readPairs('mt:mount ft:fort pt:point col:colombo cmb:colombo no:'))
 
 /**
- * Splits each part of an address into words and numbers, in lower-case Latin letters, numbers without leading zeros.
+ * Splits each part of an address into words, in lower-case Latin letters, and numbers, without leading zeros.
  */
 export const splitWords = (text: string): string[][] =>
   romanize(

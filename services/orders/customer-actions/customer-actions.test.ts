@@ -69,7 +69,7 @@ t.test('a repeated action changes nothing, and shows the order as it is now', as
   t.match(again, { outcome: 'done', order: { status_key: 'key_4' } })
   t.match(other, {
     outcome: 'refused',
-    detail: /^DM00000010 is key_4 .*: customers may confirm an order that is key_1/,
+    detail: /^DM00000010 is key_4 .*: customers may only confirm an order that is key_1/,
   })
   const refused = action('DM00000010', 'cancel_order')
   t.match(await act(refused), [{ outcome: 'refused' }])
@@ -172,7 +172,7 @@ t.test('a customer changes the address as the merchant could', async t => {
   ])
   await moveAlong('DM00000030', [2, 4, 5, 6])
   t.match(await act(change(), change('8 Beach Road')), [
-    { outcome: 'refused', detail: /^DM00000030 is key_6 PICKED UP: customers may change an order that is key_1/ },
+    { outcome: 'refused', detail: /^DM00000030 is key_6 PICKED UP: customers may only change an order that is key_1/ },
     { outcome: 'refused', detail: /^DM00000030 is key_6 PICKED UP/ },
   ])
   t.equal((await get('/order/DM00000030')).body.data.customer_address, '7 Beach Road')

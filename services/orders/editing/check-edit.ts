@@ -87,7 +87,7 @@ const writeHint = (editable: readonly string[], editor: Mover, statuses: Statuse
   if (editable.length > 0) return `only ${editable.join(', ')} may be changed.`
   if ('staffName' in editor) return 'it may not be changed any more.'
   const open = beforePickup.filter(key => statuses.has(key)).map(key => nameStatus(key, statuses))
-  return `${whoMay(editor)} change an order that is ${open.join(' or ')}.`
+  return `${whoMay(editor)} only change an order that is ${open.join(' or ')}.`
 }
 
 /** Checks a new phone number. A problem is an error or a warning, as the tenant chose for new orders. */

@@ -150,7 +150,7 @@ t.test('merchants edit until pickup; then staff edit the recipient’s contact f
   }
   await moveAlong('DM00000020', [6])
   const open =
-    'you may change an order that is key_1 DRAFT or key_2 CONFIRMED or key_4 DEFAULT WAREHOUSE CHANGE or key_5 PICKUP RIDER ASSIGNED.'
+    'you may only change an order that is key_1 DRAFT or key_2 CONFIRMED or key_4 DEFAULT WAREHOUSE CHANGE or key_5 PICKUP RIDER ASSIGNED.'
   t.strictSame(
     (await edit('DM00000020', { customer_phone: '0770000102' })).body,
     refusal({ customer_phone: [`DM00000020 is key_6 PICKED UP: ${open}`] }),

@@ -41,7 +41,7 @@ export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async 
     operationId: 'editAnyOrder',
     summary: 'Change an order',
     description:
-      'Changes any field before pickup; then customer_ fields, until the order is delivered, returned or cancelled.',
+      'Changes any field before pickup, and only customer_ fields after it, until delivery, return or cancellation.',
     body: StaffOrderEdit,
   }
   addEdit(app, options, schema, ({ staff }) => ({ staffName: staff.name }))

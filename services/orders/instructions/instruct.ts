@@ -56,7 +56,7 @@ const refuseLate = ({ is_late, due_at }: OpenAttempt, party: Party) =>
 
 const refuseOverruled = ({ action, given_as }: OpenAttempt, party: Party) =>
   given_as !== null && parties.indexOf(given_as) > parties.indexOf(party)
-    ? refuse('action', `The ${given_as} said ${action} before, which holds. Ask the courier company.`)
+    ? refuse('action', `The ${given_as} already chose ${action}, which you cannot override. Ask the courier company.`)
     : undefined
 
 const refuseDate = async (tx: Tx, { tenant, date }: Instruction) => {

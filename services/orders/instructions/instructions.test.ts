@@ -112,13 +112,13 @@ t.test("an instruction from staff overrides the customer's, which overrides the 
   t.match(await act('press 1', 'DM00000020', { action: 'reattempt' }), { outcome: 'done' })
   t.strictSame(
     (await instruct('DM00000020', { action: 'return' })).body,
-    refusal({ action: ['The customer said reattempt before, which holds. Ask the courier company.'] }),
+    refusal({ action: ['The customer already chose reattempt, which you cannot override. Ask the courier company.'] }),
   )
   t.match(await act('press 1', 'DM00000020', { action: 'reattempt' }), { outcome: 'done' }, 'a repeated press')
   t.equal((await instructAsStaff('DM00000020', { action: 'return', note: 'He moved away' })).status, 200)
   t.match(await act('press 2', 'DM00000020', { action: 'reattempt' }), {
     outcome: 'refused',
-    detail: 'The staff said return before, which holds. Ask the courier company.',
+    detail: 'The staff already chose return, which you cannot override. Ask the courier company.',
   })
   t.match((await orderOf('DM00000020')).instructions, [
     { action: 'return', given_as: 'staff', given_by: 'Kamal Perera' },

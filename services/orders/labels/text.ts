@@ -16,7 +16,7 @@ const lineHeight = 1.25
 const measureWidth = (page: Page, text: string, { size, weight = 400 }: TextStyle): number =>
   splitRuns(text, weight).reduce((sum, run) => sum + page.font(run.font).fontSize(size).widthOfString(run.text), 0)
 
-/** Splits a text into lines of at most `width` points. Returns at most one line more than is shown. */
+/** Splits a text into lines of at most `width` points. Stops soon after it has more lines than are shown. */
 const breakLines = (page: Page, text: string, width: number, style: TextStyle): string[] => {
   const { maxLines = 1 } = style
   const space = measureWidth(page, ' ', style)
@@ -48,7 +48,7 @@ const breakWord = (page: Page, word: string, width: number, style: TextStyle): s
     ? [word]
     : Array.from(clusters.segment(word), ({ segment }) => segment)
 
-/** Is the limit in UTF-16 units: no longer word fits on a line of a label. */
+/** Limits the words that are measured whole, in UTF-16 units: no longer word fits on a line of a label. */
 const maxWholeWord = 60
 
 const clusters = new Intl.Segmenter('si', { granularity: 'grapheme' })

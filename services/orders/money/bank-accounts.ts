@@ -119,7 +119,7 @@ export const AccountConfirmation = bodyOf('AccountConfirmation', {
   last_four: Type.String({
     maxLength: 4,
     pattern: '^[A-Z0-9]{1,4}$',
-    must: 'be the last four digits',
+    must: 'be the last four digits or letters of the account number',
     examples: ['4567'],
   }),
 })

@@ -71,7 +71,7 @@ export const handOver = async (
   // Parcels delivered since the first read are not locked: the next handover takes them.
   const own = new Map([...(await findHeld(tx, tenant, name))].filter(([waybill]) => held.has(waybill)))
   const foreign = (waybill: string) =>
-    !own.has(waybill) && `${name} holds no cash of ${waybill}: leave it out, or name who does.`
+    !own.has(waybill) && `${name} holds no cash for ${waybill}: leave it out, or name the person who does hold it.`
   const refused = refuseAny(checkEach(body.waybill_numbers, foreign))
   if (refused) return refused
   const waybills = body.waybill_numbers ?? [...own.keys()]
@@ -146,7 +146,7 @@ export const Settlement = bodyOf('Settlement', {
   reason: Reason,
 })
 
-/** Clears an open handover by the decision of a second person. */
+/** Settles an open handover as a second person decided, and clears it. */
 export const settleHandover = async (
   tx: Tx,
   { tenant, by, id, body: { settle_as, reason } }: Call<Static<typeof Settlement>>,
@@ -157,7 +157,7 @@ export const settleHandover = async (
   await lockParcels(tx, tenant, found.waybill_numbers)
   const handover = (await findHandover(tx, tenant, id, 'for update')) as Handover
   if (handover.state !== 'open')
-    return refuse('settle_as', `The handover is ${handover.state}: only an open one is settled.`)
+    return refuse('settle_as', `The handover is ${handover.state}: only an open one can be settled.`)
   if (handover.taken_by === by.name) return refuse('settle_as', 'Somebody else must settle what you took.')
   const clock = await readClock(tx, tenant)
   await tx.client.query(settleSql, [tenant, id, settle_as, reason, by.name, clock.now, clock.journalId, clock.today])

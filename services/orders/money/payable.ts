@@ -11,8 +11,8 @@ export const termsSql = `
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id where merchants.tenant_id = $1`
 
 /**
- * Is true of a line, `line`, whose cash has come as far as its merchant's `terms` require for a payout. Citus allows no
- * `case` here. The parameters say whether the line was handed over or reversed.
+ * Tests whether the cash of a line, `line`, has come as far as its merchant's `terms` require for a payout. Citus
+ * allows no `case` here. The parameters say whether the line was handed over or reversed.
  */
 export const releasedSql = (
   isHanded: string,
@@ -29,7 +29,7 @@ export const releasedSql = (
 export const payableOnSql = (isReversed: string): string =>
   `(line.booked_on + payable_after_days * (kind = 'delivered' and not ${isReversed})::integer)`
 
-/** Is true of a line, `line`, that waits for an invoice; lines of handovers never do. */
+/** Tests whether a line, `line`, waits for an invoice; lines of handovers never do. */
 export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed_over'`
 
 /** Computes the amount that an invoice pays for a line, `line`: a merchant with `charges_apart` pays charges itself. */

@@ -38,7 +38,7 @@ t.test('refuses orders under way, cancelled or of another merchant, and cancels 
   const outbox = 'select count(*)::int from outbox'
   const before = await rows(outbox)
   const response = await cancel(['DM00000010', 'DM00000011', 'DM00000012', 'DM00000013', 'DM09999999', 'DM00000010'])
-  const way = 'you may cancel an order that is key_1 DRAFT or key_2 CONFIRMED.'
+  const way = 'you may only cancel an order that is key_1 DRAFT or key_2 CONFIRMED.'
   t.equal(response.status, 422)
   t.strictSame(
     response.body,

@@ -58,13 +58,13 @@ const writeHint = (from: string, to: string, mover: Mover, statuses: Statuses): 
   if (!('staffName' in mover)) {
     const movable = Object.keys(merchantMoves).filter(key => merchantMoves[key]?.includes(to))
     const verb = to === cancelledKey ? 'cancel' : 'confirm'
-    return `${whoMay(mover)} ${verb} an order that is ${movable.map(name).join(' or ')}.`
+    return `${whoMay(mover)} only ${verb} an order that is ${movable.map(name).join(' or ')}.`
   }
   const moves = legalMoves(from, mover, statuses)
   return moves.length > 0 ? `it may move to ${moves.map(name).join(', ')}.` : 'it may not move any more.'
 }
 
-/** Begins a hint: staff read which moves customers may make. */
+/** Begins a hint. Staff read the hints about a customer's actions, so those say "customers" instead of "you". */
 export const whoMay = (mover: Mover): string => ('isCustomer' in mover ? 'customers may' : 'you may')
 
 /** Names a status by its key and its name. */

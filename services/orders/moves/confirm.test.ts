@@ -35,8 +35,8 @@ t.test('refuses orders that are not drafts of the merchant, and confirms none', 
   t.strictSame(
     response.body,
     refusal({
-      'waybill_numbers.1': ['DM00000011 is key_2 CONFIRMED: you may confirm an order that is key_1 DRAFT.'],
-      'waybill_numbers.2': ['DM00000012 is key_3 CANCELLED: you may confirm an order that is key_1 DRAFT.'],
+      'waybill_numbers.1': ['DM00000011 is key_2 CONFIRMED: you may only confirm an order that is key_1 DRAFT.'],
+      'waybill_numbers.2': ['DM00000012 is key_3 CANCELLED: you may only confirm an order that is key_1 DRAFT.'],
       'waybill_numbers.3': ['The requested waybill does not exist in the system.'],
       'waybill_numbers.4': ['The waybill_numbers.4 field has a duplicate value.'],
     }),

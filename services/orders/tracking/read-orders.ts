@@ -112,7 +112,8 @@ const trackedOrdersSql = `
       from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
     ) end as instructions
   from orders, lateral (
-    select count(*)::int as failed_attempts from attempts where tenant_id = $1 and waybill_number = orders.waybill_number
+    select count(*)::int as failed_attempts from attempts
+    where tenant_id = $1 and waybill_number = orders.waybill_number
   ) attempt
   where tenant_id = $1 and waybill_number = any($2::text[])`
 

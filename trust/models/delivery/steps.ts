@@ -131,7 +131,7 @@ export const delivery: CreateModel = async t => {
   }
   const books = (count: number): Step<State> => ({
     isPossible: ({ orders }) => orders.length < 5,
-    text: () => `merchant books ${count}`,
+    text: () => `the merchant books ${count === 1 ? 'an order' : `${count} orders`}`,
     run: async state => {
       const made = await real.book(count)
       state.orders.push(...made)
@@ -141,7 +141,7 @@ export const delivery: CreateModel = async t => {
   /** Moves the first chosen order, and the other chosen ones with the same status. */
   const moves = ({ which, to }: { which: number[]; to: number }): Step<State> => ({
     isPossible: ({ orders }) => orders.some(order => nextStatus(order.status, to)),
-    text: () => 'staff moves',
+    text: () => 'staff move orders',
     run: async state => {
       const open = state.orders.filter(order => nextStatus(order.status, to))
       const first = pick(open, which[0] ?? 0)

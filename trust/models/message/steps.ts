@@ -36,7 +36,7 @@ export const message: CreateModel = async t => {
   const accepts = sends.map(({ waybill, next }) => ({
     text: ({ messages }: State) => {
       const fate = next ? `; the next send will be ${next}` : ''
-      return `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${fate}`
+      return `staff send M${messages.length + 1} about ${waybill ?? 'nothing'}${fate}`
     },
     run: async (state: State) => {
       if (next) {
@@ -96,7 +96,7 @@ export const message: CreateModel = async t => {
     },
   )
   const cancels = happens(
-    'staff cancels $',
+    'staff cancel $',
     () => true,
     async (_, message) => {
       const { status } = await call('POST', `/api/messages/${message.id}/cancel`)
@@ -106,7 +106,7 @@ export const message: CreateModel = async t => {
     },
   )
   const resends = happens(
-    'staff sends $ again',
+    'staff send $ again',
     () => true,
     async (_, message) => {
       const { status } = await call('POST', `/api/messages/${message.id}/resend`)
@@ -118,7 +118,7 @@ export const message: CreateModel = async t => {
   const reportsOf = fc.record({ which: number, to: fc.constantFrom(...reports) }).map(({ which, to }) =>
     stepWith(
       reportable,
-      ({ message, nth }) => `a webhook reports send ${nth + 1} of ${message.name} ${to}`,
+      ({ message, nth }) => `a webhook reports ${to} for send ${nth + 1} of ${message.name}`,
       async (state, { message, sent, nth }) => {
         const arrived = control.messages({ to: state.recipient })
         const sends = arrived.filter(each => each.biz_opaque_callback_data === message.id).toReversed()

@@ -45,7 +45,7 @@ export const order: CreateModel = async t => {
     which: number,
   })
   const books = booking.map(({ count, initial, waybill, which }) => ({
-    text: () => `merchant books ${count} as ${initial}, the first with ${waybill} waybill`,
+    text: () => `the merchant books ${count} as ${initial}, the first with ${waybill} waybill`,
     run: async (state: State) => {
       const { orders, order_no } = state
       const first = choose(state, waybill, which)
