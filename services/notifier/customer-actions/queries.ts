@@ -144,7 +144,8 @@ export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promi
           and later.recipient = a.recipient
           and later.action = 'change_address' and later.action_id like '% address'
             and later.waybill_number = a.waybill_number
-          and later.position > a.position and later.outcome is distinct from 'unconfirmed')
+          and later.position > a.position and later.outcome is distinct from 'unconfirmed'
+          and (later.detail is null or later.detail not in (${addressTooLong}, ${confirmedLate})))
     returning 1`
   return rows.length
 }

@@ -71,6 +71,18 @@ t.test('a remark after the address does not disable the button of the address', 
   t.same(addresses(), ['12 Galle Road', '14 Galle Road'], 'a later text within the hour replaces the address')
 })
 
+t.test('a text that is too long leaves the button of the address before it usable', async t => {
+  const { control, question, addresses, texted, texts } = await press(t)
+  control.inbound({ from: customer, text: '12 Galle Road' })
+  const message_id = await question('12 Galle Road')
+  control.inbound({ from: customer, text: 'x'.repeat(501) })
+  await texted(2)
+  control.press({ message_id, index: 0 })
+  await texted(3)
+  t.same(texts(), ['Where to?', 'The address stays.', 'The new address is noted.'])
+  t.same(addresses(), ['12 Galle Road'])
+})
+
 t.test('refuses an address that is confirmed after an hour', async t => {
   const { control, question, waitMinutes, addresses, texted, texts, stored } = await press(t)
   control.inbound({ from: customer, text: '12 Galle Road' })
