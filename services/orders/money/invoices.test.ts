@@ -200,6 +200,8 @@ t.test('invoices', async t => {
     await handOver(1000)
     const made = await makeFor(shop)
     t.match(made, { total: 1000 })
+    const { brought_forward } = (await staffGet(`/invoice/${made.invoice_no}`)).body.data
+    t.equal(brought_forward, 1000, 'the parcel was delivered before the end of an earlier invoice')
     await step(made.invoice_no, 'submit')
     await step(made.invoice_no, 'approve')
     const charges = (bank_reference: string) => step(made.invoice_no, 'charges', { bank_reference })

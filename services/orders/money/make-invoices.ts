@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import { type Acted, bodyOf, type Call, refuse } from './action.ts'
 import { Day } from './fields.ts'
-import { chargesSql, netSql } from './ledger.ts'
+import { chargesSql } from './ledger.ts'
 import { type Clock, hasLaterSql, lockTakeBacks, readClock } from './parcels.ts'
 import { isUninvoicedSql, paidSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
 
@@ -89,7 +89,7 @@ const takeSql = `
   select count(distinct line.waybill_number)::int as parcels,
     coalesce(sum(${paidSql}), 0)::float8 as total,
     coalesce(sum(case when charges_apart then ${chargesSql} end), 0)::float8 as charges_due,
-    coalesce(sum(case when booked_on <= earlier.until then ${netSql} end), 0)::float8 as brought_forward
+    coalesce(sum(case when booked_on <= earlier.until then ${paidSql} end), 0)::float8 as brought_forward
   from line cross join terms cross join earlier`
 
 const insertSql = `
