@@ -7,9 +7,10 @@ import type { Selectable } from 'kysely'
 import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
 import { revokeLogins } from '../access/tokens.ts'
+import { phoneProblem } from '../booking/phone-check.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { sync } from './sync.ts'
-import type { MerchantsFile } from './tenant-file.ts'
+import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
 type Entry = MerchantsFile['merchants'][number]
 type Stored = Selectable<Tables['merchants']>
@@ -124,8 +125,14 @@ const applyBusinesses = async (tx: Tx, tenant: string, merchants: readonly Entry
   return sync(tx, tenant, [{ table: 'businesses', rows, among: { column: 'merchant_id', values } }])
 }
 
-/** Lists errors of missing and ambiguous merchants, and of business ids of merchants that the file does not name. */
-export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: MerchantsFile): Promise<FieldErrors> => {
+/**
+ * Lists errors of missing and ambiguous merchants, of their phone numbers, and of business ids of merchants that the
+ * file does not name.
+ */
+export const findMerchantErrors = async (
+  tx: Tx,
+  { tenant, merchants }: TenantFile | MerchantsFile,
+): Promise<FieldErrors> => {
   const stored = await findStored(tx, tenant.id)
   const matched = matchMerchants(merchants, stored)
   const owners = matched.map(({ row }) => row?.merchant_id)
@@ -135,6 +142,7 @@ export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: Merchant
   const people = await query<{ person_id: string; merchant_id: string; email: string }>(tx)`
     select person_id, merchant_id, email from merchant_people
     where tenant_id = ${tenant.id} and email = any(${matched.map(({ email }) => email)}::text[]) and is_active`
+  const country = 'country' in tenant ? tenant.country : await findCountry(tx, tenant.id)
   const errors: FieldErrors = {}
   for (const [m, { entry, email, row }] of matched.entries()) {
     const add = (path: string, sentence: string) => {
@@ -143,6 +151,8 @@ export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: Merchant
     const [path, sentence] = findMatchError(matched, m, stored) ?? []
     if (path !== undefined && sentence) add(path, sentence)
     if (!row && entry.password === undefined) add('.password', required('password'))
+    if (entry.phone !== undefined && phoneProblem(entry.phone, country))
+      add('.phone', 'The phone field must be one phone number, such as +94112345678.')
     const person = people.find(each => each.email === email)
     if (person)
       add(
@@ -154,6 +164,11 @@ export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: Merchant
         add(`.businesses.${b}.id`, `Business ${id} belongs to a merchant that this file does not name.`)
   }
   return errors
+}
+
+const findCountry = async (tx: Tx, tenant: string): Promise<string> => {
+  const [row] = await query<{ country: string }>(tx)`select country from tenants where tenant_id = ${tenant}`
+  return row?.country ?? ''
 }
 
 /** Finds an unknown `id` or `was`, a merchant that appears twice, or an e-mail address of another merchant. */

@@ -2,7 +2,6 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, listErrors, required } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { phoneProblem } from '../booking/phone-check.ts'
 import { isInHundredths } from '../money/ledger.ts'
 import { merchantStatusKeys } from '../statuses/statuses.ts'
 import { MerchantsFile, TenantFile } from './tenant-file.ts'
@@ -31,9 +30,6 @@ export const checkFile = (value: unknown): CheckedFile => {
     checkCities(file, add)
     checkRateCards(file, add)
     checkStatuses(file, add)
-    for (const [m, { phone }] of file.merchants.entries())
-      if (phone !== undefined && phoneProblem(phone, file.tenant.country))
-        add(`merchants.${m}.phone`, 'The phone field must be one phone number, such as +94112345678.')
   }
   checkMerchants(file.merchants, isWhole(file) ? new Set(file.rate_cards.map(card => card.name)) : undefined, add)
   return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file }

@@ -96,9 +96,17 @@ t.test('a new password ends the tokens of logins, at once and in every process',
 t.test('a command for one merchant keeps its terms of payment and its phone number', async t => {
   const { apply, pool, rows } = await open(t)
   const money = { payable_when: 'banked' as const, payable_after_days: 3, charges_apart: true, phone: '+94112345678' }
+  const { merchants } = fileWith({ phone: 'the shop' })
+  const ofMerchants = checkFile({ tenant: { id: 'demo' }, merchants: [merchants[0]] })
   t.strictSame(await apply({ phone: 'the shop' }), {
     'merchants.0.phone': ['The phone field must be one phone number, such as +94112345678.'],
   })
+  t.match(ofMerchants, { kind: 'accepted' })
+  if (ofMerchants.kind === 'accepted')
+    t.match(await applyTenant(pool, ofMerchants.file, true), {
+      kind: 'refused',
+      errors: { 'merchants.0.phone': [/must be one phone number/] },
+    })
   await apply(money)
   await changePassword(pool, { tenant: 'demo', email: shop.email }, 'another-password')
   const found = await rows(
