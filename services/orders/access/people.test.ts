@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
 import t from 'tap'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
@@ -192,6 +193,22 @@ t.test('a merchant sees and changes only its own people; invalid input is refuse
   t.equal((await call('PATCH', `/person/${id}`, { email: 'x@y.example' })).status, 422)
   const short = await call('PATCH', `/person/${id}`, { password: 'short' })
   t.strictSame(short.body, refusal({ password: ['The password field must be 8 to 255 characters long.'] }))
+})
+
+t.test('a person stays deactivated if somebody takes the address meanwhile', async t => {
+  const books = await logIn('books@example.com', 'ceylon-books-demo')
+  const { id } = (await call('POST', '/person', { ...nimali, email: 'race@example.com' }, books)).body.data
+  const race = new pg.Client(fixture.database.superuserUrl)
+  t.teardown(() => race.end())
+  await race.connect()
+  await race.query(`begin; select pg_advisory_xact_lock(hashtextextended('demo', 0))`)
+  await race.query('update merchant_people set is_active = false where person_id = $1', [id])
+  const activated = call('PATCH', `/person/${id}`, { is_active: true }, books)
+  await delay(300)
+  await race.query(`insert into merchant_people (tenant_id, merchant_id, email, name, role, password_hash)
+    select tenant_id, merchant_id, email, 'Another', role, password_hash from merchant_people where person_id = ${id}`)
+  await race.query('commit')
+  t.match(await activated, { status: 422, body: { errors: { email: [/already been taken/] } } })
 })
 
 t.test(

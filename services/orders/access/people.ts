@@ -55,6 +55,8 @@ type PersonChange = { role?: PersonRole; is_active?: boolean; password_hash?: st
 /** Changes a person; a new password or a deactivation ends the sessions. undefined: the merchant has no such person. */
 export const changePerson = async (tx: Tx, merchant: Merchant, id: string, change: PersonChange) => {
   const { tenant, actor } = merchant
+  // Nobody may deactivate the person, and give the address to another, between the read and the update.
+  if (change.is_active) await lockTenant(tx, tenant)
   const before = (await listPeople(tx, merchant)).find(row => row.person_id === id)
   if (!before) return undefined
   if (change.is_active && !before.is_active) await refuseTaken(tx, tenant, before.email)

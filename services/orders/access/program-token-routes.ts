@@ -4,7 +4,7 @@ import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { readDateOrTime } from '@courier/shared/lists/dates.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant, query } from '@courier/shared/postgres/database.ts'
+import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'
 import { component, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -101,6 +101,7 @@ const readExpiry = (text: string | undefined): Date | null => {
 
 const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name: string; expiresAt: Date | null }) => {
   const { tenant, merchantId, actor } = merchant
+  await lockTenant(tx, tenant)
   const tokens = await findTokens(tx, merchant)
   if (tokens.length >= maxTokens) throw invalid({ name: [`There are already ${maxTokens} tokens: revoke one.`] })
   const { id, token } = await createToken(tx, tenant, { merchant_id: merchantId, name }, expiresAt)
