@@ -155,6 +155,13 @@ t.test('names errors in the shape of a rule', async t => {
   for (const [more, path] of wrong) t.same(Object.keys(validationErrors(rule('key_1', more))), [path])
 })
 
+t.test('refuses two buttons with the same index', async t => {
+  const buttons = ['reschedule', 'call_me'].map(action => ({ index: 0, action }))
+  t.same(validationErrors(rule('key_1', { buttons })), {
+    'rules.0.buttons.1.index': ['The button 0 was given twice.'],
+  })
+})
+
 t.test('refuses a rule that is there twice, and a sixth rule on one event', async t => {
   t.match(validationErrors(rule('key_1'), rule('key_1', { body: ['x'] })), {
     'rules.1': [/key_1: order_delivered en_US is there twice/],

@@ -21,7 +21,7 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
       if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
     if (names.indexOf(names[index] as string) < index) add(`rules.${index}`, `The rule ${names[index]} is there twice.`)
     checkContent(rule, `rules.${index}`, add)
-    checkActions(rule, `rules.${index}`, add)
+    checkButtons(rule, `rules.${index}`, add)
     checkPlaceholders(rule, `rules.${index}`, add, rule.on)
     if (rule.on === invoiceEvent) checkInvoiceRule(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
@@ -46,10 +46,13 @@ const checkContent = (rule: GivenRule, path: string, add: Add): void => {
 }
 
 /** The decision about a request has the name of its event: that of a move taken back is no request. */
-const checkActions = ({ buttons = [] }: GivenRule, path: string, add: Add): void => {
-  for (const [place, { action }] of buttons.entries())
+const checkButtons = ({ buttons = [] }: GivenRule, path: string, add: Add): void => {
+  for (const [place, { index, action }] of buttons.entries()) {
     if (`${action}.accepted` === takenBackEvent)
       add(`${path}.buttons.${place}.action`, `No request is named ${action}: staff take moves back.`)
+    if (buttons.findIndex(button => button.index === index) < place)
+      add(`${path}.buttons.${place}.index`, `The button ${index} was given twice.`)
+  }
 }
 
 export const checkHours = (between: string[] | undefined, path: string, add: Add): void => {
