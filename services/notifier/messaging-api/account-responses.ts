@@ -55,13 +55,19 @@ export const TokenInfo = Type.Object({
 /** `accounts` lists the accounts to which the token's scopes apply; an empty list means all. */
 export type TokenInfo = Static<typeof TokenInfo> & { readonly accounts: string[] }
 
+/** Reads seconds since 1970; null for none, which the API writes as 0, and for those of no date. */
+const readSeconds = (value: unknown): string | null => {
+  const at = new Date(typeof value === 'number' && value > 0 ? value * 1000 : Number.NaN)
+  return Number.isNaN(at.getTime()) ? null : at.toISOString()
+}
+
 export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
   const { is_valid, app_id, expires_at, scopes, granular_scopes } = record(record(body).data)
   if (typeof is_valid !== 'boolean') return undefined
   return {
     is_valid,
     app_id: words(app_id),
-    expires_at: typeof expires_at === 'number' && expires_at > 0 ? new Date(expires_at * 1000).toISOString() : null,
+    expires_at: readSeconds(expires_at),
     scopes: list(scopes).flatMap(scope => words(scope) ?? []),
     accounts: list(granular_scopes).flatMap(entry => list(record(entry).target_ids).map(String)),
   }

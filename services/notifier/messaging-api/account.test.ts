@@ -69,7 +69,12 @@ t.test('looks up a token with the token itself', async t => {
       { scope: 'whatsapp_business_messaging' },
     ],
   }
-  const bodies = [{ data }, { data: { is_valid: false, expires_at: 1_763_719_200 } }, { data: {} }]
+  const bodies = [
+    { data },
+    { data: { is_valid: false, expires_at: 1_763_719_200 } },
+    { data: { ...data, expires_at: 1e300 } },
+    {},
+  ]
   const { url, arrived } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, 200, JSON.stringify(bodies[index])),
   })
@@ -89,6 +94,7 @@ t.test('looks up a token with the token itself', async t => {
   t.match(await api.debugToken(credentials), {
     value: { is_valid: false, expires_at: '2025-11-21T10:00:00.000Z', scopes: [], accounts: [] },
   })
+  t.match(await api.debugToken(credentials), { value: { is_valid: true, expires_at: null } })
   t.match(await api.debugToken(credentials), { kind: 'no_response' })
 })
 
