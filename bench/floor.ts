@@ -49,7 +49,7 @@ const connect = async (databaseUrl: string, tenant: string): Promise<pg.Client> 
 const makeWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
 
 const names = new Map<string, string>()
-/** Postgres finds a prepared statement by its name. */
+/** Returns the name of a statement, by which Postgres finds the prepared statement again. */
 const nameStatement = (text: string): string => {
   const name = names.get(text) ?? `floor_${names.size}`
   names.set(text, name)

@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 
 /**
  * Linux and macOS give outgoing connections higher ports, so no connection takes one of these ports before a server
- * listens, or between two starts. Each process has a slice of its own, so two processes that run side by side never
- * find the same port free before one of them listens.
+ * listens, or between two starts. The process id chooses the slice: processes with different slices never find the same
+ * port free before one of them listens.
  */
 const [firstPort, sliceCount, sliceSize] = [12_000, 519, 40]
 const slice = Array.from(

@@ -94,7 +94,7 @@ try {
   await lockFolder()
   for (const setting of ['ORDERS_PORT', 'NOTIFIER_PORT', 'SIMULATOR_PORT'] as const)
     await refuseTakenPort(settings[setting], settings.HOST, setting)
-  // Keeps a terminal quiet once everything is ready.
+  // Keeps a terminal quiet: its services log only warnings and errors.
   if (process.stdout.isTTY) process.env.LOG_LEVEL ||= 'warn'
   const embedded = makeEmbeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
   if (Object.keys(embedded).length > 0) await startEmbeddedPostgres()

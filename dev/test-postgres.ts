@@ -33,7 +33,7 @@ export const startTestPostgres = async (): Promise<{ url: string; folder: string
   return { url: postgres.url, folder, stop }
 }
 
-/** Stops the clusters below the folder that killed tests have left running. */
+/** Stops the clusters that killed tests have left running below the folder. */
 const endLeftovers = (folder: string): void => {
   for (const path of globSync('**/postmaster.pid', { cwd: folder }))
     try {

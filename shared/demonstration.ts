@@ -1,8 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-/**
- * Lists the secrets that docker-compose.yml and `npm start` have as defaults. They are public: they protect nothing.
- */
+/** Lists the secrets that docker compose and `npm start` have as defaults. They are public: they protect nothing. */
 export const demonstration = {
   password: 'courier',
   serviceToken: 'courier-demonstration-service-token',

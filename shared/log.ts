@@ -2,8 +2,8 @@ import { type Logger, type LoggerOptions, pino } from 'pino'
 import pretty from 'pino-pretty'
 
 /**
- * Logs JSON lines to standard output. On a terminal, except in production, it writes readable lines that begin with the
- * service, and lines of requests only at level debug.
+ * Creates a logger that writes JSON lines to standard output. On a terminal, except in production, it writes readable
+ * lines that name the service, and lines of requests only at level debug.
  */
 export const createLogger = (
   service: string,

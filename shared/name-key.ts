@@ -1,4 +1,7 @@
-/** Names compare without letter case and extra white space (docs/merchants/contract.md#reading-rules). */
+/**
+ * Returns the form in which names compare: without letter case and extra white space
+ * (docs/merchants/contract.md#reading-rules).
+ */
 export const nameKey = (name: string): string => {
   const text = name.normalize('NFKC')
   return text.length > maxNameLength ? text : text.trim().replace(/\s+/g, ' ').toLowerCase()

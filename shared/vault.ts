@@ -44,7 +44,7 @@ export const readKeys = (setting: string, text: string): Keyring => {
   return { setting, newest, keys }
 }
 
-/** Says what is wrong with the keys of a setting, without any of them. */
+/** Says what is wrong with the keys of a setting, without showing any of them. */
 export const keysProblem = (setting: string, text: string): string | undefined => {
   try {
     readKeys(setting, text)

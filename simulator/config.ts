@@ -5,7 +5,7 @@ import { Behaviour, defaultBehaviour } from './basics/behaviour.ts'
 
 const { properties } = Behaviour
 
-/** Lists every environment variable that the process reads, except NODE_ENV. */
+/** Lists the environment variables that the process reads, besides NODE_ENV and those that notifier files name. */
 export const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   SIMULATOR_PORT: Port(3002, 'the port of the simulator'),

@@ -125,7 +125,7 @@ if (browser) {
     await page.unroute('**/api/staff/payout*')
   })
 
-  t.test('an invoice offers open disputes alone, a cancelled one those of its merchant', async t => {
+  t.test('an invoice offers only its open disputes; a cancelled one offers those of its merchant', async t => {
     const line = { kind: 'disputed', booked_on: today, collected: 0, held: 1, net: -1 }
     let invoice = { invoice_no: 'X-1', merchant_id: 1, merchant_name: 'Shoes', state: 'approved', total: 1 }
     let lines = ['DM1', 'DM2'].map(waybill_number => ({ ...line, waybill_number }))

@@ -47,7 +47,7 @@ if (browser) {
     )
   }
 
-  /** Serves all tests below, which follow a person through a morning. */
+  /** Serves the tests below that follow a person through a morning. */
   const desk = await openConsole(t, browser, url)
 
   t.test('a person signs in, finds a parcel and sends a message without a mouse', async t => {

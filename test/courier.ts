@@ -48,7 +48,7 @@ export const readPhoneMessages = async (simulator: string, digits: string): Prom
   return body.data.reverse()
 }
 
-/** Waits for a value that satisfies `isDone`. Throws an error that shows the beginning of the last value. */
+/** Waits for a value that satisfies `isDone`. After `seconds`, throws an error with the beginning of the last value. */
 export const waitUntil = async <Value>(
   what: string,
   poll: () => Promise<Value>,

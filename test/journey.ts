@@ -65,7 +65,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   await testComponents(t, courier, waybill)
 }
 
-/** Checks a picture, a button and a named parameter that are filled with the order's values. */
+/** Checks that a picture and a button are filled with the order's values, and that a button cannot lack its text. */
 const testComponents = async (t: Test, courier: Courier, waybill: string): Promise<void> => {
   const token = courier.notifierStaff
   t.equal((await request(`${courier.notifier}/api/templates/sync`, { token, body: {} })).status, 200)

@@ -89,7 +89,7 @@ const testLogin = async (t: Test, base: string): Promise<void> => {
   expectRefusal(t, await client.login('', ''), { errors: { email: /required/, password: /required/ } })
 }
 
-/** Lists `[method, path]` of every request that needs a token; the service refuses the other methods of a path. */
+/** Lists `[method, path]` of the client's requests that need a token; the service refuses other methods of a path. */
 const requests: ['GET' | 'POST', string][] = [
   ['GET', `${prefix}/user/get-current`],
   ['GET', `${prefix}/business`],

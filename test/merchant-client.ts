@@ -3,7 +3,7 @@ import { sendBytes, type WireResponse } from './programs/wire.ts'
 
 export type ApiResponse = WireResponse
 
-/** Writes a value of `true` as a bare word: `?noPagination`. */
+/** Maps the fields of a query to values; `true` makes the field a bare word: `?noPagination`. */
 export type Query = Record<string, string | number | true>
 
 interface RequestOptions {
@@ -86,7 +86,7 @@ export const expectRefusal = (
 
 export type Row = Record<string, unknown>
 
-/** Checks that every row has exactly these fields, each of its type. A null in the shape admits any value. */
+/** Checks that every row has exactly these fields, each with its type. A null in the shape admits any value. */
 export const expectShape = (t: Test, rows: Row[], shape: Row, what: string): void => {
   const typed = Object.fromEntries(Object.entries(shape).filter(([, type]) => type !== null))
   t.ok(rows.length > 0, what)

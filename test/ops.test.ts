@@ -70,7 +70,7 @@ t.test('each alert names its remedy on an existing page', async t => {
   }
 })
 
-t.test('every setting that ops/ gives to a service exists, as a file only if it is a secret', async t => {
+t.test('every setting that ops/ gives to a service exists, and only secrets come from files', async t => {
   const properties: Record<string, TSchema> = {
     ...OrdersSettings.properties,
     ...NotifierSettings.properties,

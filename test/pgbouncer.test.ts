@@ -29,7 +29,7 @@ max_prepared_statements = 200
 ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout
 server_login_retry = 1`
 
-/** Starts PgBouncer in front of these databases. Returns a database's address through it. */
+/** Starts PgBouncer in front of these databases. Returns a function that turns an address into one through it. */
 const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-pgbouncer-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))

@@ -147,7 +147,7 @@ t.test('an edit that the notifier lost updates a message that waits in the backu
   ])
 })
 
-t.test('a move that was taken back is not redelivered as a move', async t => {
+t.test('a lost take-back is redelivered as a take-back, after the move that it takes back', async t => {
   const { notifier, orders, book, deliver, restored } = await prepare(t)
   const [waybill = ''] = await book(1)
   const headers = {

@@ -7,7 +7,7 @@ import type { Schema } from '../shared/api-docs/examples.ts'
 import { listOperations } from '../shared/api-docs/openapi.ts'
 import { isBadText, listErrors } from '../shared/errors/field-errors.ts'
 
-/** Holds a schema with only this keyword, a value that violates it, and the words that the sentence must name. */
+/** Holds a schema with one keyword, a value that violates it, and the words that the sentence must name. */
 type Broken = readonly [schema: TSchema, value: unknown, named: readonly unknown[]]
 
 const text = (length: number) => 'x'.repeat(Math.max(0, length))

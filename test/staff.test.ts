@@ -34,7 +34,7 @@ const limits = { tokenDays: 30, staffHours: 12, triesPerEmail: 100, triesPerAddr
 const { app: orders, pool, rows, bulk } = await buildOrders(t, { logger, login: limits })
 await orders.listen({ host: '127.0.0.1', port: 0 })
 const { port } = orders.addresses()[0] as { port: number }
-/** Holds the address at which the notifier reaches orders. */
+/** Holds the address to which the proxy forwards the notifier's requests. */
 const place = { host: '127.0.0.1', port }
 const proxy = await startProxy(place)
 t.teardown(proxy.close)
@@ -127,7 +127,7 @@ t.test('a staff route without roles prevents its service from starting', async t
 })
 
 for (const role of staffRoles)
-  t.test(`${role}: both services refuse what the table says, before the body is read`, async t => {
+  t.test(`${role}: both services refuse what the table does not allow, before they read the body`, async t => {
     const token = await signIn(role, `${role}-one`)
     for (const { service, path, method, operationId = '', requestBody } of operations) {
       const allowed = rolesFor(operationId)

@@ -20,8 +20,8 @@ const open: Readonly<Record<string, string>> = {
 }
 
 /**
- * Holds clients that every operation with a token must refuse, and clients of another tenant, which must see none of
- * demo's data.
+ * Holds clients that every operation with a token must refuse, and clients of another tenant or merchant, which must
+ * not see the data of others.
  */
 interface Clients {
   refused: Record<string, Headers>

@@ -56,7 +56,7 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
     /** Returns rows as the superuser sees them: of all tenants. */
     rows: (service: Service, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
       onServer(stack.databases[service].superuserUrl, async client => (await client.query(text, values)).rows),
-    /** Sends a control request to the simulator: a GET without a body. */
+    /** Sends a control request to the simulator: by default a POST, or a GET if there is no body. */
     control: (path: string, body?: object, method?: string) => control(stack.simulator.url, path, body, method),
   }
 }

@@ -12,7 +12,7 @@ interface Hints {
   readonly headersOf?: (body: Buffer) => Record<string, string>
 }
 
-/** Is a person other than the recipient of the documented example, who must not opt out. */
+/** Is a person who may opt out; the recipient of the documented example must not. */
 const from = '94770000202'
 
 const templatePaused = {

@@ -14,7 +14,7 @@ type Sample = Record<keyof typeof slack, number>
 const services = ['orders', 'notifier'] as const
 type Service = (typeof services)[number]
 
-/** Lists the tables whose rows are deleted or changed in place. */
+/** Lists tables that must not grow, since their rows are deleted or changed in place. */
 const transient: Record<Service, readonly string[]> = {
   orders: ['outbox_leases', 'waybill_counters', 'tokens'],
   notifier: ['channels', 'secrets', 'tokens', 'templates', 'rules'],

@@ -23,7 +23,7 @@ const receive = async (request: IncomingMessage): Promise<number> => {
   const headers = request.headers as Record<string, string>
   let event: Event
   try {
-    // Verifies the raw bytes: parsing and serializing them again would change the signature.
+    // Verifies the raw bytes: parsed and serialized again, they may no longer match the signature.
     event = webhook.verify(body, headers) as Event
   } catch {
     return 401

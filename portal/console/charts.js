@@ -1,4 +1,4 @@
-// Draws charts in SVG, each with the same numbers as a table for screen readers.
+// Draws charts in SVG, each with a table for screen readers: the numbers of each day, or those of the minutes by hour.
 import { day, minuteOfDay, number, t } from '../kit/i18n.js'
 import { html } from '../kit/preact.js'
 

@@ -19,7 +19,7 @@ const storageKey = () => {
 }
 
 /**
- * Finds a waybill in typed text, or at the end of the address in a QR code of this company's labels.
+ * Finds a waybill in typed text, or in the address in the QR code of one of this company's labels.
  * @param {string} text
  */
 export const waybillIn = text => {

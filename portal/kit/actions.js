@@ -3,7 +3,7 @@ import { own } from './api.js'
 import { t } from './i18n.js'
 import { html, useRef, useState } from './preact.js'
 
-/** Returns an action that runs once at a time: `run` ignores further presses until the action ends. */
+/** Returns an action that never runs twice at once: `run` ignores further presses until the action ends. */
 export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ act) => {
   const [state, setState] = useState({ isBusy: false, error: /** @type {any} */ (undefined) })
   const isRunning = useRef(false)
@@ -63,7 +63,7 @@ export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
   html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>
     ${children}</button>`
 
-/** Shows a refusal by a service, with the errors of all fields `except` those that show their own errors. */
+/** Shows an error, with the sentences about all fields `except` those that show their own. */
 export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
   if (!error) return null
   const lines = Object.entries(error.errors ?? {}).filter(([path]) => !except.includes(path))

@@ -77,7 +77,7 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   const [isMissing, setIsMissing] = useState(false)
   /** Keeps the last chosen row: the field may lose focus before the row is read again. */
   const taken = useRef(/** @type {Option[]} */ ([]))
-  /** An unfinished name chooses nothing. */
+  /** Chooses the row that the text names or, once typing ends, the only row found; an unfinished name chooses none. */
   const choose = ({ target }, isFinished) => {
     const wanted = target.value.trim().toLowerCase()
     const named = [...(chosen.data ?? []), ...rows, ...taken.current].find(row => row.label.toLowerCase() === wanted)

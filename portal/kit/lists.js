@@ -63,7 +63,7 @@ export const Pages = ({ of: { data, cursors, go } }) => {
   </div>`
 }
 
-/** Shows the rows that `usePages` or `useLive` read in a table, which gets the other props; `note` follows it. */
+/** Shows a table of the rows that `usePages` or `useLive` read; it gets the other props, and `note` follows it. */
 export const Rows = ({ of, lines = 6, note = undefined, ...table }) =>
   html`<${Live} of=${of} lines=${lines}>${({ data }) => html`
     <${Table} ...${table} rows=${data} />${note}${of.cursors && html`<${Pages} of=${of} />`}`}<//>`

@@ -5,7 +5,7 @@ import { html, useEffect, useRef, useState } from './preact.js'
 import { changeSession, getSession } from './session.js'
 import { Field, Loading } from './ui.js'
 
-/** Matches texts that a header can hold, which every company's id is. */
+/** Matches texts that a header can hold; the id of every company is one. */
 const isTenantId = /^[\x21-\x7e]+$/
 
 /**

@@ -6,7 +6,8 @@ import { useSession } from './session.js'
 
 /**
  * Reads a value from a service: `read` gets a signal that aborts when the person leaves the screen or `inputs` change.
- * Repeats every `seconds` (0: never) while the page is visible; the last value stays until the next value arrives.
+ * While the page is visible, repeats every `seconds` (0: never) and after an error that may pass; the last value stays
+ * until the next value arrives.
  * @param {(signal: AbortSignal) => Promise<any>} read
  */
 export const useLive = (read, seconds = 0, inputs = /** @type {unknown[]} */ ([])) => {
@@ -49,7 +50,7 @@ export const useLive = (read, seconds = 0, inputs = /** @type {unknown[]} */ ([]
       document.removeEventListener('visibilitychange', onVisible)
     }
   }, inputs)
-  // After signing in again, the current view stays until the new value arrives.
+  // After a new sign-in, the current view stays until the new value arrives.
   const before = useRef(token)
   useEffect(() => {
     if (token && token !== before.current) again.current()

@@ -95,6 +95,6 @@ t.test('the service can only add to the audit and read it', async t => {
   t.equal(await inTenant(pool, 'rival', run('select from audit')), 0)
   for (const statement of ["update audit set actor = 'nobody'", 'delete from audit', 'truncate audit']) {
     await t.rejects(inTenant(pool, 'demo', run(statement)), { code: '42501' }, statement)
-    await t.rejects(inAllTenants(pool, run(statement)), { code: '42501' }, `${statement}, of all tenants`)
+    await t.rejects(inAllTenants(pool, run(statement)), { code: '42501' }, `${statement}, in all tenants`)
   }
 })

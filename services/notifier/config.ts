@@ -14,7 +14,7 @@ import { demonstrationProblems, demonstrationSettings } from '@courier/shared/de
 import { type Static, Type } from '@sinclair/typebox'
 import { keyringProblem } from './channels/vault.ts'
 
-/** Lists the hosts besides loopback for which plain http is allowed: the service of docker-compose.override.yml. */
+/** Lists the hosts besides loopback for which plain http is allowed: the simulator of docker-compose.override.yml. */
 const plainHttpHosts = ['simulator']
 
 export const databaseSettings = {

@@ -93,7 +93,7 @@ t.test('a check responds with 200 only once all of it is stored', async t => {
   t.match(responses.at(-1), { status: 200, body: { data: { ok: true } } })
 })
 
-t.test('other requests also change all or nothing', async t => {
+t.test('other requests also take effect or change nothing', async t => {
   await lose(t, async () => () => call('POST', '/api/messages', messageTo('0770000101')))
   await lose(t, async () => () => call('POST', '/api/conversations/0770000101/opt-out', { reason: 'by phone' }))
   await lose(t, async () => () => call('POST', '/api/templates/sync'))

@@ -18,5 +18,5 @@ export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
 const saysNothing = `last_inbound_at is null and opted_out_at is null and opted_in_at is null
   and marketing_out_at is null and marketing_in_at is null`
 
-/** Rows that the queue has locked wait for the next run. */
+/** Deletes expired rows; those that the queue has locked wait for the next run. */
 const deleteFrom = (table: string, isExpired: string) => deleteWhere(table, isExpired, 'for update skip locked')

@@ -23,7 +23,7 @@ t.test('the tokens of a member of staff share one rate limit', async t => {
   t.equal(await statusOf(await of('Nimal')), 200)
 })
 
-t.test('wrong tokens of an address never block a valid one, however new', async t => {
+t.test('wrong tokens from an address never block a valid one, however new', async t => {
   const { call, pool } = await limited(t, { addressLimits: { requests: 20, refusals: 3 } })
   const statusOf = async (token: string) =>
     (await call('GET', '/api/channels', undefined, { authorization: `Bearer ${token}` })).status
@@ -57,7 +57,7 @@ t.test('accepts any number of signed webhooks, even from a forger’s address', 
   t.strictSame(await times(3, 'forged', '192.0.2.1'), [401])
   t.strictSame(await times(10, appSecret, '192.0.2.1'), [200], 'the address is known')
   t.strictSame(await times(3, 'forged', '192.0.2.2'), [401])
-  t.strictSame(await times(3, 'forged', '192.0.2.2'), [429], 'an address that only forged is not')
+  t.strictSame(await times(3, 'forged', '192.0.2.2'), [429], 'an address that only forged is not known')
 })
 
 t.test('a trusted proxy names the address whose requests are counted', async t => {

@@ -12,7 +12,7 @@ import { tenantFile } from './test/tenant.ts'
 
 const admin = fileURLToPath(new URL('./admin.ts', import.meta.url))
 
-/** Runs `orders` with these words; its environment holds only these variables. */
+/** Runs `orders` with these words; its environment holds only these variables and NODE_COMPILE_CACHE. */
 const run = (environment: Record<string, string>, ...words: string[]) => {
   const options = {
     env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },

@@ -34,7 +34,7 @@ const read = () => {
   return inTenant(pool, 'demo', async (tx: Tx) => (await tx.client.query(`select ${columns.join()}`)).rows)
 }
 
-/** Sends `change` about new orders, losing the database after one transaction, after two, and so on. */
+/** Runs `change` for new orders, losing the database after one transaction, after two, and so on. */
 const lose = (t: Test, change: (waybill: string) => Promise<ApiResponse>): Promise<ApiResponse[]> => {
   const request = async () => {
     const waybill = `DM${String(++made).padStart(8, '0')}`

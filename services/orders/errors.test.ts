@@ -123,7 +123,7 @@ const table: Record<string, [body: unknown, errors: FieldErrors, token?: string]
       ...taken,
     },
   ],
-  'schema errors and errors of the data of its other orders': [
+  'schema errors and data errors in its other orders': [
     batch(
       [
         order({ cod: 'much', destination_city_id: 9 }),
@@ -143,14 +143,14 @@ const table: Record<string, [body: unknown, errors: FieldErrors, token?: string]
       'order_data.2.waybill_number': ['The waybill number has already been taken.'],
     },
   ],
-  'a schema error in general_data and an error of the data of its order': [
+  'a schema error in general_data and a data error in its order': [
     batch([order({ destination_city_id: 9 })], { origin_city_id: true }),
     {
       'general_data.origin_city_id': ['The origin city id field must be a string or a number.'],
       ...selected('order_data.0.destination_city_id'),
     },
   ],
-  'schema errors in every order that has an error of its data': [
+  'schema errors in every order that has a data error': [
     batch([order({ cod: 'much' }), order({ customer_name: '', weight: undefined, destination_city_id: 9 })]),
     {
       'order_data.0.cod': ['The cod field must be an integer from 0 to 2147483647.'],
@@ -218,7 +218,7 @@ const suggestions: Record<string, [body: unknown, path: string, nearest?: Fields
 }
 
 for (const [name, [body, path, nearest]] of Object.entries(suggestions))
-  t.test(`the error of ${name} keeps its shape beside up to three nearest names`, async t => {
+  t.test(`the error for ${name} keeps its shape beside up to three nearest names`, async t => {
     const refused = { message: 'The given data was invalid.', code: 'validation_failed', errors: selected(path) }
     t.strictSame((await bulk(body)).body, nearest ? { ...refused, suggestions: { [path]: nearest } } : refused)
   })

@@ -12,7 +12,7 @@ import { skipUnwanted } from './relay/queries.ts'
 
 /**
  * Folds and seals closed days of the ledger, numbers changes that no client reads, and applies the default to failed
- * deliveries past their deadline. Deletes expired rows, and the events of tenants without messaging.
+ * deliveries past their deadline. Deletes expired rows. Marks the events of tenants without messaging as relayed.
  */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [

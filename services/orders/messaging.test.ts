@@ -82,7 +82,7 @@ t.test('tenants that the notifier does not know do not delay other tenants', asy
   t.ok(receiver.requests < 5 + 5 * unknown.length, 'a booking alone triggers no attempt')
 })
 
-t.test('without messaging the outbox gets no events, and pending events are deleted', async t => {
+t.test('without messaging the outbox gets no events, and housekeeping skips the pending ones', async t => {
   const { relay, ordersOptions, pool, receiver, apply, bulk, request, book, countWaiting } = await startRelayFixture(t)
   await book(2)
   const off = tenantFile({ messaging: false })

@@ -11,7 +11,7 @@ import { createTokenFor } from './access/token-commands.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { batch, tenantFile } from './test/tenant.ts'
 
-t.test('orders are created again within seconds after all connections to Postgres have gone silent', async t => {
+t.test('orders can be created again within seconds after all connections to Postgres have gone silent', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const pool = createPool({ url, name: 'test', connections: 1 })
   await applyTenant(pool, tenantFile(), false)

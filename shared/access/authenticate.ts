@@ -22,8 +22,8 @@ export const readTenant = (request: FastifyRequest): string => {
 
 /**
  * Finds the tenant that a request names, and the caller that its token authenticates there; the caller is undefined for
- * a token that is not valid for the tenant. Throws 400 without X-tenant (docs/merchants/contract.md#authentication);
- * 429 instead of returning no caller while the address has sent too many wrong tokens.
+ * a token that is not valid for the tenant. Throws 400 without X-tenant (docs/merchants/contract.md#authentication),
+ * and 429 instead of returning no caller while the address is paused for too many wrong tokens.
  */
 export const findTokenHolder = async <Caller>(
   request: FastifyRequest,

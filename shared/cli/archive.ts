@@ -30,7 +30,10 @@ type Archived = {
 /** Sets the least age in days: requests, webhooks and repeated events refer to younger rows. */
 const minDays = 31
 
-/** `withPool` connects as the role that owns the tables: the service's role may not delete its own audit. */
+/**
+ * Adds the `archive` command. `withPool` connects as the role that owns the tables: the service's role may not delete
+ * its own audit.
+ */
 export const addArchive = (program: Command, withPool: WithPool, archivable: Archivable) =>
   program
     .command('archive')

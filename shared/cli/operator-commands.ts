@@ -22,7 +22,7 @@ export const openPool =
     }
   }
 
-/** `migrate` returns the names of the files applied. */
+/** Adds the command `migrate`. The function `migrate` returns the names of the applied files. */
 export const addMigrate = (program: Command, migrate: () => Promise<string[]>) =>
   program
     .command('migrate')

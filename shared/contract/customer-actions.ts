@@ -65,7 +65,7 @@ export type CustomerActions = Static<typeof CustomerActions>
 
 /**
  * `done`: the order was changed, now or earlier by this action. `refused`: the order does not allow it. `asked`: the
- * address may be changed, and is still to come. `requested`: staff will decide.
+ * address may be changed, but the new one is still to come. `requested`: staff will decide.
  */
 export const actionOutcomes = ['done', 'refused', 'asked', 'requested'] as const
 export type ActionOutcome = (typeof actionOutcomes)[number]

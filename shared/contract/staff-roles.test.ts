@@ -2,7 +2,7 @@ import t from 'tap'
 import { operationsFor, ordersOperations, rolesFor, staffOperations, staffRoles } from './staff-roles.ts'
 
 const everyone = ['viewer', 'dispatcher', 'messenger', 'accounts', 'admin']
-/** Copies docs/staff/staff.md#roles. */
+/** Lists the operations that docs/staff/staff.md#roles describes, by the roles that may request them. */
 const table: [roles: string[], operations: string[]][] = [
   [
     everyone,

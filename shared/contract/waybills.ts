@@ -5,9 +5,8 @@ const maxTypedLength = 100
 export const isPlain = /^[\x21-\x60\x7b-\x7e]*$/
 
 /**
- * Lists the forms in which a typed waybill number may be stored, the likeliest first: without spaces, and with
- * capitals. No format has spaces, but one may have lower-case letters, so the typed spelling comes before
- * capitals.
+ * Lists the forms in which a typed waybill number may be stored, the likeliest first: without its spaces, then also in
+ * capitals. No format has spaces, but one may have lower-case letters, so the typed spelling comes first.
  */
 export const spellWaybill = (typed: string): string[] => {
   if (typed.length > maxTypedLength || isPlain.test(typed)) return [typed]

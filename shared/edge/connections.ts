@@ -84,8 +84,8 @@ const endSlowly = (socket: Socket): void => {
 }
 
 /**
- * Closes a connection only when the client has written the body that was refused: closing it over unread bytes resets
- * it, and a client that writes everything before it reads would never see the response.
+ * Closes a connection only when the client has written the body that was refused, up to the limits above: closing it
+ * over unread bytes resets it, and a client that writes everything before it reads would never see the response.
  */
 export const discardRefusedBody = (request: IncomingMessage): void => {
   const { socket } = request

@@ -4,7 +4,10 @@ import { errorResponses, httpError, isHttpError } from '../errors/errors.ts'
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy', examples: [{ status: 'ok' }] })
 
-/** `isReady` rejects while the process cannot do its work; an HttpError says why. It must settle within seconds. */
+/**
+ * Serves liveness and readiness. `isReady` rejects while the process cannot do its work; an HttpError says why. It must
+ * settle within seconds.
+ */
 export const health: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown> }> = async (app, { isReady }) => {
   let closing = false
   app.addHook('preClose', async () => {

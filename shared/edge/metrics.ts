@@ -50,7 +50,10 @@ export const serveMetrics = (app: FastifyInstance, registry: Registry): void => 
 /** Collecting blocks the event loop for some milliseconds: a pause leaves most of the time to other requests. */
 const pauseMs = 100
 
-/** Makes one run at a time. Calls during a run share the next run, which begins after a pause, so after them all. */
+/**
+ * Makes one run at a time. Calls during a run and the pause after it share the next run, which begins after all those
+ * calls.
+ */
 const inTurn = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<Value> | undefined

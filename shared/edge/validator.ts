@@ -70,8 +70,8 @@ const plain = (field: string): string =>
     .toLowerCase()
 
 /**
- * Finds the fields of a query that its schema does not have. In lists these are all other filters, since ignoring a
- * filter makes a wrong list, and other spellings of known fields. The rest count only if `areRefused`.
+ * Finds the fields of a query that its schema does not have. In a list, these are unknown filters, because ignoring a
+ * filter would return the wrong rows, and other spellings of known fields. The rest count only if `areRefused`.
  */
 const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: object) => FieldErrors) => {
   const ours = new Set(Object.keys(schema.properties ?? {}))

@@ -11,7 +11,7 @@ export const label = (path: string): string =>
 export const required = (path: string): string => `The ${label(path)} field is required.`
 export const selectedInvalid = (path: string): string => `The selected ${label(path)} is invalid.`
 
-/** Postgres takes neither U+0000 nor lone surrogates. */
+/** Returns true for text that Postgres does not take: it contains U+0000 or a lone surrogate. */
 export const isBadText = (text: string): boolean => /\0|\p{Surrogate}/u.test(text)
 export const badText = (path: string): string =>
   `The ${label(path)} field must not contain a null character or half of a surrogate pair.`
@@ -86,8 +86,8 @@ const groupByPath = (kept: readonly Sentence[]): Record<string, string[]> => {
 }
 
 /**
- * Lists one sentence per field path that says why `value` failed `check`.
- * A schema may have its own wording: `must` ("be an integer …") or `sentence` (the whole sentence).
+ * Lists one sentence per field path that says why `value` failed `check`. A schema may have its own wording: `must`
+ * ("be an integer …") or `sentence` (the whole sentence).
  */
 export const listErrors = (check: TypeCheck<TSchema>, value: unknown): ErrorList => {
   const list = new ErrorList()
@@ -132,7 +132,7 @@ const unknown = (path: string, { properties }: TSchema): string => {
   return `The ${label(path)} field is not known.${near ? ` Did you mean ${near}?` : ''}`
 }
 
-/** A JSON pointer writes / and ~ in a name as ~1 and ~0. */
+/** Reads a part of a JSON pointer, which writes / and ~ in a name as ~1 and ~0. */
 const readPointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
 const sentence = (path: string, schema: TSchema, value: unknown): string => {

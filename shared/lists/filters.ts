@@ -74,7 +74,7 @@ const readFilters = (filters: Filters, query: Query): Record<string, unknown> =>
   return wanted
 }
 
-/** A blank field counts as absent. */
+/** Lists the fields of the query that give a filter, with their texts. A blank field counts as absent. */
 const givenTexts = (query: Query, names: readonly string[]): { field: string; text: string }[] =>
   [...names, ...names.map(inBrackets)].flatMap(field => {
     const text = String(query[field] ?? '').trim()
@@ -140,7 +140,7 @@ interface RowFilter<Row> extends Filter<string> {
 
 type Value = string | number | boolean | null | undefined
 
-/** Texts compare without letter case and extra white space. */
+/** Returns the text by which a value compares: without letter case and extra white space. */
 const toKey = (value: Value): string => nameKey(String(value ?? ''))
 
 /** Filters by part of a field's text. */

@@ -78,7 +78,7 @@ interface Migration {
   readonly records: readonly string[]
 }
 
-/** A baseline begins with `-- Replaces the migrations of RELEASE:`, their names, and an empty line. */
+/** Reads a file. A baseline begins with `-- Replaces the migrations of RELEASE:`, their names, and an empty line. */
 const readMigration = async (folder: string, file: string): Promise<Migration> => {
   const text = await readFile(join(folder, file), 'utf8')
   const name = file.replace(/\.sql$/, '')

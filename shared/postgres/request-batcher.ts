@@ -56,7 +56,7 @@ export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) =>
     else if (queue.items.length > 0) watch(key, queue)
   }
 
-  /** New arrivals do not prolong the wait. */
+  /** Gives waiting items more lanes once the oldest has waited long enough. New arrivals do not prolong the wait. */
   const watch = (key: string, queue: Queue<Item, Result>): void => {
     const { patience } = batching
     if (!patience || queue.patience) return

@@ -88,7 +88,10 @@ export const errorTable: Record<number, ErrorFacts> = {
   2494100: { status: 400, title: 'Number in maintenance mode' },
 }
 
-/** Plain Graph errors carry no `error_data` (docs/contributors/messaging-api.md#error-format). */
+/**
+ * Returns true for the codes of plain Graph errors, which carry no `error_data` by default
+ * (docs/contributors/messaging-api.md#error-format).
+ */
 export const isPlainGraphCode = (code: number): boolean => code < 1000 || code === 80007 || code === 80008
 
 export const findFacts = (code: number): ErrorFacts => errorTable[code] ?? { status: 400, title: 'Unknown error' }

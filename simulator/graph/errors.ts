@@ -69,5 +69,5 @@ export const parameterRequired = (name: string): GraphError =>
 /** The oldest usable version serves requests to older ones (docs/contributors/messaging-api.md#versions). */
 const oldestUsable = 'v21.0'
 
-/** Versions such as v24.0 compare as texts: all have two digits before the point. */
+/** Returns the version that serves a request. Versions compare as texts, which requires two digits before the point. */
 export const servedVersion = (asked = oldestUsable): string => (asked > oldestUsable ? asked : oldestUsable)

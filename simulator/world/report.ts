@@ -16,7 +16,7 @@ export const planStatuses = (world: World, message: Message): void => {
   }
 }
 
-/** Stores a status that a message has now, and sends it to the callback of its number. */
+/** Stores a status that a message has now, and sends it in a webhook. */
 export const reportStatus = (world: World, message: Message, status: StatusWord, code = 131000): void => {
   const step = { status, at: Date.now(), ...(status === 'failed' && { code }) }
   const isWindowOpen = isOpen(world, message.phoneNumberId, message.to, message.acceptedAt)

@@ -24,7 +24,7 @@ export const createRequestLog = (capacity: number, logger: FastifyBaseLogger) =>
       ring.push(show(request, outcome))
     },
     newestFirst: ring.newestFirst,
-    /** Counts requests by error code, `ok`, or the kind of trouble that cut the response. */
+    /** Counts requests by error code, `ok`, or the trouble that they met. */
     counts: () => ({ ...counts }),
   }
 }

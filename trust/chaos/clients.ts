@@ -37,7 +37,7 @@ export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: num
       return keep(roles[role](client), chance)
     })
   const working = Promise.all((Object.keys(roles) as (keyof typeof roles)[]).flatMap(start))
-  // The clients' work is awaited later; until then the run of the faults looks for a failure.
+  // Callers await the clients' work later: a failure before that must not end the process.
   working.catch(() => undefined)
   const stop = (): void => {
     isOver = true

@@ -38,7 +38,7 @@ export const readEnding = (status: number, code: string | null): Ending => {
   return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
 }
 
-/** Lists the errors that the client retries: docs/merchants/errors.md. */
+/** Lists the 4xx errors that the client retries: docs/merchants/errors.md. */
 const repeated: readonly (string | null)[] = ['request_timeout', 'idempotency_key_running', 'rate_limited']
 
 /** Returns true for a response that needs no repetition. */

@@ -49,7 +49,7 @@ export interface Played {
 /** Limits recovery after the last fault: with start and audit it fits into the ten minutes of a test. */
 const maxRecoverySeconds = 480
 
-/** The merchant registers its endpoints; the first is behind a link. */
+/** Registers the merchant's endpoints, of which the first is behind a link. */
 const registerEndpoints = async ({ courier, endpoints, links }: Bed, { call }: Recorder): Promise<void> => {
   const headers = bearer(courier.tokens.merchant)
   const url = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`

@@ -35,7 +35,7 @@ const ofNotifier = {
       ${happened('cancelled by staff')} > 0 as "isCancelled"
     from messages m order by message_id`,
   actions: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions order by position',
-  // The audit has the time of storage; `at` is the time of the fact.
+  // The audit has the time of storage; `opt_outs.at` is the time of the fact.
   optOuts: `select ${digits} as person, extract(epoch from a.happened_at)::float8 * 1000 as at
     from opt_outs o join audit a on a.object_id = o.opt_out_id::text and a.action = 'conversation.opted_out'`,
   effects: `select ${textOf(0)} as name, ${textOf(1)} as part from messages
@@ -61,7 +61,7 @@ const toGivenUp = ({ at, status, update }: ApiResponse['body']): GivenUp => ({
   inbound: update.message?.id ?? null,
 })
 
-/** Reads everything stored, on the wire and received, after recovery. */
+/** Reads, after recovery, what was stored, what arrived at the API and what the endpoints received. */
 export const readEvidence = async (
   { courier, endpoints, pauseSeconds }: Bed,
   recorded: Pick<Evidence, 'history' | 'changes' | 'presses' | 'texts' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,

@@ -33,7 +33,7 @@ export const runningNotifier = async (t: Teardown) => {
   )
   queue.start()
 
-  /** Waits until the messages are as expected. Hastens queued ones: a message behind another is due a second later. */
+  /** Waits until the messages are as expected. Hastens queued ones: one behind another is due only seconds later. */
   const settle = async (messages: readonly Message[]): Promise<unknown> => {
     const ids = messages.map(({ id }) => id)
     const expected = messages.map(({ name, status, attempts }) => `${name} ${status} ${attempts}`)

@@ -89,7 +89,7 @@ const Message = ({ of }) => {
   </div></li>`
 }
 
-/** Marks the messages that the screen shows as read. @param {string} path @param {any} shown */
+/** Marks as read the messages that the screen shows. @param {string} path @param {any} shown */
 const useReading = (path, shown) => {
   const newest = shown?.data.find(({ unread }) => unread)?.id
   useEffect(() => {

@@ -36,7 +36,7 @@ const Scanner = ({ list, form }) => {
   const scans = useRef(0)
   const scan = async (/** @type {string} */ text) => {
     const at = ++scans.current
-    /** A late success does not hide a newer message. */
+    /** Plays and shows the result of a scan. A late success does not hide a newer message. */
     const tell = (/** @type {'good' | 'bad'} */ kind, /** @type {string} */ waybill, /** @type {string} */ text) => {
       play(kind)
       setLast(last => (kind === 'good' && last?.at > at ? last : { kind, waybill, text, at }))

@@ -36,7 +36,10 @@ const inStore = (mode, act) =>
     }
   })
 
-/** Uploads are kept by company and login: other people at this machine do not see them. */
+/**
+ * Returns the key under which this browser stores an upload: company and login. Other people at this machine do not see
+ * the upload.
+ */
 const owner = () => `${getSession().tenant} ${getSession().me?.email}`
 
 /** Reads the upload that was begun but not put away. @returns {Promise<Stored | undefined>} */
@@ -61,7 +64,10 @@ export const beginUpload = async (rows, general) => {
   return upload
 }
 
-/** Orders remembers keys for a day: later it could no longer tell which chunks it booked. @param {Stored} upload */
+/**
+ * Returns true when the upload is nearly a day old: orders then forgets the keys and cannot tell which chunks it booked.
+ * @param {Stored} upload
+ */
 export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000
 
 /** @param {Stored} upload */

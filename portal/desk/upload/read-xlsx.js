@@ -1,5 +1,6 @@
-// Reads the first sheet of an Excel workbook. The desk loads this file once somebody chooses a workbook. The reader is
-// our own, because readers on npm unpack without a limit, in workers or with parsers that our content policy forbids.
+// Reads the first visible sheet of an Excel workbook. The desk loads this file once somebody chooses a workbook. The
+// reader is our own, because readers on npm unpack without a limit, in workers or with parsers that our content policy
+// forbids.
 
 const maxFileBytes = 10_000_000
 /** Limits each unpacked part of the workbook; 10,000 rows take 5 MB. */

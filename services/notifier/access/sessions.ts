@@ -23,7 +23,7 @@ const defaults = {
   confirmedMilliseconds: 3_000,
   /** A token is admitted for this long after that look-up while orders does not respond. */
   unconfirmedMilliseconds: 60_000,
-  /** Is the time after a look-up without a response in which admitted tokens do not wait for the next look-up. */
+  /** For this long after a look-up without a response, admitted tokens do not wait for the next look-up. */
   pauseMilliseconds: 4_000,
   /** Reads milliseconds of a monotonic clock. */
   now: (): number => performance.now(),
@@ -135,8 +135,8 @@ const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptio
 
 /**
  * Creates the function that finds the holders of tokens made here or by orders, cached for a few seconds. It returns
- * undefined for an unknown, expired or revoked token, and throws 503 for a token that only orders can know while orders
- * does not respond.
+ * undefined for an unknown, expired or revoked token. While orders does not respond, it throws 503 for a token that
+ * only orders can know and has not confirmed in the last minute; during a flood it returns undefined for such a token.
  */
 export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTokenHolder<StaffToken> => {
   const findOwn = rememberCallers(pool, findStaff)

@@ -70,7 +70,7 @@ export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) 
     })
     return current
   }
-  /** A damaged secret stops its own channel alone: no key would open it. */
+  /** Returns false for a missing or wrong key. A damaged secret, which no key opens, stops only its own channel. */
   const mayUse = async (): Promise<boolean> => (await read()).every(({ problem }) => problem === 'damaged')
   return {
     mayUse,

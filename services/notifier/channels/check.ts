@@ -85,7 +85,7 @@ const markHealthy = async (
   return isPaused
 }
 
-/** Turns a lost database into 503 and rethrows other errors: the number may be proven already. */
+/** Turns a lost database into 503, since the check may have proven the number already; rethrows other errors. */
 const unlessLost = (error: unknown): never => {
   if (!isLost(error)) throw error
   throw httpError('unavailable', 'The database was lost, and what the check found may not be stored. Run it again.', {

@@ -29,7 +29,7 @@ t.test('a channel accepts secrets and never returns them', async t => {
   t.equal(created.body.data.access_token_last4, secrets.access_token?.slice(-4))
 })
 
-t.test('requests a registration once and counts it; refuses the eleventh; a refusal names the remedy', async t => {
+t.test('counts registrations and refuses the eleventh; a refusal repeats the API’s words without secrets', async t => {
   const { call, control } = await build(t)
   const wrong = await call('POST', `${channel}/register`, { pin: '654321', certificate })
   t.equal(wrong.status, 422)

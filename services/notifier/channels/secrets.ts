@@ -15,7 +15,7 @@ const hasReference = ({ tenant, phoneNumberId, kind }: SecretRef) =>
 /**
  * Seals and stores a secret. An existing secret stays as `current` until this one, as `next`, has worked; storing the
  * `current` secret again cancels a rotation. A `next` app secret counts as working when a newer one is stored: no
- * request tests it. Secrets that cannot be opened are replaced at once. Hold `lockTenant`.
+ * request tests it. PINs, and secrets that cannot be opened, are replaced at once. Hold `lockTenant`.
  */
 export const storeSecret = async (tx: Tx, keyring: Keyring, ref: SecretRef, text: string) => {
   const known = await findSecrets(tx, keyring, ref).catch(unlessUnopened)

@@ -44,7 +44,7 @@ export interface NamedTemplate {
   readonly language: string
 }
 
-/** Creates the syncs that no request triggers; a failed sync is retried after an hour. */
+/** Creates the syncs that staff do not ask for; a failed sync is due again within an hour. */
 export const createCatalogueSyncs = (
   pool: pg.Pool,
   logger: Logger,

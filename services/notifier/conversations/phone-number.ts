@@ -53,7 +53,7 @@ export const listSpelt = (people: readonly Person[]): Person[] =>
 
 const countriesByCode = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 
-/** Returns the country of E.164 digits without the plus; undefined if they begin with no country calling code. */
+/** Returns the country of E.164 digits without the plus; undefined if they belong to no single country. */
 export const findPhoneCountry = (digits: string): string | undefined => {
   for (const length of [1, 2, 3]) {
     const countries = countriesByCode.get(digits.slice(0, length) as CountryCallingCode)

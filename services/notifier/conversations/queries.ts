@@ -70,7 +70,7 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
   return rows
 }
 
-/** Finds the conversations of a number with these recipients, by each recipient as given. */
+/** Finds the conversations of a number with these recipients; returns them by recipient, spelt as given. */
 export const findConversation = async (tx: Tx, tenant: string, number: string, recipients: readonly string[]) => {
   const rows = await query<Conversation & { recipient: string }>(tx)`
     select recipient, ${state} from conversations
@@ -144,7 +144,10 @@ export const releaseHeld = async (tx: Tx, people: readonly Person[]): Promise<nu
   return release(tx, given, sql`true`, 'the customer wrote: the conversation is open')
 }
 
-/** Queues messages held for a conversation, which they no longer need once a free number is paid. */
+/**
+ * Queues the messages held on free numbers that become paid. A text, which still needs an open conversation, is held
+ * again before it is sent.
+ */
 export const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[]): Promise<number> => {
   const isFree = sql`m.tenant_id = ${tenant} and m.phone_number_id = any(${phoneNumberIds}::text[]) and c.plan = 'free'`
   return release(tx, sql`channels c using (tenant_id, phone_number_id)`, isFree, 'the channel is paid now')

@@ -1,7 +1,7 @@
 import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { Type } from '@sinclair/typebox'
 
-/** Shows the price of a delivered message, with its reason; the amount is null if it is unknown. */
+/** Shows what a message will cost once it is delivered, with the reason; the amount is null if it is unknown. */
 export const PriceView = Type.Object(
   {
     amount: orNull(Type.String(), { description: 'An exact decimal.', examples: ['0.0165'] }),

@@ -6,7 +6,7 @@ import { type Component, type Content, isPlain } from '../messaging-api/message-
 /** The payload of a button with an action begins with this prefix, and no other payload does. */
 export const tokenPrefix = 'courier.'
 
-/** A button works for this long after its message was written. */
+/** A button works for this long after its message was claimed for sending. */
 const lifeSeconds = 7 * 86_400
 /** The platform repeats webhooks for this long (docs/contributors/messaging-api.md#delivery). */
 const redeliverySeconds = 7 * 86_400
@@ -34,7 +34,7 @@ export const sealButton = (keyring: Keyring, person: Person, button: ActionButto
   return tokenPrefix + sealAs(keyring, reference(person), text).sealed.toString('base64url')
 }
 
-/** `unreadable` tokens are forged, altered, or made for another tenant, number or person. */
+/** `unreadable` tokens are forged, altered, sealed with a lost key, or made for another tenant, number or person. */
 type OpenedButton = { kind: 'opened'; button: ActionButton } | { kind: 'unreadable' } | { kind: 'expired' }
 
 /** Opens a token. A press counts by its own time; the platform may report it late. */

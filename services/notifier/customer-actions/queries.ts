@@ -40,7 +40,7 @@ export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<
   return rows.length
 }
 
-/** Lets people who press `change_address` again write an address for another hour, about the parcel pressed last. */
+/** Gives people who press `change_address` again another hour to write an address for the parcel of the last press. */
 export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<void> => {
   const renewed = presses.filter(({ action }) => action === 'change_address')
   if (renewed.length === 0) return

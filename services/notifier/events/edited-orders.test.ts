@@ -243,7 +243,7 @@ t.test('an edit that arrives while a message is accepted or resent reaches it', 
   t.match(await messagesOf(waybill), [{ status: 'queued', texts: [/./, '80'] }])
 })
 
-t.test('a resend to a number that staff gave is refused once the order has another', async t => {
+t.test('a resend to a number that staff gave is refused once an edit has replaced that number', async t => {
   const waybill = await prepare([])
   await edit(waybill)
   const [former, other] = [phoneOf(waybill), '0770999997']

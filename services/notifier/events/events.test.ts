@@ -231,7 +231,7 @@ t.test('stores the reason with the event if there is no recipient or no sender',
   ])
 })
 
-t.test('applies the company’s time zone from orders, for hours too', async t => {
+t.test('stores the company’s time zone from orders and applies it to hours', async t => {
   const { deliver, rows, pool } = await prepare(t)
   const zone = async () => (await rows('select time_zone from tenants'))[0].time_zone
   await inTenant(pool, 'demo', (tx: Tx) => tx.client.query(`update tenants set send_between = '{00:00,00:01}'`))
@@ -326,7 +326,7 @@ t.test(
   },
 )
 
-t.test('messages leave in order even with a pause between two to one person', async t => {
+t.test('messages to one person leave in order even with a pause between them', async t => {
   const { deliver, start, control } = await prepare(t, { recipientPauseSeconds: 1 })
   await start()
   const moves = ['key_1', 'key_12', 'key_13'].map((status_key, n) =>

@@ -148,7 +148,7 @@ const queue = async (
   return { failed, ids }
 }
 
-/** Lets the platform decide about a template that is not approved here: the catalogue may be out of date. */
+/** Skips the check of a template that is held, or not approved here: the catalogue may be out of date. */
 const trustPlatform = (context: SendingContext): SendingContext => ({
   ...context,
   templateErrors: (channel, template) => {

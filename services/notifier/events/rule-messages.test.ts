@@ -106,7 +106,7 @@ t.test('a tracking_url that orders does not provide is missing, in templates and
   }
 })
 
-t.test('hours are the rule’s own, else the tenant’s, and replies have none', async t => {
+t.test('hours are the rule’s own, else the tenant’s, which do not apply to replies', async t => {
   const night: [string, string] = ['20:00', '02:00']
   t.strictSame(messageFor({ send_between: night }).hours, { ...colombo, between: night })
   for (const event of ['cancel.done', 'cancel.refused', 'change_address.asked', 'call_me.requested']) {

@@ -6,7 +6,7 @@ import type { MessageRequest } from '../messages/schema.ts'
 import { type Content, type MessageTemplate, toTexts } from '../messaging-api/message-template.ts'
 import type { Rule } from './queries.ts'
 
-/** Returns true if the event fires the rule. A status key fires when an order reaches it, by creation or a move. */
+/** Returns true if the event fires the rule. A rule on a status fires when an order gets it, by creation or a move. */
 export const fires = (rule: Rule, event: CourierEvent): boolean => {
   // The merchant may no longer have a phone number.
   if (!isOrderEvent(event)) return rule.event === event.type && event.invoice.merchant_phone !== null

@@ -34,7 +34,7 @@ export interface Origin {
 }
 
 /**
- * Queues all messages, or queues none and returns every error. Commits before it returns. The recipients' conversations
+ * Queues all messages, or queues none and returns the errors. Commits before it returns. The recipients' conversations
  * stay locked until the commit, so that a held message cannot miss a customer's message that arrives meanwhile.
  */
 export const acceptMessages = (

@@ -61,8 +61,8 @@ const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, w
 }
 
 /**
- * Fills a message from its current order; without content the message stays as it is. Refuses a message whose order now
- * has another phone.
+ * Fills a failed or unknown message from its current order; if the returned content is undefined, the message keeps its
+ * own. Refuses a message whose order now has another phone.
  */
 export const fillAgain = async (
   { pool, orders }: { readonly pool: pg.Pool; readonly orders: OrdersClient },

@@ -19,7 +19,7 @@ const prepare = async (t: Test) => {
   return { notifier, state, stored }
 }
 
-t.test('a message about a waybill is queued, filled from its order', async t => {
+t.test('queues a message about a waybill, with the fields of its order', async t => {
   const { notifier, stored } = await prepare(t)
   const words = ['--waybill', 'DM00000001', '--body', '{{customer_name}}', '--body', '{{waybill_number}}']
   const told = await notifier(...delivered, ...words, '--header', 'For {{business_name}}')
@@ -57,7 +57,7 @@ t.test('every error names its field, as text and as JSON', async t => {
   t.same(await stored(), [])
 })
 
-t.test('errors of an unknown tenant, a missing option and unavailable orders name the remedy', async t => {
+t.test('the errors for an unknown tenant, a missing option and unavailable orders name the remedy', async t => {
   const { notifier, state, stored } = await prepare(t)
   const [, , , ...rest] = delivered
   const stranger = await notifier('send', '--tenant', 'rival', ...rest, '--to', '0770000101')

@@ -5,7 +5,7 @@ import type { Failed, Received } from './responses.ts'
 
 const word = (...examples: string[]) => orNull(Type.String(), { examples })
 
-/** Describes a number in the API's words, or null (docs/contributors/messaging-api.md#numbers-and-tokens). */
+/** Describes a number; each field is the API's word or null (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const PhoneNumber = Type.Object({
   display_phone_number: word('+94 11 200 0000'),
   verified_name: word('Demo Couriers'),
@@ -75,7 +75,7 @@ export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
 
 interface TemplatePage {
   readonly entries: unknown[]
-  /** Leads to the next page; null on the last one, undefined if it is missing. */
+  /** Leads to the next page; null on the last page, undefined if the response lacks it or it is invalid. */
   readonly after: string | null | undefined
 }
 
@@ -96,7 +96,7 @@ const mostPages = 1000
 const templateQuery = 'fields=id,name,language,status,category,parameter_format,components&limit=25'
 
 /**
- * Reads page after page by the cursor. Never requests the address in `next`, which leaves our base address and may
+ * Reads page after page by the cursor. Never requests the address in `next`, which may be outside our base address and
  * carry the token. A list that breaks off is a failure, not a shorter list.
  */
 export const collectTemplates = async (readPage: ReadPage): Promise<Received<unknown[]> | Failed> => {

@@ -177,7 +177,7 @@ t.test('a code with limited retries becomes permanent when they are used up', as
   }
 })
 
-t.test('classifies codes that slow, that hold a number and that pause for a day', async t => {
+t.test('classifies codes that slow a number or a recipient, hold a number or pause it for a day', async t => {
   const codesWith = (property: 'slows' | 'holdsNumber' | 'pauseSeconds', value: unknown): number[] =>
     errorTable
       .filter(({ code, subcode = null }) => classify(failed({ code, subcode }))[property] === value)

@@ -43,7 +43,7 @@ export interface Registration {
 
 export type MessagingApi = ReturnType<typeof createMessagingApi>
 
-/** Creates the client of the messaging API. No method rejects or repeats a request; each resolves to its outcome. */
+/** Creates the client of the messaging API. Its methods never reject and never repeat a request. */
 export const createMessagingApi = (options: MessagingApiOptions) => {
   const { version, product } = options
   const { call, giveUp, close } = createCaller(options)

@@ -1,12 +1,12 @@
 /**
- * The queue does one of these with a failed message: send it again later by its own schedule; send it again only after
- * a delay; give it up; give it up and hold its template; pause its channel and keep it, with all others, until the
- * channel resumes.
+ * Lists what the queue may do with a failed message: send it again later by its own schedule; send it again only after
+ * a delay; give up on it; give up on it and hold its template; pause its channel and keep the message, with all others,
+ * until the channel resumes.
  */
 export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pause_channel'] as const
 export type ErrorClass = (typeof errorClasses)[number]
 
-/** Gives seconds or a rule: by headers, else 15, 30, 60 minutes; 1, 4, 16, … seconds; by the refusal, else an hour. */
+/** Gives seconds or a rule: 15, 30, then 60 minutes; 1, 4, 16, … seconds; an hour. Headers of the response prevail. */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
 /** Makes one line of docs/merchants/error-codes.md, which dev/openapi.ts writes. */

@@ -96,7 +96,7 @@ export const Component = closed({
   ),
   parameters: Type.Array(Parameter, { maxItems: maxParameters }),
 })
-/** A tap on a rule's quick reply requests its `action` from orders: the payload is a token, made when it is sent. */
+/** A tap on a rule's quick reply requests its `action` from orders: the payload is a token, made by the send. */
 export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 
 /** Returns a component of texts; none without texts. */

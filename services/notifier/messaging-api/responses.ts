@@ -22,7 +22,7 @@ export interface Received<Value> {
 export interface Refused {
   readonly kind: 'refused'
   readonly status: number
-  /** null means that the response was not the API's own (HTML, empty, truncated). */
+  /** null means that the response has no valid code: it was not the API's own (HTML, empty) or was truncated. */
   readonly code: number | null
   readonly subcode: number | null
   /** Quotes the API, without texts of the request. */
@@ -88,7 +88,7 @@ const conceal = (details: string, carried: readonly string[]): string => {
   return words(longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)) ?? ''
 }
 
-/** An id is text without blanks; the API limits no length (docs/contributors/messaging-api.md#accepted). */
+/** An id is text without blanks; the API sets no limit on its length (docs/contributors/messaging-api.md#accepted). */
 const messageId = /^[\x21-\x7e]{1,1024}$/
 
 export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId' | 'messageStatus'> | undefined => {

@@ -44,7 +44,7 @@ t.test('the time to regain access is the longest of the minutes, in seconds', as
     t.equal(retryAfterSeconds({ 'x-business-use-case-usage': header }, now), seconds, header)
 })
 
-t.test('the longer of both waits counts', async t => {
+t.test('the longer of the two waits counts', async t => {
   t.equal(retryAfterSeconds({}, now), null)
   t.equal(retryAfterSeconds({ 'retry-after': '30', 'x-business-use-case-usage': usage(1) }, now), 60)
   t.equal(retryAfterSeconds({ 'retry-after': '90', 'x-business-use-case-usage': [usage(1), 'x'] }, now), 90)

@@ -18,7 +18,7 @@ import { recordPresses, type Said } from './presses.ts'
 import { settleMessages } from './settle-messages.ts'
 import { type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.ts'
 
-/** Counts the effects of a transaction in facts. */
+/** Counts the facts of a transaction and their effects. */
 export type Applied = Awaited<ReturnType<typeof apply>>
 
 export interface ApplyOptions {
@@ -72,7 +72,7 @@ const applyGroup = async (
   return results
 }
 
-/** Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
+/** Applies facts. Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   choosePlanning(tx, own.statuses.length, own.inbound.length + own.preferences.length)
   const said = await findSaid(tx, own)
@@ -95,7 +95,7 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
     preferences: own.preferences.length,
     released,
     templates: templates + categories.length,
-    /** Counts the events of approved templates: the catalogues of their accounts are due. */
+    /** Counts the events of approved templates: the catalogues of their accounts are due for a sync. */
     approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
     ...pressed,
     /** Counts facts about numbers and accounts that are not ours, or that another secret should have signed. */

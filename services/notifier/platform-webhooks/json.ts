@@ -22,7 +22,7 @@ export const text = (value: unknown, maxLength: number): string | undefined => {
 export const id = (value: unknown): string | undefined =>
   text(typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value, 512)
 
-/** Reads a word such as UTILITY or authentication-international, in lower case and with underscores. */
+/** Returns a word such as UTILITY or authentication-international in lower case, with underscores for hyphens. */
 export const word = (value: unknown): string | undefined => {
   const known = text(value, 40)
   return known && /^[a-z][a-z_-]*$/i.test(known) ? normaliseCategory(known) : undefined

@@ -21,7 +21,7 @@ export interface WebhooksOptions extends ApplyOptions {
   onReleased: () => void
   onActions?: (() => void) | undefined
   onApproved?: (() => void) | undefined
-  /** Limits the verified requests per minute of an unknown network address; unlimited if omitted. */
+  /** Limits the refused requests per minute of an unknown network address; unlimited if omitted. */
   strangersPerMinute?: number | undefined
   onFact?: ((kind: keyof Applied | 'refused', count: number) => void) | undefined
 }
@@ -120,7 +120,7 @@ const queryProblem = (mode: unknown, token: unknown, challenge: unknown): string
 
 type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Extract<FoundSigners, { kind: 'refused' }>
 
-/** Reads the facts of a webhook that one of our app secrets signed. Parses nothing before the signature is known. */
+/** Reads the facts of a webhook that one of our app secrets signed. Parses nothing before the signature is verified. */
 const readWebhook = async (
   findSigners: FindSigners,
   clock: Clock,

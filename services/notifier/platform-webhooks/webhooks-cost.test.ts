@@ -99,7 +99,7 @@ t.test('refuses a large request from an unknown address before its body is read;
   t.equal(await statusOf(`content-length: ${maxBytes + 1}\r\n${signature}`), '413')
 })
 
-t.test('limits unknown addresses; a known one that forges costs no query', async t => {
+t.test('limits unknown addresses; a known one that keeps forging costs at most a query every two seconds', async t => {
   const { app, counted, times, post } = await stageCounted(t, { strangersPerMinute: 60 })
   t.strictSame(await times(100, normal, 'forged', '192.0.2.2'), { 401: 60, 429: 40 })
   t.equal(await post(normal, 'old', '192.0.2.1'), 200)

@@ -67,7 +67,7 @@ t.test('a person’s message or tap becomes a fact', t => {
   t.end()
 })
 
-t.test('a person without an id, and a system message, open no conversation', t => {
+t.test('a person without a phone number, and a system message, open no conversation', t => {
   const bad = [inbound({ from: undefined, from_user_id: 'US.1' }), inbound({ from: 'x' }), inbound({ type: 'system' })]
   t.same(read(envelope({ messages: bad })), [])
   t.end()

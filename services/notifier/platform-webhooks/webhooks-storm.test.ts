@@ -118,7 +118,7 @@ t.test('3,000 people who write at once release each held message once', async t 
   await noDeadlocks(t, fixture)
 })
 
-t.test('applies a webhook again that deadlocks with another part of the service', async t => {
+t.test('applies again a webhook that deadlocked with another part of the service', async t => {
   const { pool, call, addMessages, rows } = await createFixture(t)
   await addMessages(['a', 'b'].map(id => ({ id, providerMessageId: `wamid.${id}` })))
   const lock = (tx: Tx, id: string) => tx.client.query('update messages set due_at = now() where message_id = $1', [id])

@@ -109,7 +109,7 @@ t.test('both secrets of a rotation sign, and the signature covers the bytes, not
   t.equal((await messageOf('m')).status, 'delivered')
 })
 
-t.test('a webhook about several numbers counts only facts signed by their own secret', async t => {
+t.test('in a webhook about several numbers, only facts signed with the secret of their own number count', async t => {
   const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([
     { id: 'own', status: 'accepted', providerMessageId: 'wamid.own' },
@@ -156,7 +156,7 @@ t.test('unknown fields, objects and values are harmless', async t => {
   t.equal((await messageOf('m')).status, 'sent')
 })
 
-t.test('accepts a webhook of nearly 3 MiB, and refuses a larger one', async t => {
+t.test('accepts a webhook of 3 MiB, and refuses a larger one', async t => {
   const { call } = await createFixture(t)
   const body = (bytes: number) => {
     const empty = JSON.stringify({ ...envelope({}), filling: '' })

@@ -45,7 +45,10 @@ const checkContent = (rule: GivenRule, path: string, add: Add): void => {
       if (rule[field] !== undefined) add(`${path}.${field}`, 'A rule with a text has no template.')
 }
 
-/** The decision about a request has the name of its event: that of a move taken back is no request. */
+/**
+ * Refuses a repeated index, and the action whose acceptance would have the name of the event for a move that staff took
+ * back.
+ */
 const checkButtons = ({ buttons = [] }: GivenRule, path: string, add: Add): void => {
   for (const [place, { index, action }] of buttons.entries()) {
     if (`${action}.accepted` === takenBackEvent)
@@ -68,14 +71,14 @@ const checkPlaceholders = (value: unknown, path: string, add: Add, event: string
     for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add, event)
 }
 
-/** The message of a rule on invoices is about no parcel: it supersedes no message, and offers no action. */
+/** Checks a rule on invoices: its message is about no parcel, so it supersedes no message and offers no action. */
 const checkInvoiceRule = ({ supersedes, buttons = [] }: GivenRule, path: string, add: Add): void => {
   if (supersedes) add(`${path}.supersedes`, `A rule on ${invoiceEvent} supersedes no messages.`)
   for (const [place, { action }] of buttons.entries())
     if (action !== undefined) add(`${path}.buttons.${place}.action`, `A rule on ${invoiceEvent} has no actions.`)
 }
 
-/** Names a rule by its event, template and language, which identify it. */
+/** Names a rule by what identifies it: its event, and its template and language or the word `text`. */
 export const nameRule = ({ event, template, language, text }: Rule): string =>
   `${event}: ${text === null ? `${template} ${language}` : 'text'}`
 

@@ -98,7 +98,7 @@ t.test('a late acceptance settles an unknown message, even after the wait for it
 })
 
 t.test(
-  'a message with a late refusal is not sent again if a later one about the parcel has left: staff see it failed',
+  'a message with a late refusal is not sent again if a later one about the parcel has left: staff see it as failed',
   async t => {
     const { store, read, rows, accept } = await sweptMessage(t)
     const [later] = await accept(aboutParcel)

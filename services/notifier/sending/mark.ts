@@ -40,9 +40,9 @@ const areChecksValid = `clock_timestamp() - now() < interval '10 seconds'`
 const givenSql = 'select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)'
 
 /**
- * A process that was stopped for longer than its checks are valid sends nothing: hours, for example, may have ended.
- * The fence is new even after a claim that was rolled back: outcomes that the earlier claim stores do not affect a
- * later one.
+ * Returns SQL that marks the `ready` messages. A process that was stopped for longer than its checks are valid sends
+ * nothing: hours, for example, may have ended. The fence is new even after a claim that was rolled back: outcomes that
+ * the earlier claim stores do not affect a later one.
  */
 const mark = (ready: string): string => `
   ${ready === 'given' ? `with given as (${givenSql})` : ''}

@@ -136,7 +136,7 @@ t.test('every process uses a new token at once: a refusal of the old one pauses 
   ])
 })
 
-t.test('three denials in a row without a known code pause the number, fewer do not', async t => {
+t.test('three denials in a row without a known code pause the number, but fewer do not', async t => {
   const fixture = await createFixture(t, { window: 1 })
   fixture.control.script({ times: 2, trouble: { kind: 'error', code: 77_777, http_status: 403 } })
   const [first, second] = await fixture.accept(messageTo('0771000001'), messageTo('0771000002'))

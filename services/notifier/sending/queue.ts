@@ -34,7 +34,7 @@ type Step = 'claim' | 'store' | 'sweep'
 /**
  * Sends messages that are due. A message is claimed (`sending` is committed, it waits for a place in the window), then
  * writing (its request is in flight), then finished (its outcome waits to be stored). One loop moves messages on, many
- * with each statement, and claims as many as will have a free place. Any number of processes may run one.
+ * with each statement, and claims as many as will have a free place. Any number of processes may run a queue.
  */
 export class Queue {
   readonly #options: QueueOptions
@@ -150,7 +150,7 @@ export class Queue {
     return this.#claimed.length > 0 && room < window / 8 ? 0 : room
   }
 
-  /** Fills the window with claimed messages; queues again those that have waited too long, as the API is slower. */
+  /** Fills the window with claimed messages; queues again those that have waited too long because the API is slow. */
   #write(now: number): void {
     if (this.#claimed.length === 0) return
     const fresh = this.#claimed.findIndex(({ at }) => at > now - claimedMilliseconds)
@@ -184,7 +184,7 @@ export class Queue {
     await sleep(500)
   }
 
-  /** Queues the messages again, once the database is back: nothing of them was written. */
+  /** Queues the messages again with the next batch of outcomes: none of their requests was written. */
   #unclaim(claimed: readonly { readonly message: ClaimedMessage }[]): void {
     const again = { status: 'queued', isAttempt: false, dueSeconds: 0, isUnwritten: true } as const
     for (const { message } of claimed) this.#finished.push({ message, ...again })

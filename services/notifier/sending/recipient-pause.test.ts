@@ -9,7 +9,7 @@ const people = (count: number) => Array.from({ length: count }, (_, person) => `
 const several = (count: number, each: number) =>
   Array.from({ length: each }, () => people(count).map(person => messageTo(`+${person}`))).flat()
 
-/** Returns the code of each send but a person's last, with the milliseconds until the next send to that person. */
+/** Returns the code of each send except a person's last, with the milliseconds until the next send to that person. */
 const arrivals = ({ control }: Fixture, recipients: readonly string[]) => {
   const calls = control.calls(10_000).toReversed()
   return recipients.flatMap(recipient => {

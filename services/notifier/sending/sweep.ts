@@ -32,7 +32,7 @@ const overdueSql = `
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status, 'no response: it may have been sent' as detail`
 
-/** The setting resends a message once, while it has not expired: a third send is never possible. */
+/** The setting resends a message at most once, and only before it expires. */
 const isResent = 't.resends_unknown and m.resent_at is null and m.expires_at > now()'
 const unknownSql = `
   update messages m set

@@ -19,8 +19,9 @@ export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date):
 }
 
 /**
- * Returns how many messages may be sent now. The bucket holds a twentieth of a second's worth and refills a twentieth
- * more slowly than the rate, so that no one-second interval exceeds the rate.
+ * Returns how many messages may be sent now. The bucket holds a twentieth of a second's worth, but at least one
+ * message. It refills more slowly than the rate by that much, but at least at half the rate, so that no one-second
+ * interval exceeds the rate.
  */
 export const availableTokens = (bucket: TokenBucket, now: Date): number => {
   const rate = rateNow(bucket, now)

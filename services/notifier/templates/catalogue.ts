@@ -24,7 +24,7 @@ export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | '
   readonly heldCode: number | null
   /** Is set while the tenant's budget keeps the template from being sent, except about parcels. */
   readonly budgetPausedAt: Date | null
-  /** Names the category after an announced change; null means that there is none, or that it was made. */
+  /** Names the category after an announced change; null means that none is announced, or that it has taken effect. */
   readonly announcedCategory: string | null
   readonly announcedAt: Date | null
 }

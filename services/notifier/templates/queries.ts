@@ -5,7 +5,7 @@ import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
 import type { CategoryReport } from './category-changes.ts'
 
-/** Finds the templates of these names, in every language; undefined when the account's catalogue was never synced. */
+/** Finds the templates of these names, in every language; undefined if the account's catalogue is empty. */
 export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, names: readonly string[]) => {
   const ofAccount = sql`from templates where tenant_id = ${tenant} and waba_id = ${wabaId}`
   const [{ rows }, { rows: any }] = await Promise.all([

@@ -63,7 +63,7 @@ const fill = (text: unknown, findParameter: (name: string) => Parameter | undefi
 const renderParameter = (parameter: Parameter | undefined): string | undefined =>
   parameter?.text ?? parameter?.currency?.fallback_value ?? parameter?.date_time?.fallback_value
 
-/** The name of a file or a place is the part that the recipient sees. */
+/** Renders a media header; its name, of a file or a place, is the part that the recipient sees. */
 const renderMedia = (kind: (typeof headerKinds)[number], parameter: Parameter | undefined): Rendered['media'] => {
   const { link = null } = kind === 'location' ? {} : (parameter?.[kind] ?? {})
   const { document, location } = parameter ?? {}
@@ -71,7 +71,7 @@ const renderMedia = (kind: (typeof headerKinds)[number], parameter: Parameter | 
   return { kind, link, name: (kind === 'document' ? document?.filename : kind === 'location' && place) || null }
 }
 
-/** The only variable of an address, whatever its name, is the button's text. */
+/** Renders a button; its parameter fills the only variable of the address, whatever that is called. */
 const renderButton = ({ type, text, url }: Json, parameter: Parameter | undefined): Rendered['buttons'][number] => ({
   kind: typeof type === 'string' ? type.toLowerCase() : 'unknown',
   label: typeof text === 'string' ? text : '',

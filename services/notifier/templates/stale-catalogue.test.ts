@@ -96,7 +96,7 @@ t.test('a send by staff finds a new template; an account is read at most once in
   t.same(
     answers.map(({ status }) => status),
     [422, 422, 422, 422, 422],
-  ) // prettier-ignore
+  )
   t.equal(reads(), before + 2)
   t.ok(await isKnown())
   t.equal((await call('POST', '/api/messages', { ...lost, channel: '\0' })).status, 422)

@@ -48,7 +48,7 @@ const failure = (failed: Failed): SyncResult => {
   return { kind: 'refused', reason: `The messaging API refused to list the templates: ${failed.code}, ${meaning}` }
 }
 
-/** Replaces a catalogue with the list of `readAt`; later webhooks stay. The hold of an approved template ends. */
+/** Replaces a catalogue with the list of `readAt`; keeps what later webhooks reported. Approval ends a hold. */
 const replaceCatalogue = async (
   tx: Tx,
   tenant: string,

@@ -65,7 +65,7 @@ t.test('ignores the letter case of the list', t => {
   t.end()
 })
 
-t.test('the error of a wrong number of parameters names the expected and the given number', t => {
+t.test('the error for a wrong number of parameters names the expected and the given number', t => {
   t.same(checkParameters(template(), message([], ['Nimali', 'WB-1'])), {
     'template.components.0.parameters': ['The header of order_created takes 1 parameter, 0 were given.'],
     'template.components.1.parameters': ['The body of order_created takes 3 parameters, 2 were given.'],
@@ -180,7 +180,7 @@ t.test('a media header takes one parameter of its kind, with a link that the API
   t.end()
 })
 
-t.test('buttons take the value of their kind, at their index, and those with a variable need it', t => {
+t.test('buttons take the value of their kind, at their index; URLs with a variable and codes to copy need it', t => {
   const buttons = [
     { type: 'QUICK_REPLY', text: 'Not me' },
     { type: 'URL', url: 'https://x/{{1}}' },

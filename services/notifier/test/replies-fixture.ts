@@ -57,7 +57,7 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
     const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
     if (response.statusCode !== 200) throw new Error(response.body)
   }
-  /** Sends the message about an order; returns the API's id of it. */
+  /** Sends the message about an order; returns the API's id for the message. */
   const offer = async (waybill_number = waybill): Promise<string> => {
     const offers = () => control.messages().filter(({ template }) => template !== null)
     const before = offers().length

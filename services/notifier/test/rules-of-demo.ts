@@ -8,7 +8,7 @@ import { checkFile } from '../provisioning/check-file.ts'
 
 const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
 
-/** Returns examples/demo-notifier.json with other rules, or its own. */
+/** Returns examples/demo-notifier.json with these rules, or with its own. */
 export const demoFile = (rules?: unknown[]) => {
   const file = JSON.parse(readFileSync(new URL('../../../examples/demo-notifier.json', import.meta.url), 'utf8'))
   return rules ? { ...file, rules } : file
@@ -16,7 +16,7 @@ export const demoFile = (rules?: unknown[]) => {
 
 export const checkDemo = (rules?: unknown[]) => checkFile(demoFile(rules), secrets)
 
-/** Stores these rules for the tenant demo, or those of examples/demo-notifier.json. */
+/** Stores these rules, or the rules of examples/demo-notifier.json, for the tenant demo. */
 export const giveRules = async (pool: pg.Pool, rules?: unknown[]): Promise<void> => {
   const checked = checkDemo(rules)
   if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))

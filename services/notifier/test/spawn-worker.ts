@@ -7,7 +7,7 @@ import type { createFixture } from './fixture.ts'
 
 type Fixture = Pick<Awaited<ReturnType<typeof createFixture>>, 'url' | 'baseUrl' | 'keys'>
 
-/** Starts a worker on the fixture's database and simulator, until the test ends; resolves when it is ready. */
+/** Runs a worker on the fixture's database and simulator until the test ends; resolves when the worker is ready. */
 export const spawnWorker = async (t: Test, { url, baseUrl, keys }: Fixture, more: Record<string, string> = {}) => {
   const child = spawn(process.execPath, [fileURLToPath(new URL('worker.ts', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'inherit'],

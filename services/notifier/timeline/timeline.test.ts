@@ -43,7 +43,7 @@ t.test('the statuses of a parcel and the messages to its customer are one list, 
   t.equal(body.data.timeline.length, 4)
 })
 
-t.test('messages that could not be made or sent appear with the reason', async t => {
+t.test('a message that could not be created appears with the reason', async t => {
   const { take, read, rows } = await prepare(t)
   await rows(`update channels set state = 'paused'`)
   await take(orderEvent('a', { customer_phone: 'call the office' }))
@@ -57,7 +57,7 @@ t.test('messages that could not be made or sent appear with the reason', async t
   })
 })
 
-t.test('a waybill unknown to orders is 404; while orders is unavailable it is 503', async t => {
+t.test('a waybill unknown to orders gets 404; while orders is unavailable, every waybill gets 503', async t => {
   const { read, state } = await prepare(t)
   const unknown = await read('DM404')
   t.same([unknown.status, unknown.body.message], [404, 'The requested waybill does not exist in the system'])
@@ -94,7 +94,7 @@ t.test('shows nothing of another tenant, even when both have the waybill', async
   t.equal(state.asked.length, asked)
 })
 
-t.test('the whole seconds of a webhook put no status before the status that it followed', async t => {
+t.test("a webhook's time in whole seconds does not put a status before the one it followed", async t => {
   const message = { message_id: 'm', template: 'order_created', detail: null }
   const moment = (status: 'queued' | 'accepted' | 'sent', at: string) => ({ ...message, status, at: new Date(at) })
   const tracking = { status_key: 'key_1', status_name: 'DRAFT', staff_name: null, note: null }

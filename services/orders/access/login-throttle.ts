@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache'
 
 /** Limits an account's successful logins a minute from one network: programs may log in before each request. */
 const maxSuccesses = 600
-/** Limits guesses from many networks; from one network far fewer are allowed. */
+/** Allows an account this many times as many wrong passwords from all networks together as from one. */
 const networksPerEmail = 10
 
-/** `account` is what the login claims: its kind, a tenant and an e-mail address, whether or not there is one. */
+/** `account` is what the login claims: its kind, a tenant and an e-mail address, even if no such account exists. */
 type LoginSource = Readonly<Record<'network' | 'account', string>>
 
 /** Limits logins per minute, in the memory of this process. */

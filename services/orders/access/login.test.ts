@@ -171,7 +171,7 @@ t.test('an unknown merchant or tenant takes about as long as a wrong password', 
   }
 })
 
-t.test('after five failed logins a minute even the correct password gets 429', async t => {
+t.test('after five failed logins in a minute even the correct password gets 429', async t => {
   const { login, request, apply } = await open(t, { login: { ...generous, triesPerEmail: 5 } })
   for (let tries = 0; tries < 20; tries++) t.equal((await login(shop)).status, 200, 'correct passwords do not count')
   const spellings = ['shop@example.com', 'SHOP@example.com', ' shop@example.com']

@@ -73,8 +73,8 @@ interface Login {
 }
 
 /**
- * Lists the keys of bulkheads and throttle: what a login claims, so they do not reveal which accounts exist. In one
- * tenant, the keys of merchants and of staff differ.
+ * Lists the keys of the bulkheads and the throttle. They come only from what a login claims and from its network, so
+ * they do not reveal which accounts exist. In one tenant, the keys of merchants and of staff differ.
  */
 const listKeys = (kind: 'merchant' | 'staff', { network, tenant, email }: Login) => ({
   network,

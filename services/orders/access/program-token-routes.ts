@@ -110,7 +110,7 @@ const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name:
   return { ...(row as Static<typeof ProgramToken>), token }
 }
 
-/** Reads the live tokens of a merchant that no login made. */
+/** Reads a merchant's live tokens, except those from logins. */
 const findTokens = (tx: Tx, { tenant, merchantId }: Merchant): Promise<Static<typeof ProgramToken>[]> =>
   query<Static<typeof ProgramToken>>(tx)`
     select token_id as id, name, created_at, expires_at, last_used_at from tokens

@@ -75,7 +75,7 @@ const readUser = async (pool: pg.Pool, { tenant, merchantId, role, person }: Mer
   return toUser({ ...merchant, person }, role)
 }
 
-/** Ids count from 1, so they fit a double. */
+/** Describes a merchant or its person in responses. Ids count from 1, so they fit a double. */
 const toUser = ({ merchant_id, name, email, person }: MerchantLogin, role: MerchantRole): Static<typeof User> => {
   const id = Number(merchant_id)
   return {

@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type pg from 'pg'
 import { type Caller, findCallers } from './tokens.ts'
 
-/** 100 tokens of tenants with the longest names take 16 KB. */
+/** 100 tokens of tenants with the longest ids take 16 KB. */
 const maxBodyBytes = 32_768
 
 /**
@@ -30,7 +30,7 @@ export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
   }))
 }
 
-/** Hashes come in hexadecimal. */
+/** Converts a hash from hexadecimal to base64. */
 const toToken = ({ tenant, hash }: StaffTokens['tokens'][number]) => ({
   tenant,
   hash: Buffer.from(hash, 'hex').toString('base64'),

@@ -83,7 +83,10 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
 
 export type Quotation = { kind: 'quoted'; batch: CheckedBatch; currency: string; warnings: FieldErrors } | Refusal
 
-/** Runs all checks of `bookOrders`, and prices the batch. Creates nothing and uses no waybill number. */
+/**
+ * Runs all checks of `bookOrders` but one, whether enough waybill numbers are left, and prices the batch. Creates
+ * nothing and uses no waybill number.
+ */
 export const quoteOrders = async (
   dependencies: BookingDependencies,
   asked: Asked & { readonly actor: Actor },

@@ -65,8 +65,8 @@ export interface Comparable {
 }
 
 /**
- * Finds the earlier orders that are similar to the groups' orders; leaves out orders without one. Ignores cancelled
- * orders and orders that this transaction has `written`.
+ * Finds the earlier orders that are similar to the groups' orders; leaves out orders that resemble none. Ignores
+ * cancelled orders and orders that this transaction has `written`.
  */
 export const findAlike = async (
   tx: Tx,
@@ -97,9 +97,9 @@ const recent = (tenant: string, condition: string): string =>
   `select * from orders where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'`
 
 /**
- * Selects the waybills of `input` that may be similar to an earlier order, which has the same phone or order number.
- * The plain look-up costs a third of `findAlike`, which follows for these waybills alone. `order by` keeps Postgres
- * from an index by age, in a plan that was made when the table was small.
+ * Selects the waybills of those orders of `input` that may be similar to an earlier one: one with the same phone or
+ * order number. The plain look-up costs a third of `findAlike`, which follows for these waybills alone. `order by`
+ * keeps Postgres from choosing an index by age, in a plan that was made when the table was small.
  */
 export const maybeAlikeSql = `(
     with wanted as materialized (

@@ -19,7 +19,7 @@ export interface Habits {
 export type FindHabits = ReturnType<typeof createFindHabits>
 
 const newest = 1_000
-/** Is the number of orders below which they say nothing about the next one. */
+/** Sets the number of orders below which a merchant's orders say nothing about the next one. */
 const fewest = 100
 const rememberedMilliseconds = 60_000
 /** Limits the cities of all merchants together, which then take 20 to 40 MB. */
@@ -59,7 +59,7 @@ const habitsSql = `select destination_city_id, weight from orders where tenant_i
   order by created_at desc limit ${newest}`
 
 /**
- * Warns of phone numbers to which most of this company's parcels came back, if at least three are finished and the
+ * Warns of phone numbers whose parcels from this company mostly came back, if at least three are finished and the
  * company allows it (docs/staff/failed-deliveries.md#recipients). Runs only in dry runs: a look-up of each phone would
  * slow bookings.
  */

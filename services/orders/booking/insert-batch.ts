@@ -72,7 +72,7 @@ const keyInsertion = `, keyed as (
     where (select is_current and is_free from now) returning tenant_id
   )`
 
-/** Citus accepts no insertion from a select without `returning`. */
+/** Builds the statement. Citus accepts an insertion from a select only with `returning`. */
 const statement = (areKeysFree: string, keyInsertion: string): string => `
   with now as (
     select version = :version::bigint as is_current, ${areKeysFree} as is_free, messaging

@@ -75,7 +75,7 @@ const addBooking = (
     return respond(await bookOrders(options, { ...merchant, batch: read.batch, key, traceparent }))
   })
 }
-/** A bare `?dry_run` is true too. */
+/** Returns true for a bare `?dry_run`, too. */
 const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 
 const responder =

@@ -1,7 +1,7 @@
 import { type TNumber, type TSchema, type TString, Type } from '@sinclair/typebox'
 import { initialStatusKeys } from '../statuses/statuses.ts'
 
-/** Absent, null and "" mean the same: no value. */
+/** Makes a field optional: absent, null and "" all mean that it has no value. */
 const optional = <S extends TSchema>(schema: S, description: string) =>
   Type.Optional(Type.Union([schema, Type.Null()], { description }))
 

@@ -60,8 +60,8 @@ const isWhole = (words: readonly Word[], start: number, end: number): boolean =>
   words.slice(0, start).every(isFiller) && words.slice(end).every(isFiller)
 
 /**
- * Keeps only states before "district": "Galle District" means no city, and "Colombo District" means no numbered
- * district.
+ * Keeps only the states before "district", if there are any: "Galle District" means no city, and "Colombo District"
+ * means no numbered district.
  */
 const matchAt = (words: readonly Word[], names: readonly Named[], start: number, end: number): Match => {
   const states = words[end]?.kind === 'district' ? names.filter(({ state }) => state) : []

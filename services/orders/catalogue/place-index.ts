@@ -69,7 +69,10 @@ export class PlaceIndex {
     for (const name of [state.name, ...(namesake?.aliases ?? [])]) this.#add(name, { state, among })
   }
 
-  /** Sinhala and Tamil names match only by their exact sound: Latin names that are almost the same are other towns. */
+  /**
+   * Indexes a name, and returns its words. Sinhala and Tamil names match only by their exact sound: Latin names that
+   * are almost the same are other towns.
+   */
   #add(name: string, of: Partial<Named>): string[] {
     const words = splitWords(name).flat()
     this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))

@@ -59,7 +59,7 @@ t.test('a dry run returns the prices and writes nothing', async t => {
   t.strictSame(real.body.data, ['DM00000001'])
 })
 
-t.test('a dry run finds every error that a real request would', async t => {
+t.test('a dry run finds the errors that a real request would', async t => {
   const { bulk, rows, createToken } = await build(t)
   await bulk(batch([order({ waybill_number: 'DM00000500' })]))
   const known = order({ waybill_number: 'DM00000500' })

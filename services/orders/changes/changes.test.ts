@@ -51,7 +51,7 @@ t.test('bookings and moves are listed once, oldest first, whatever the page size
   t.equal((await read({ cursor: first.id, limit: 1 })).body.data[0].waybill_number, 'DM10000002', 'an id is a cursor')
 })
 
-t.test('orders of one batch keep the statuses that each began with', async t => {
+t.test('each order of a batch keeps the status that it began with', async t => {
   const start = await nowCursor()
   const { body } = await bulk({
     ...{ general_data: { merchant_business_id: 7290, origin_city_id: 1500 } },

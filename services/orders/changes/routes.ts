@@ -41,7 +41,7 @@ const Changes = component('Changes', {
 
 type ChangesOptions = { readonly pool: pg.Pool; readonly watch: ChangeWatch }
 
-/** Serves the feed: the changes of the merchant's orders, none skipped (docs/merchants/changes.md). */
+/** Serves the feed: the changes of the merchant's orders and invoices, none skipped (docs/merchants/changes.md). */
 export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
   refuseUnknownFields(app)
   app.addHook('preClose', () => watch.close())

@@ -85,7 +85,7 @@ const otherPerson = refused('The order has another phone number since the messag
 
 const customer = { isCustomer: true } as const
 
-/** undefined: the catalogue is out of date. */
+/** Carries out an action on its order, unless the order refuses it. undefined: the catalogue is out of date. */
 const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Outcome | undefined> => {
   const { tenant, action: given } = delivered
   const { action, address, waybill_number: waybill } = given

@@ -18,7 +18,7 @@ const action = (waybill_number: string, name: string, rest: object = {}) => ({
   ...rest,
 })
 const post = (body: unknown, token = serviceToken) => request('POST', '/internal/customer-actions', body, { token })
-/** Returns the results of actions of the demo tenant. */
+/** Sends actions of the demo tenant; returns their results. */
 const act = async (...given: object[]) => {
   const { status, body } = await post({ tenant: 'demo', actions: given })
   if (status !== 200) throw new Error(JSON.stringify(body))

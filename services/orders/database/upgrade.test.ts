@@ -38,7 +38,7 @@ const poolOf = (t: Test, url: string) => {
 }
 
 t.test(
-  'changes that wait for the notifier or for a position survive the migration to the log, and cursors stay',
+  'changes that wait for the notifier or for a position survive the migration to the log, and cursors stay valid',
   async t => {
     const { owner, url, upgrade } = await openEarlier(t, '0035')
     await owner.query(`select set_config('app.tenant', 'one', false)`)
@@ -161,7 +161,7 @@ t.test(
     await old('move', [second], 'key_5')
     t.strictSame(await readFeed(), [...numbered, `5 ${second} key_5`], 'this version numbers what 0.2.0 wrote')
     t.match(await old('number', merchantId), [{ last: 5 }])
-    t.strictSame(await old('deleteOld'), [], 'it leaves deletions to this version')
+    t.strictSame(await old('deleteOld'), [], '0.2.0 leaves deletions to this version')
     t.equal((await old('read')).length, 2)
   },
 )

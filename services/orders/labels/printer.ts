@@ -23,7 +23,7 @@ export class Printer {
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
 
-  /** Returns the PDF while it is drawn; undefined when too many jobs wait. */
+  /** Returns the PDF while it is being drawn; undefined when there are too many jobs. */
   print(tenant: string, job: PrintJob): Readable | undefined {
     const own = this.#jobs.filter(each => each === tenant).length
     if (this.#jobs.length >= maxJobs || own >= maxJobsOfTenant) return undefined

@@ -58,7 +58,7 @@ const findListed = async (
   return found
 }
 
-/** Creates the routes of labels. `name` is the end of each operationId. */
+/** Creates the routes of labels. Each operationId contains `name`. */
 const createLabelRoutes =
   (name: string): FastifyPluginAsyncTypebox<LabelsOptions> =>
   async (app, options) => {

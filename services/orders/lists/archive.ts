@@ -18,7 +18,7 @@ export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity'
       and created_at < now() - make_interval(days => ${days}) and status_key = any(${final}::text[])
     order by created_at, waybill_number limit ${ordersAtOnce}`
   const listed = orders.map(({ waybill }) => waybill)
-  // Leaves orders that somebody moves, takes back or edits at the moment; the next statement sees what was written.
+  // Skips orders that somebody is moving, taking back or editing; the next statement sees all that was written before.
   const locked = await query<{ waybill: string }>(tx)`
     select waybill_number as waybill from orders
     where tenant_id = ${tenant} and waybill_number = any(${listed}::text[]) and status_key = any(${final}::text[])

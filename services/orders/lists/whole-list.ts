@@ -39,7 +39,7 @@ type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined
 
 /**
  * Opens the list of all orders that match a filter, newest first, as of one moment: `{"data": [...]}`. The caller reads
- * or destroys it. Throws for a list that is too long, and while too many are read.
+ * or destroys it. Throws for a list that is too long, and while too many are being read.
  */
 export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<Readable>
 
@@ -83,7 +83,7 @@ const openList = async (tx: Tx, { catalogues }: OrderStore, maxSeconds: number, 
 
 type WriteRows = (rows: ListedRow[]) => Promise<string>
 
-/** Turns rows into text, a batch at a time. Fails unless there are as many rows as were counted. */
+/** Turns rows into text, a batch at a time. Fails if there are fewer rows than were counted. */
 async function* chunks(tx: Tx, total: number, write: WriteRows, release: () => void) {
   let count = 0
   let opening = '{"data":['

@@ -162,7 +162,7 @@ export class DeliveryLoop<Key> {
     }
   }
 
-  /** Forgets keys with nothing to deliver, and keeps the order of the others. */
+  /** Forgets back-offs of keys with nothing to deliver and, above the limit, the idle keys drained longest ago. */
   #forgetIdle(waiting: ReadonlyMap<string, unknown>): void {
     for (const id of this.#backoffs.keys()) if (!waiting.has(id)) this.#backoffs.delete(id)
     for (const id of this.#drained) {

@@ -60,7 +60,7 @@ export const refusedCode = 'ADDRESS_REFUSED'
 type Done = (error: Error | null, addresses: string | LookupAddress[], family?: number) => void
 
 /**
- * Looks up a host for net.connect, which connects to exactly the addresses returned. Throws if any of them is private.
+ * Looks up a host for net.connect, which connects to exactly the addresses returned. Fails if any of them is private.
  */
 const lookUp = (resolve: Resolve) => (hostname: string, options: LookupOptions, done: Done) => {
   const give = (addresses: readonly LookupAddress[]): void => {

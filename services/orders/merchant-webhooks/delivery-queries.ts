@@ -31,7 +31,7 @@ const waitingSql = `
 export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> =>
   tx.rows({ name: 'find_waiting_endpoints', text: waitingSql, values: [holder] })
 
-/** Limits the pending events of an endpoint; more events wait in the feed. */
+/** Stops adding events to an endpoint once this many are pending; the others wait in the feed. */
 const maxPending = 1_000
 
 /** Describes an endpoint that this process sends to. */

@@ -17,7 +17,7 @@ import * as route from './route-options.ts'
 import { cursors, DeliveryQuery, Ping, ReplayPeriod, WebhookDelivery } from './schema.ts'
 import { openSecret } from './secrets.ts'
 
-/** Sends a webhook a ping or past events again, and lists its deliveries. */
+/** Pings a webhook, sends it past events again, and lists its deliveries. */
 export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
   const { pool } = options
   const pinging = new Set<string>()

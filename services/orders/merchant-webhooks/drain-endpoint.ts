@@ -76,7 +76,7 @@ const drainHeld = async (options: EndpointOptions, endpoint: HeldEndpoint, lease
   return isAdded || due.length > 0
 }
 
-/** Sends until no event is due, the time is over, the lease is lost, or the endpoint has to rest. */
+/** Sends the events in `due` until time is up, the process stops, the lease is lost, or the endpoint has to rest. */
 const sendAll = async (
   options: EndpointOptions,
   endpoint: HeldEndpoint,
@@ -116,7 +116,7 @@ const nameResult = ({ code }: Attempt) => {
 
 /**
  * Creates a function that stores concurrent outcomes in one transaction, and none without the lease. It resolves to
- * true if the endpoint has to rest.
+ * true if nothing more may be sent: the endpoint has to rest or is disabled, or the lease is lost.
  */
 const recorder = ({ pool, logger }: EndpointOptions, endpoint: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({

@@ -31,7 +31,7 @@ const deletePending: DeleteExpired = async (tx, tenant) => {
   return deleted.length
 }
 
-/** Deletes a slice of the deliveries of deleted endpoints or, when none is left, their rows. */
+/** Deletes a slice of the deliveries of deleted endpoints or, when none is left, the endpoints themselves. */
 const deleteEndpoints: DeleteExpired = async (tx, tenant) => {
   const isDeleted = `tenant_id = $1 and state = 'deleted'`
   const isOfDeleted = `endpoint_id in (select endpoint_id from webhook_endpoints where ${isDeleted})`

@@ -33,7 +33,8 @@ export const listEndpoints = (tx: Tx, { tenant, merchantId }: FeedOwner): Promis
 type NewEndpoint = Required<Static<typeof NewWebhook>> & { readonly secret: Sealed }
 
 /**
- * Adds an endpoint for changes from now on, with a feed that has caught up; undefined: there are too many endpoints.
+ * Adds an endpoint for changes from now on; undefined: there are too many endpoints. The caller has caught up with the
+ * feed.
  */
 export const addEndpoint = async (tx: Tx, own: OwnEndpoint, endpoint: NewEndpoint): Promise<Endpoint | undefined> => {
   const { url, events, secret } = endpoint
@@ -94,7 +95,7 @@ export const deleteEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<true | u
   return rowCount === 1 || undefined
 }
 
-/** Gives an endpoint a new secret; the previous one signs for 24 hours more. */
+/** Gives an endpoint a new secret; the previous one signs for 24 more hours. */
 export const rotateSecret = async (tx: Tx, own: OwnEndpoint, secret: Sealed): Promise<Endpoint | undefined> => {
   await tx.client.query(
     `update webhook_endpoints set previous_key_id = key_id, previous_secret = sealed_secret,

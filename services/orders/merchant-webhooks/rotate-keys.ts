@@ -6,7 +6,7 @@ import type { Tx } from '../database/tables.ts'
 import { openAccount, sealAccount } from '../money/bank-accounts.ts'
 import { openSecret, type SecretRow, sealSecret, secretsIn } from './secrets.ts'
 
-/** Names what could not be opened, and why: it stays as it was. A merchant_id stands for its bank account. */
+/** Names what could not be opened and stays as it was, and why. A merchant_id stands for a merchant's bank account. */
 type Unopened = { readonly tenant: string; readonly reason: string } & (
   | { readonly endpoint_id: string }
   | { readonly merchant_id: string }

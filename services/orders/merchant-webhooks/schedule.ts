@@ -1,6 +1,6 @@
 const [minute, hour] = [60, 3_600]
 
-/** Lists the seconds after the first attempt, the second and so on: three days in all. */
+/** Lists the seconds to wait after the first attempt, after the second, and so on: about three days in all. */
 const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
 
 /** Adds or takes off up to a tenth, so that retries do not come all at once. */

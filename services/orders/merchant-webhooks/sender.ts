@@ -45,12 +45,12 @@ const measureWebhooks = async (tx: Tx) => {
 /** Limits the endpoints drained at once; those that take longer than a second have slots of their own. */
 const concurrency = 8
 const slow = { milliseconds: 1_000, concurrency: 64 }
-/** Gives requests in flight this time when the process stops. */
+/** Gives requests in flight this long to end when the process stops. */
 const stopMilliseconds = 3_000
 
 export type WebhookSender = ReturnType<typeof createWebhookSender>
 
-/** Sends merchants' events to their endpoints. Any number of processes may run one. */
+/** Creates a sender of merchants' events to their endpoints. Any number of processes may run one. */
 const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStopping' | 'aborted'>) => {
   const { pool, logger } = options
   const aborting = new AbortController()
@@ -89,7 +89,7 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
       tenants.add(tenant)
       loop.wake()
     },
-    /** Stops the loop. Requests that do not end within some seconds are aborted, and another process repeats them. */
+    /** Stops the loop. Requests that do not end within a few seconds are aborted, and another process repeats them. */
     stop: async (): Promise<void> => {
       const timer = setTimeout(() => aborting.abort(), stopMilliseconds)
       await loop.stop()
@@ -99,7 +99,7 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
 }
 
 export interface SendingOptions {
-  /** undefined: the sender sends nothing. */
+  /** undefined: there is no sender. */
   readonly keyring: Keyring | undefined
   /** Allows http and private networks, for development. */
   readonly allowsPrivate: boolean

@@ -279,7 +279,7 @@ t.test('an endpoint whose missed changes are no longer kept catches up with the 
   await waitUntil('the new event arrives', () => receiver.accepted.length === 1)
 })
 
-t.test('a late response from an old url changes nothing', async t => {
+t.test('a late response from an old URL changes nothing', async t => {
   const { sender, addReceiver, book, call, endpoint } = await webhooksFixture(t)
   const { receiver: old, id } = await addReceiver()
   old.react = () => ({ status: 410, milliseconds: 500 })

@@ -18,7 +18,7 @@ const toColumn = (field: string): string => (field === 'collected' ? 'cod' : fie
 const selectAmounts = (fields: readonly string[], toSql: (expression: string) => string): string =>
   fields.map(field => `${toSql(`line.${toColumn(field)}`)}::float8 as ${field}`).join(', ')
 
-/** Selects `amountFields` of lines, `line`, and the amount that they leave for the merchant, as the column `net`. */
+/** Sums `amountFields` over the rows of `line` and, as the column `net`, what they leave for the merchant. */
 export const sumsSql = (net: string): string => {
   const toSum = (expression: string) => `coalesce(sum(${expression}), 0)`
   return `${selectAmounts(Object.keys(amountFields), toSum)}, ${toSum(netSql)}::float8 as ${net}`
@@ -39,6 +39,6 @@ export const InvoiceLine = Type.Object({
   net: Type.Number({ examples: [425.4] }),
 })
 
-/** Selects `InvoiceLine` of lines, `line`. */
+/** Selects an `InvoiceLine` for each row of `line`. */
 export const lineColumnsSql = `line.waybill_number, line.kind, line.booked_on::text,
   ${selectAmounts(Object.keys(lineAmounts), expression => expression)}, (${netSql})::float8 as net`

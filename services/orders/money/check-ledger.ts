@@ -15,13 +15,13 @@ export interface LedgerCheck {
   readonly unequal: readonly string[]
   /** Lists waybills booked as delivered, returned or handed over more than once. */
   readonly doubled: readonly string[]
-  /** Lists waybills with a COD that were delivered since the first line, and have no line. */
+  /** Lists waybills with a COD that were delivered since the first line, and have no line for the delivery. */
   readonly unbooked: readonly string[]
   /**
    * Lists invoices whose total or number of parcels differs from their lines, or that have lines of another merchant.
    */
   readonly wrong_invoices: readonly string[]
-  /** Lists cleared handovers whose parcels differ from the expected sum. */
+  /** Lists handovers that are no longer open and whose parcels differ from the expected sum without the debt. */
   readonly wrong_handovers: readonly string[]
   /** Lists deposits whose amount or number of parcels differs from their lines. */
   readonly wrong_deposits: readonly string[]

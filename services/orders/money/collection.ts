@@ -44,7 +44,7 @@ export interface Collection {
 
 /**
  * Lists the errors of the amounts collected by a move that books `booking`. `cods` holds the COD of each order that the
- * mover may see. An amount other than the COD needs a reason; a partial delivery needs an amount.
+ * mover may see. An amount other than the COD needs a reason; a partial delivery needs an amount if there is a COD.
  */
 export const checkCollection = (
   { collectedBy, collected }: Collection,

@@ -18,7 +18,7 @@ export const NewDeposit = bodyOf('NewDeposit', {
   waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
 })
 
-/** Is true of a line, `line`, whose money waits to go to the bank: cash at the office, or a payment without cash. */
+/** Is true of a row of `line` whose money waits to go to the bank: cash at the office, or a payment without cash. */
 export const isUnbankedSql = `line.kind = 'delivered' and line.cod > 0 and line.banked_by is null
     and ((method = 'cash' and ${hasLaterSql('handed_over')})
       or (method <> 'cash' and not ${hasLaterSql('delivery_reversed')}))`

@@ -95,7 +95,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const dated = ['money_lines', 'ledger_transfers', 'cash_handovers', 'cash_deposits', 'invoices']
   let days = 0
   const acts: Record<string, () => Promise<void>> = {
-    /** Moves the lines booked since the last fold to a day of their own, which is folded. */
+    /** Moves the lines booked since the last fold to a day of their own, and folds it. */
     fold: async () => {
       const day = `$1::date - 100 + ${days++}`
       for (const table of dated) await rows(`update ${table} set booked_on = ${day} where booked_on = $1`, [today])
@@ -235,7 +235,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const check = await checkLedger(pool, 'demo')
   t.strictSame(listFindings(check), [])
 
-  // Several people act at once: their results vary, but nothing is lost or doubled, and no response is a 5xx.
+  // Several people act at once: their results vary, but nothing is lost or doubled. The only 5xx allowed is 503.
   const storm = await Promise.all(
     Array.from({ length: 60 }, (_, n) => {
       const { waybill } = parcels[below(parcels.length)] as Parcel

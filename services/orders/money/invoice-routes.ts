@@ -40,7 +40,7 @@ export interface PrintedInvoice {
 
 export interface InvoiceOptions {
   readonly pool: pg.Pool
-  /** Draws a PDF in a thread; undefined when too many jobs wait. */
+  /** Draws a PDF in a thread; undefined when there are too many jobs. */
   readonly printer: { print(tenant: string, job: PrintedInvoice & { kind: 'invoice' }): Readable | undefined }
   /** Is called after an invoice is paid, for merchants' webhooks. */
   readonly onChanged: (tenant: string) => void

@@ -255,7 +255,7 @@ t.test('invoices', async t => {
     )
   })
 
-  t.test('invoices of one merchant and of all at once are made once each, without a deadlock', async t => {
+  t.test('concurrent requests to invoice one merchant and all make each invoice once, without a deadlock', async t => {
     await asOwner('update merchants set payable_when = null, payable_after_days = null')
     await deliver(['DM92000091'])
     await makeOfBooks(['DM92000092'], { ...confirmed, cod: 1000 })

@@ -50,7 +50,7 @@ export const transfersOfMovesSql = (lines: string): string => `
 
 /**
  * Selects the transfers for lines and documents of the tenant $1, with the columns of `transfersOfMovesSql`. The
- * parameters limit the lines, `line`, and the documents, `document`, which have `journal_id`.
+ * parameters are conditions on the lines, `line`, and on the documents, `document`; both have a `journal_id`.
  */
 export const transfersOfAllSql = ({ lines = 'true', documents = 'true' } = {}): string =>
   transfersSql(`(

@@ -28,8 +28,8 @@ export const NewInvoices = bodyOf('NewInvoices', {
 type Wanted = Call<Static<typeof NewInvoices>>
 
 /**
- * Invoices the payable amounts of one merchant or all, with a draft for each. A merchant with nothing to pay keeps its
- * lines.
+ * Invoices the payable amounts of one merchant or all, with a draft for each. The lines of a merchant to whom nothing
+ * is payable wait for a later invoice.
  */
 export const makeInvoices = async (tx: Tx, wanted: Wanted): Promise<Acted<Made[]>> => {
   const { merchant_id: wantedId, all, until } = wanted.body

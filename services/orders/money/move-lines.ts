@@ -34,7 +34,7 @@ const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kin
 const returning =
   'journal_id, booked_on, merchant_id, cash_account, cod, delivery, cod_fee, return_fee, tax, withholding'
 
-/** Inserts the lines of deliveries. $10 to $13 come from `collectionParameters`, $14 is the collector. */
+/** Inserts the lines of deliveries. $10 to $13 come from `collectionParameters`; $14 is the collector. */
 const deliveryLinesSql = `
     insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',

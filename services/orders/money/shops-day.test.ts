@@ -4,7 +4,7 @@ import { ordersFixture } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
-// Every amount is in docs/money.md, "A shop's day", and was worked out by hand.
+// Follows docs/money.md, "A shop's day". Every amount was worked out by hand.
 
 const statuses = [
   { key: 'key_1', moves: ['key_2'] },
@@ -50,7 +50,7 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   t.equal((await move(waybills.slice(43), 'key_21')).status, 200)
   await balance({ with_riders: 41_800, at_office: 0, payable_now: -1239, balance: 15_877.2 })
 
-  // 500 are missing; a second person decides that Nimal owes them.
+  // 500 is missing; a second person decides that Nimal owes them.
   const short = await staff('/cash/handover', { collected_by: 'Nimal', declared: 41_800, counted: 41_300 })
   t.match(short, { state: 'open', expected: 41_800 })
   await balance({ with_riders: 41_800, at_office: 0 })

@@ -71,7 +71,7 @@ t.test('statements', async t => {
     })
   })
 
-  t.test('the time zone of a company stays while a sealed day has not ended in the new one', async t => {
+  t.test('the time zone of a company cannot change while a sealed day has not ended in the new zone', async t => {
     const inZone = (time_zone: string) => {
       const file = tenantFile()
       return fixture.apply({ ...file, tenant: { ...file.tenant, time_zone }, statuses })

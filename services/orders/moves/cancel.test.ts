@@ -73,7 +73,7 @@ t.test('a repeated request with its Idempotency-Key gets the first response', as
   t.strictSame(other.body, refusal({ 'waybill_numbers.0': unknown }), 'another merchant has keys of its own')
 })
 
-t.test('an empty list of waybills is an error of its field', async t => {
+t.test('a missing or empty list of waybills is an error of its field', async t => {
   for (const nothing of [undefined, null, []])
     t.strictSame((await cancel(nothing)).body, refusal({ waybill_numbers: ['The waybill numbers field is required.'] }))
 })

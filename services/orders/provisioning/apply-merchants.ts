@@ -23,7 +23,8 @@ interface Matched {
 }
 
 /**
- * Finds the stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has.
+ * Finds the stored row of each merchant of a file: by its `id`, else by its previous e-mail address, `was`, else by its
+ * e-mail address.
  */
 const matchMerchants = (entries: readonly Entry[], stored: readonly Stored[]): Matched[] => {
   const byEmail = new Map(stored.map(row => [row.email, row]))
@@ -51,7 +52,7 @@ export const hashPasswords = async (pool: pg.Pool, { tenant, merchants }: Mercha
   return new Map(await Promise.all(wanted))
 }
 
-/** `hashes` come from `hashPasswords`. */
+/** Applies the merchants of a file and their businesses. `hashes` come from `hashPasswords`. */
 export const applyMerchants = async (
   tx: Tx,
   { tenant: { id: tenant }, merchants }: MerchantsFile,

@@ -60,7 +60,10 @@ const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> =>
   return sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
 }
 
-/** Lists errors of statuses or, if the file has only merchants, of a tenant and rate cards that the database lacks. */
+/**
+ * Lists errors of statuses and of the time zone or, if the file has only merchants, of a tenant and rate cards that the
+ * database lacks.
+ */
 const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promise<FieldErrors> => {
   if (isWhole(file)) return { ...(await findStatusErrors(tx, file)), ...(await findZoneErrors(tx, file)) }
   const { id } = file.tenant

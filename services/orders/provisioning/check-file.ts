@@ -15,7 +15,7 @@ const isOfMerchants = (value: Partial<TenantFile> | null): boolean =>
 
 type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { kind: 'refused'; errors: FieldErrors }
 
-/** Checks the shape of a tenant file, and that it defines everything that it refers to exactly once. */
+/** Checks the shape of a tenant file, and that it defines exactly once everything that it refers to. */
 export const checkFile = (value: unknown): CheckedFile => {
   const schema = isOfMerchants(value as Partial<TenantFile> | null) ? checkMerchantsFile : check
   if (!schema.Check(value)) return { kind: 'refused', errors: listErrors(schema, value).errors }

@@ -15,7 +15,7 @@ const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 
 type Entry = TenantFile['merchants'][number]
 
-/** Returns the small tenant with other fields of its first merchant. */
+/** Returns the small tenant; `fields` replace fields of its first merchant or add to them. */
 const fileWith = (fields: Partial<Entry>): TenantFile => {
   const file = tenantFile()
   const [first, ...others] = file.merchants as [Entry, ...Entry[]]
@@ -189,7 +189,7 @@ t.test('a merchant stays the same under another name and e-mail address', async 
   t.match((await request('/user/get-current', undefined, { token })).body.data, { ...user, email: 'third@example.com' })
 })
 
-t.test('refuses an ambiguous merchant, along with every other error', async t => {
+t.test('refuses an ambiguous merchant, and reports every other error too', async t => {
   const { apply, request } = await open(t)
   const { id } = (await request('/user/get-current')).body.data
   const books = id + 1

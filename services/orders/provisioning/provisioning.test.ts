@@ -276,7 +276,7 @@ t.test('a city left out of the file cannot be chosen until it is back', async t 
   t.equal((await bulk(toHikkaduwa)).status, 200)
 })
 
-t.test('a state left out of the file deactivates its cities', async t => {
+t.test('a state left out of the file is deactivated with its cities', async t => {
   const { apply } = await provide(t)
   const file = fileWith({ 'states.2': undefined, 'rate_cards.0.zones.north': [] })
   const changes = ['state 3 deactivated', 'city 3000 deactivated', 'zone of city standard / 3000 removed']

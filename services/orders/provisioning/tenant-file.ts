@@ -134,7 +134,7 @@ const Merchant = closed({
   password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
   rate_card: Type.Optional(orNull(Name)),
   ...payable,
-  /** true: invoices pay the COD in full, and the merchant pays the charges. */
+  /** true: invoices deduct no charges, and the merchant pays the charges separately. */
   charges_apart: Type.Optional(Type.Boolean()),
   /** Gets the messages of rules on invoice.deposited. */
   phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
@@ -164,7 +164,7 @@ export const TenantFile = closed({
 })
 export type TenantFile = Static<typeof TenantFile>
 
-/** Describes merchants of an existing tenant: everything else keeps its value, even an omitted password. */
+/** Describes merchants of an existing tenant. The rest of the tenant stays, and so does an omitted password. */
 export const MerchantsFile = closed({
   tenant: closed({ id: Key }),
   merchants: Type.Array(closed({ ...Merchant.properties, password: Type.Optional(Merchant.properties.password) }), {

@@ -16,7 +16,7 @@ export interface Wanted {
   readonly last_at: Date
 }
 
-/** Limits the orders of the period that are read, newest first: reading all takes a fifth of a second. */
+/** Limits the orders of the period that are read, newest first: reading this many takes a fifth of a second. */
 export const maxOrders = 100_000
 const maxCombinations = 20_000
 

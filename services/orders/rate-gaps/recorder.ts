@@ -19,8 +19,8 @@ const flushMilliseconds = 5_000
 const maxInMemory = 10_000
 
 /**
- * Counts the combinations that rate cards lack, and stores the counts every few seconds: a killed process loses them.
- * Counts that could not be stored stay in memory, within its bounds.
+ * Counts the combinations that rate cards lack, and stores the counts every few seconds: a killed process loses only
+ * the newest. Counts that could not be stored stay in memory, within its bounds.
  */
 export const createRateGaps = (pool: pg.Pool, logger: Logger) => {
   let counts = new Map<string, MissingCount>()

@@ -64,7 +64,7 @@ export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (a
   })
 }
 
-/** Limits the lines of a report. */
+/** Limits the combinations in a report. */
 const maxGaps = 200
 
 /** Lists the combinations of active cities that merchants want and their cards lack now, most wanted first. */

@@ -53,7 +53,8 @@ export const drainTenant = async (options: TenantOptions, tenant: string): Promi
 }
 
 /**
- * Reads a single event of a tenant that the notifier did not know: it costs little and shows whether that has changed.
+ * Reads the oldest entries in slices. For a tenant that the notifier did not know, reads a single event: it costs
+ * little and shows whether that has changed.
  */
 const readSlices = async (tx: Tx, tenant: string, { isUnknown }: AcquiredLease): Promise<Slice[]> => {
   const events = isUnknown ? 1 : maxEventsPerRequest

@@ -77,7 +77,10 @@ export const markRelayed = (tx: Tx, tenant: string, ids: readonly string[]) =>
 /** Stops counting here, so that measuring a backlog of any size costs the same. */
 export const maxCountedRows = 100_000
 
-/** Measures all tenants with messaging; fails after a second. Runs in `inAllTenants`. */
+/**
+ * Measures the outbox of all tenants; the ages and the unknown tenants leave out tenants without messaging. Fails after
+ * a second. Runs in `inAllTenants`.
+ */
 export const measureOutbox = async (tx: Tx) => {
   await tx.client.query(`set local statement_timeout = '1s'`)
   const [size] = await alongTheKey(

@@ -23,7 +23,8 @@ const Recipient = component('Recipient', {
 })
 
 /**
- * Says how many parcels of this company a recipient took and sent back, without a name, where the company allows it.
+ * Says how many of the company's parcels a recipient took, and how many came back, without a name, where the company
+ * allows it.
  */
 export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.addHook('onRequest', limitRequests(new Limit('recipient', requestsPerMinute), merchantIn))

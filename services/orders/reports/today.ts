@@ -32,7 +32,7 @@ const Today = component('Today', {
 })
 export type Today = Static<typeof Today>
 
-/** Serves the metrics of the staff's day. */
+/** Serves the metrics of today and of the days before, for staff. */
 export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const find = createToday(pool)
   const schema = {

@@ -31,7 +31,7 @@ const card = new RateCard({
 
 /**
  * Returns a catalogue that no database has: Kotte (1500), Galle (2100), and Jaffna and Nallur (3000, 3001), to which no
- * rate leads. Merchant `shoes` has businesses 7290 and 7291 and a card, `books` has 7300 and no card.
+ * rate leads. Merchant `shoes` has businesses 7290 and 7291 and a card; `books` has 7300 and no card.
  */
 export const plainCatalogue = (more: Partial<Catalogue> = {}): Catalogue => ({
   tenant: 'demo',

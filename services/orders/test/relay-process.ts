@@ -1,5 +1,5 @@
 /**
- * Runs a relay in a process of its own, for tests that kill it. Prints `ready`; on SIGTERM, gives its leases back and
+ * Runs a relay in a process of its own, for tests that kill it. Prints `ready`; on SIGTERM, releases its leases and
  * ends.
  */
 

@@ -11,8 +11,8 @@ type Named = 'merchant' | 'merchant_business_id' | 'merchant_business_name' | 's
 type NamedCity = `${'origin' | 'destination'}_${'city' | 'state'}_name`
 
 /**
- * Describes an order as it is stored, with ids in place of names. Times in this file are ISO 8601, UTC, in
- * microseconds.
+ * Describes an order as it is stored, with ids in place of names. Times in this file are ISO 8601, UTC, with six
+ * decimals.
  */
 export interface OrderRow extends Readonly<Omit<OrderView, Named | NamedCity>> {
   /** Identifies the version of the catalogue, in the same snapshot: it has the names of all ids here. */
@@ -128,7 +128,8 @@ export const findTracked = async (tx: Tx, tenant: string, waybill: string): Prom
   (await tx.rows<TrackedRow>(trackedOrders(tenant, [waybill])))[0]
 
 /**
- * Selects the orders of `waybills` that exist, of `merchantId` if given, unsorted. The query is for `readOrders`.
+ * Selects the orders among `waybills`, unsorted; if `merchantId` is given, only its orders. The query is for
+ * `readOrders`.
  */
 export const selectAmong = (tenant: string, waybills: readonly string[], merchantId: string | null = null) => ({
   name: 'find_orders',
@@ -138,7 +139,7 @@ export const selectAmong = (tenant: string, waybills: readonly string[], merchan
 
 type View<Row extends OrderRow, Viewed> = (row: Row, catalogue: Catalogue) => Viewed
 
-/** Reads orders by one statement, and views them. */
+/** Reads orders with one statement, and views them. */
 export const readOrders = async <Row extends OrderRow, Viewed>(
   { pool, catalogues }: OrderStore,
   tenant: string,
@@ -163,7 +164,7 @@ export const viewOrders = async <Row extends OrderRow, Viewed>(
 export const isWaybill = /^[\x21-\x7e]{1,50}$/
 
 /**
- * Finds an order by the waybill number as somebody typed it, of `merchantId` if given; undefined when there is none.
+ * Finds an order, of `merchantId` if given, by the waybill number as somebody typed it; undefined when there is none.
  */
 export type FindOrder = (
   tenant: string,
@@ -171,7 +172,9 @@ export type FindOrder = (
   merchantId?: string | null,
 ) => Promise<TrackedOrder | undefined>
 
-/** A read is one round trip and one prepared statement, which concurrent reads share. */
+/**
+ * Creates the finder of orders. A read is one round trip and one prepared statement, which concurrent reads share.
+ */
 export const createOrderFinder = (store: OrderStore): FindOrder => {
   const view = (row: TrackedRow, catalogue: Catalogue) => [row.waybill_number, { row, catalogue }] as const
   const find = batchReads(

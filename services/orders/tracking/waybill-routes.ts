@@ -30,7 +30,7 @@ const PublicWaybill = Type.Object(
 /** Limits the body that names a waybill, in bytes. */
 const bodyLimit = 16_384
 
-/** Bodies of every content type stay bytes: `findWaybill` reads them. */
+/** Keeps bodies of every content type as bytes: `findWaybill` reads them. */
 const acceptWaybillBody = (app: FastifyInstance): void => {
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
   app.removeAllContentTypeParsers()
@@ -76,7 +76,7 @@ interface WaybillRead {
   readonly view: TSchema
 }
 
-/** Views an order of the merchant by GET and by POST. */
+/** Adds a GET and a POST route that show an order of the merchant. */
 export const addWaybillReads = (
   app: FastifyInstance,
   findOrder: FindOrder,

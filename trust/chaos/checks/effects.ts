@@ -41,7 +41,10 @@ export const inDoubtIsWholeOrNot: Check = evidence => {
     .map(({ intent: { what, name, parts }, count }) => `${what} ${name} is stored in part: ${count} of ${parts.length}`)
 }
 
-/** Requires that an intent without a key is stored at most as often as it was sent, refused requests excepted. */
+/**
+ * Requires that an intent with a key is stored at most once, and one without a key at most as often as it was sent,
+ * refused requests excepted.
+ */
 export const nothingTwice: Check = evidence => {
   const storedOf = storedParts(evidence)
   return findChanges(evidence).flatMap(intent => {
@@ -61,7 +64,7 @@ export const nothingUnasked: Check = evidence => {
 /** Drops the status, which the response to a repeated send gives as it is now. */
 const comparable = (data: unknown): string => JSON.stringify(data, (name, value) => (name === 'status' ? '' : value))
 
-/** Requires that an intent that was done stays done: a repetition is not refused either. */
+/** Requires that once an intent with a key was done, its final responses are the same: no repetition is refused. */
 export const oneResponseForAKey: Check = ({ history }) =>
   groupIntents(history).flatMap(({ what, name, key, calls }) => {
     const done = calls.findIndex(({ ending }) => ending === 'done')
@@ -73,8 +76,8 @@ export const oneResponseForAKey: Check = ({ history }) =>
   })
 
 /**
- * Requires what docs/merchants/errors.md says: the only 5xx is 503, with Retry-After if nothing was changed, and
- * without if that is unknown.
+ * Requires that every 5xx is a 503 (docs/merchants/errors.md): with Retry-After if nothing was changed, and without it
+ * if that is unknown.
  */
 export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
   history
@@ -88,7 +91,10 @@ export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
         `${what} ${name} got ${status} ${code} ${hasRetryAfter ? 'with' : 'without'} Retry-After`,
     )
 
-/** A transaction on a lost connection keeps its key this long after its 503: docs/merchants/errors.md. */
+/**
+ * Limits how long a transaction on a lost connection may keep its key after its 503: twice the five seconds of
+ * docs/merchants/errors.md.
+ */
 const lostMilliseconds = 10_000
 
 /**
@@ -112,7 +118,7 @@ export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
       .map(() => `${what} ${name} got 409 idempotency_key_running, and was not running`)
   })
 
-/** Requires that a repetition gets its response after recovery. */
+/** Requires that the last request with each key gets a final response. */
 export const nobodyWaitsForever: Check = ({ history }) =>
   groupIntents(history)
     .filter(({ key, calls }) => key !== null && !isSettled(calls.at(-1) as Call))

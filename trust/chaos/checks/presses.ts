@@ -2,7 +2,7 @@ import { type Check, compareCounts, type Evidence } from '../evidence.ts'
 
 type Action = Evidence['actions'][number]
 
-/** The id of an address is the id of its question, followed by this ending. */
+/** The id of an address is the message and the index of its question's button, followed by this ending. */
 const ending = ' address'
 const isAddress = ({ id }: Action): boolean => id.endsWith(ending)
 /** Returns the message and the index of the button that caused the action. */
@@ -16,7 +16,7 @@ export const pressesActOnce: Check = ({ actions, acted }) => {
   return twice.map(([id, same]) => `the press ${id} acted ${same.length} times`)
 }
 
-/** Requires that every action has a press of a customer. */
+/** Requires that every action, except an unconfirmed address, comes from a customer's press. */
 export const onlyPressesAct: Check = ({ presses, actions }) => {
   const pressed = new Set(presses.map(({ message, index }) => `${message} ${index}`))
   return actions
@@ -25,8 +25,8 @@ export const onlyPressesAct: Check = ({ presses, actions }) => {
 }
 
 /**
- * Requires that each question shows, only once, a text of its person, about a parcel whose `change_address` button the
- * person pressed.
+ * Requires that each question shows a text that its person wrote and no other question shows, and that it is about a
+ * parcel whose `change_address` button the person pressed.
  */
 export const questionsFollowTexts: Check = ({ presses, texts, messages, actions }) => {
   const written = new Set(texts.map(({ person, text }) => `${person} ${text}`))
@@ -103,7 +103,10 @@ export const outcomesMakeTheirMessagesOnce: Check = ({ actions, messages }) => {
 
 const moveOf: Readonly<Record<string, string>> = { confirm_order: 'key_2', cancel_order: 'key_3' }
 
-/** Requires that each act of a customer is one step of the timeline, and every such step is an act of a customer. */
+/**
+ * Requires that each confirmation or cancellation by a customer is one step of the timeline, and that the timeline has
+ * no other steps by customers.
+ */
 export const customersStepsAreTheirs: Check = ({ acted, timeline }) => {
   const done = acted.flatMap(({ waybill, action, outcome }) =>
     outcome === 'done' && moveOf[action] ? [`${waybill} ${moveOf[action]}`] : [],

@@ -20,7 +20,10 @@ export const sigtermEndsWithStatusZero: Check = ({ exits }) =>
     .filter(({ by, status }) => by === 'SIGTERM' && status !== 0)
     .map(({ process, status, line }) => `SIGTERM ended ${process} with ${status}: ${line.slice(-300)}`)
 
-/** Requires that both services accept every webhook once they are ready: one given up after that got no response. */
+/**
+ * Requires that the notifier accepts every webhook once both services are ready: after that the API may give one up
+ * only if it got no response.
+ */
 export const webhooksAreAccepted: Check = ({ givenUp, readyAt }) =>
   givenUp
     .filter(({ at, status }) => at > readyAt && status !== null)

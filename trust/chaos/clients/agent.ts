@@ -13,7 +13,10 @@ const messageAbout = (client: Client, name: string, part: string, waybill?: stri
   return waybill ? { ...sent, waybill_number: waybill } : sent
 }
 
-/** Acts as staff of the notifier: sends, cancels, resends, resumes and registers the number, and records opt-outs. */
+/**
+ * Acts as staff of the notifier: sends, cancels and resends messages, resumes and registers the number, and records
+ * opt-outs.
+ */
 export const agent = (client: Client): Act => {
   const { bed, crew, who, chance, known } = client
   const { call, insist } = requester(client, 'notifierStaff', '/api')

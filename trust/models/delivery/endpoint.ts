@@ -13,13 +13,13 @@ interface Sending extends Drain<Event> {
   url: number
   limit: number
   sent: number
-  /** null: the response was lost. */
+  /** Holds the last response; a `code` of null: the response was lost. */
   response?: { event: Event; code: number | null; retryAfter: number }
 }
 
 type Mood = { status: number; isLost?: true; retryAfter?: number }
 
-/** Maps moods to the endpoint's reaction. After a lost response nobody knows that it accepted the event. */
+/** Maps moods to the endpoint's reaction. After a lost response nobody knows that the endpoint accepted the event. */
 export const endpointMoods: Record<string, Mood> = {
   works: { status: 204 },
   refuses: { status: 400 },
@@ -134,7 +134,7 @@ export class Endpoint extends Reader<Sending> {
     for (const event of this.#waiting) if (event.attempts > 0) Object.assign(event, { attempts: 9, dueAt })
   }
 
-  /** Makes the first event of each waybill due now, unless it was due before; the others wait for it. */
+  /** Makes the first event of each waybill due now, unless it has a due time already; the others wait for it. */
   #activate(): void {
     const waybills = new Set<string>()
     for (const event of this.events.filter(({ state }) => state === 'pending')) {

@@ -138,7 +138,7 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
         await requeue(tx, tenant, events)
         return events.map(event => orderEvent({ waybill, status: event.status_key }))
       }),
-    /** Reads the events of each row. */
+    /** Reads the events of each row that waits. */
     look: async (): Promise<string[][]> => {
       const waitingSql =
         'select waybill_numbers as waybills, status_keys as statuses from log where not is_relayed order by entry_id'

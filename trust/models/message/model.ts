@@ -69,7 +69,7 @@ export const accept = (state: State, id: string, waybill: string | null): void =
   const made = { name: `M${state.messages.length + 1}`, id, waybill, status: 'queued', attempts: 0 }
   state.messages.push({ ...made, waits: false, isGivenUp: false, wasSentAgain: false, sends: [] })
 }
-/** Resends an unknown message once, if the tenant's setting says so. */
+/** Gives up an unknown message, or resends it once if the tenant's setting says so. */
 export const giveUp = ({ resends }: State, message: Message): void => {
   message.isGivenUp = true
   if (!resends || message.wasSentAgain) return
