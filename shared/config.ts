@@ -91,7 +91,9 @@ const Bytes = (description: string) =>
 export const requestSettings = {
   MAX_BODY_BYTES: PositiveInteger(5_242_880, 'maximum bytes of the body of a bulk request', 104_857_600),
   MAX_BYTES_IN_FLIGHT: Bytes('maximum bytes of all bodies being received or handled'),
-  ADDRESS_BYTES_IN_FLIGHT: Bytes('maximum of these bytes from one network address'),
+  ADDRESS_BYTES_IN_FLIGHT: Bytes(
+    'maximum bytes of the bodies from one network address that are being received or handled',
+  ),
   RATE_LIMIT_PER_MINUTE: PositiveInteger(6000, 'maximum requests per minute of one merchant or member of staff'),
   ADDRESS_LIMIT_PER_MINUTE: PositiveInteger(12_000, 'maximum requests per minute from one network address'),
   ADDRESS_REFUSALS_PER_MINUTE: PositiveInteger(60, 'maximum wrong tokens per minute from one network address'),

@@ -65,7 +65,8 @@ export const beginUpload = async (rows, general) => {
 }
 
 /**
- * Returns true when the upload is nearly a day old: orders then forgets the keys and cannot tell which chunks it booked.
+ * Returns true when the upload is nearly a day old: orders then forgets the keys and cannot tell which chunks it
+ * booked.
  * @param {Stored} upload
  */
 export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000

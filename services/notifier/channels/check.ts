@@ -53,7 +53,7 @@ export const checkChannel = async (
   if (!isProven) health.warnings.push(isRead ? keptByAnother : unproven)
   if (!channel.webhooks) health.warnings.push(noWebhooks)
   const ok = health.problems.length === 0
-  if (!ok && isNext) health.problems.push('It is the new access token that was checked; the old one stays in use.')
+  if (!ok && isNext) health.problems.push('The new access token was checked; the old one stays in use.')
   const worked = isNext && isRead ? accessToken : undefined
   const isResumed = ok && (await markHealthy(dependencies, tenant, phoneNumberId, worked, by))
   const read = { number: isRead ? number.value : null, token: token.kind === 'received' ? token.value : null }

@@ -45,7 +45,7 @@ export const ChannelBody = Type.Object(
   {
     title: 'ChannelChange',
     description:
-      'A new channel needs access_token. Unless given, its plan is paid and its name is its number. It receives no webhooks until it has app_secret and verify_token.',
+      'A new channel needs access_token. By default its plan is paid and its name is its number. It receives no webhooks until it has app_secret and verify_token.',
     additionalProperties: false,
     examples: [{ name: 'Demo Couriers', access_token: 'demo-access-token', waba_id: '102290129340398' }],
   },

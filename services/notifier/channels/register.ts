@@ -72,7 +72,7 @@ const start = async (
   const nextAt = await countRequest(tx, tenant, phoneNumberId)
   if (nextAt)
     return refused(
-      `The number was registered ${maxRequests} times in ${windowHours} hours, and one more request would block it. The next one is possible at ${nextAt.toISOString()}.`,
+      `A registration of the number was requested ${maxRequests} times in ${windowHours} hours, and one more request would block it. The next one is possible at ${nextAt.toISOString()}.`,
     )
   await audit(tx, tenant, by, 'channel.registration_tried', phoneNumberId)
   return { kind: 'started', ...newest }

@@ -66,7 +66,7 @@ export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string)
 
 export const noToken = 'The channel has no access token: store one.'
 export const unproven =
-  'The number is not proven to be yours: where another company has proven it, that company gets its webhooks. The first message that the API accepts proves it, or a check with a token that holds the scope whatsapp_business_management.'
+  'The number is not proven to be yours: if another company has proven it, that company gets the webhooks of the number. The first message that the API accepts proves it, or a check with a token that holds the scope whatsapp_business_management.'
 export const keptByAnother =
   'Another company has proven the number and gets its webhooks until the API refuses its access token: delivery and the messages of customers stay unknown.'
 

@@ -65,6 +65,6 @@ const readPeriod = (query: { from?: string; to?: string }, today: string, timeZo
     if (!isDate(day)) throw invalid({ [field]: [`There is no day ${day}.`] })
   if (from > to) throw invalid({ to: ['The to field must be a date after or equal to from.'] })
   if (daysBetween(from, to) >= maxDays)
-    throw invalid({ to: [`The to field must be at most ${maxDays} days from from.`] })
+    throw invalid({ to: [`The period must be at most ${maxDays} days, the first and the last included.`] })
   return { from, to, timeZone }
 }

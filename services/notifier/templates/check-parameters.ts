@@ -67,7 +67,7 @@ const whyNotSendable = (template: CatalogueTemplate, blockReason: string | undef
   if (blockReason) return `${title} has ${blockReason}, which cannot be sent from here.`
   if (template.status !== 'APPROVED') return `${title} is ${template.status}: only an APPROVED one may be sent.`
   if (template.heldAt)
-    return `${title} is held: the messaging API refused it with code ${template.heldCode} on ${template.heldAt.toISOString()}. It is free again once a sync finds it APPROVED.`
+    return `${title} is held: the messaging API refused it with code ${template.heldCode} on ${template.heldAt.toISOString()}. It is free again once a sync or a webhook finds it APPROVED.`
   return undefined
 }
 

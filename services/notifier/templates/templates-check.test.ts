@@ -230,7 +230,7 @@ t.test('sends only an approved template that is not held', t => {
   const held = { heldAt: new Date('2026-11-20T12:00:00Z'), heldCode: 132015 }
   t.same(checkParameters(template({}, held), right), {
     'template.name': [
-      'The template order_created (en_US) is held: the messaging API refused it with code 132015 on 2026-11-20T12:00:00.000Z. It is free again once a sync finds it APPROVED.',
+      'The template order_created (en_US) is held: the messaging API refused it with code 132015 on 2026-11-20T12:00:00.000Z. It is free again once a sync or a webhook finds it APPROVED.',
     ],
   })
   t.end()

@@ -39,7 +39,7 @@ export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): 
 }
 
 const taken =
-  'The email has already been taken: each person logs in with an address of their own. Use another one, or deactivate who has it.'
+  'The email has already been taken: each person logs in with an address of their own. Use another one, or deactivate the person who has it.'
 
 /** Throws if somebody in the tenant has the address. The lock keeps other transactions from taking it meanwhile. */
 const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void> => {

@@ -58,7 +58,9 @@ const drawHead = (page: Page, { company, currency, invoice }: InvoiceJob): void 
   y = write(page, 'For', left, mm(36), mm(110), { size: 9 })
   write(page, merchant_name, left, y, mm(110), { size: 14, weight: 700, maxLines: 2 })
   drawSums(page, currency, invoice)
-  write(page, `${parcels} parcels; amounts in ${currency}`, left, mm(114), mm(100), { size: 9 })
+  write(page, `${parcels} ${parcels === 1 ? 'parcel' : 'parcels'}; amounts in ${currency}`, left, mm(114), mm(100), {
+    size: 9,
+  })
 }
 
 const drawSums = (

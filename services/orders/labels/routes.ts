@@ -110,7 +110,9 @@ const print = (
 const sendPdf = (printer: Printer, tenant: string, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {
   const stream = printer.print(tenant, job)
   if (!stream)
-    throw httpError('unavailable', 'Too many labels are printed at once. Repeat the request.', { retryAfterSeconds: 2 })
+    throw httpError('unavailable', 'Too many labels are being printed at once. Repeat the request.', {
+      retryAfterSeconds: 2,
+    })
   return reply.type('application/pdf').header('content-disposition', `inline; filename="${name}.pdf"`).send(stream)
 }
 

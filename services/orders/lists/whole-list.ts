@@ -33,7 +33,7 @@ const maxWaiting = 10
 const tooLong =
   `The list has more than ${maxWholeList} orders. Narrow it by filters, or read it by pages: ` +
   'per_page=1000, then the same with cursor= and the meta.next_cursor of each page for the next.'
-const busy = 'Too many whole lists are read at once. Repeat the request.'
+const busy = 'Too many whole lists are being read at once. Repeat the request.'
 
 type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined]
 

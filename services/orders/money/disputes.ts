@@ -20,7 +20,8 @@ export const disputeParcels = async (
   const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
   if (!invoice) return unknownInvoice
   const { invoice_id, invoice_no, state, total } = invoice
-  if (state !== 'submitted') return refuse('invoice_no', `The invoice is ${state}: only a submitted one is disputed.`)
+  if (state !== 'submitted')
+    return refuse('invoice_no', `The invoice is ${state}: only a submitted one can be disputed.`)
   await lockParcels(tx, tenant, waybills)
   const { rows } = await tx.client.query(disputableSql, [tenant, invoice_id, waybills])
   const found = new Map(rows.map(row => [row.waybill_number, row]))

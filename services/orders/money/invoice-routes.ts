@@ -113,7 +113,7 @@ const print = async (
   })
   const pdf = letterhead && printer.print(tenant, { kind: 'invoice', ...letterhead, invoice })
   if (pdf) return pdf
-  throw httpError('unavailable', 'Too many PDFs are drawn at once. Repeat the request.', { retryAfterSeconds: 2 })
+  throw httpError('unavailable', 'Too many PDFs are being drawn at once. Repeat the request.', { retryAfterSeconds: 2 })
 }
 
 /** Reads an invoice with its lines. Throws a 404 for an invoice that the caller may not see. */

@@ -30,7 +30,7 @@ export const Invoice = Type.Object(
     made_at: Type.String(),
     submitted_at: nullable(),
     decided_by: nullable(
-      'Names who approved, rejected or cancelled the invoice; null in the state approved: nobody objected in time.',
+      'Names who approved, rejected or cancelled the invoice; null before a decision, and after an approval because nobody objected in time.',
     ),
     decided_at: nullable(),
     reason: nullable(),
@@ -213,7 +213,7 @@ export const payCharges = async (
   const invoice = await findInvoice(tx, tenant, number, { lock: true })
   if (!invoice) return unknownInvoice
   const { invoice_id, invoice_no, state, charges_due, charges_reference } = invoice
-  if (charges_due === 0) return refuse('invoice_no', 'The invoice has no charges apart.')
+  if (charges_due === 0) return refuse('invoice_no', 'The invoice has no separate charges.')
   if (!['approved', 'deposited'].includes(state))
     return refuse('invoice_no', `The invoice is ${state}: approve it first.`)
   if (charges_reference === bank_reference) return readAgain(tx, tenant, number, [])

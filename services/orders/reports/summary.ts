@@ -27,7 +27,7 @@ const totals = {
   delivered_first_attempt: count(91),
   first_attempt_share: orNull(Type.Number(), {
     description:
-      'The share of deliveries at the first attempt, from 0 to 1 with four decimals; null without deliveries.',
+      'The share of deliveries at the first attempt, from 0 to 1 with four decimals; null without deliveries whose attempts are known.',
     examples: [0.9286],
   }),
 }

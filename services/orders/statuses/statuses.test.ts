@@ -110,7 +110,7 @@ t.test('refuses the whole file for a set without a status that orders are in', a
   await move(['DM00000001'], 'key_5')
   await move(['DM00000002'], 'key_9')
   const before = await set()
-  t.strictSame(await apply(shortSet), { statuses: ['The set lacks key_5, key_9: there are orders in that status.'] })
+  t.strictSame(await apply(shortSet), { statuses: ['The set lacks key_5, key_9: orders have these statuses.'] })
   t.strictSame(await set(), before)
 })
 
