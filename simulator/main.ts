@@ -14,7 +14,7 @@ if (process.env.NODE_ENV === 'production') {
 const settings = loadConfigOrExit(Settings, process.env)
 const logger = createLogger('simulator', settings.LOG_LEVEL)
 
-const paths = settings.SIMULATOR_ACCOUNTS.split(',').filter(path => path.trim() !== '')
+const paths = settings.SIMULATOR_ACCOUNTS.split(',').flatMap(path => path.trim() || [])
 const accounts = await readAccounts(paths, process.env).catch((error: Error) => refuseSettings(error.message))
 
 const { app } = await createSimulator({

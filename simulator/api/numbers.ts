@@ -1,13 +1,13 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { AccessToken, PhoneNumber } from '../accounts/account.ts'
-import { GraphError, nonexistingField, parameterRequired } from '../graph/errors.ts'
+import { GraphError, parameterRequired, readFields } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
 import { findNumber, findToken, findTokenError } from './caller.ts'
 import { respond } from './respond.ts'
 
 interface OfNumber {
   Params: { id: string }
-  Querystring: { fields?: string }
+  Querystring: { fields?: string | string[] }
 }
 
 /** Serves the requests about a phone number (docs/contributors/messaging-api.md#register, #numbers-and-tokens). */
@@ -24,9 +24,7 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
   app.get<OfNumber>('/:id', (request, reply) => {
     const number = findNumber(world, request, request.params.id, 'whatsapp_business_management')
     const known = listFields(number)
-    const names = request.query.fields?.split(',').map(name => name.trim()) ?? defaultFields
-    const unknown = names.find(name => !Object.hasOwn(known, name))
-    if (unknown !== undefined) throw nonexistingField(unknown, 'WhatsAppBusinessPhoneNumber')
+    const names = readFields(request.query.fields, 'WhatsAppBusinessPhoneNumber', Object.keys(known)) ?? defaultFields
     const fields = Object.entries(known).filter(([name]) => name === 'id' || names.includes(name))
     return respond(world, request, reply, () => Object.fromEntries(fields))
   })

@@ -19,7 +19,8 @@ export const readMessage = (body: unknown): MessageBody => {
     throw new GraphError(131051, {
       details: `The simulator takes messages of type template, text and interactive, not ${asked}.`,
     })
-  const [first] = schemaErrors(schemas[asked as keyof typeof schemas] ?? TemplateBody, body)
+  const schema = Object.hasOwn(schemas, asked) ? schemas[asked as keyof typeof schemas] : TemplateBody
+  const [first] = schemaErrors(schema, body)
   throw toRefusal(first as ValueError)
 }
 

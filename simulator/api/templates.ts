@@ -1,14 +1,14 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { catalogue } from '../accounts/demo-templates.ts'
 import type { Template } from '../accounts/template.ts'
-import { GraphError, nonexistingField, servedVersion } from '../graph/errors.ts'
+import { GraphError, readFields, servedVersion } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
 import { checkAccount } from './caller.ts'
 import { respond } from './respond.ts'
 
 interface OfAccount {
   Params: { version: string; id: string }
-  Querystring: { fields?: string; limit?: string; after?: string }
+  Querystring: { fields?: string | string[]; limit?: string; after?: string }
 }
 
 /** Serves the request that lists the templates of an account (docs/contributors/messaging-api.md#templates). */
@@ -28,9 +28,7 @@ const knownFields = [...defaultFields, 'quality_score', 'rejected_reason']
 /** Returns a page of the catalogue; the link to the next page begins with `address`. A cursor names a template. */
 const readPage = (query: OfAccount['Querystring'], address: string): object => {
   const templates = [...catalogue.values()]
-  const fields = query.fields?.split(',').map(name => name.trim()) ?? defaultFields
-  const unknown = fields.find(name => !knownFields.includes(name))
-  if (unknown !== undefined) throw nonexistingField(unknown, 'WhatsAppMessageTemplate')
+  const fields = readFields(query.fields, 'WhatsAppMessageTemplate', knownFields) ?? defaultFields
   const limit = Number(query.limit ?? '25')
   if (!Number.isInteger(limit) || limit < 1)
     throw new GraphError(100, { message: '(#100) Param limit must be a positive integer' })

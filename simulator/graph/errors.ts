@@ -58,10 +58,24 @@ export const objectMissing = (method: string, id: string): GraphError =>
     message: `Unsupported ${method.toLowerCase()} request. Object with ID '${id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation. Please read the Graph API documentation at https://developers.facebook.com/docs/graph-api`,
   })
 
-export const nonexistingField = (name: string, type: string): GraphError =>
-  new GraphError(100, {
-    message: `(#100) Tried accessing nonexisting field (${name.slice(0, 100)}) on node type (${type})`,
+/** Reads the names in `fields` of a query, which may be repeated. Throws for a name that a node of `type` lacks. */
+export const readFields = (
+  fields: string | string[] | undefined,
+  type: string,
+  known: readonly string[],
+): string[] | undefined => {
+  const names =
+    fields === undefined
+      ? undefined
+      : String(fields)
+          .split(',')
+          .map(name => name.trim())
+  const unknown = names?.find(name => !known.includes(name))
+  if (unknown === undefined) return names
+  throw new GraphError(100, {
+    message: `(#100) Tried accessing nonexisting field (${unknown.slice(0, 100)}) on node type (${type})`,
   })
+}
 
 export const parameterRequired = (name: string): GraphError =>
   new GraphError(100, { message: `(#100) The parameter ${name} is required.` })
@@ -69,5 +83,6 @@ export const parameterRequired = (name: string): GraphError =>
 /** The oldest usable version serves requests to older ones (docs/contributors/messaging-api.md#versions). */
 const oldestUsable = 'v21.0'
 
-/** Returns the version that serves a request. Versions compare as texts, which requires two digits before the point. */
-export const servedVersion = (asked = oldestUsable): string => (asked > oldestUsable ? asked : oldestUsable)
+/** Returns the version that serves a request. */
+export const servedVersion = (asked = oldestUsable): string =>
+  Number(asked.slice(1)) > Number(oldestUsable.slice(1)) ? asked : oldestUsable

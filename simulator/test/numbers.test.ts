@@ -83,4 +83,5 @@ t.test('the served version is the oldest usable one, or the later one requested'
   const served = async (version: string) => (await call(`/${version}/${numberId}`)).headers.get('facebook-api-version')
   t.equal(await served('v17.0'), 'v21.0')
   t.equal(await served('v24.0'), 'v24.0')
+  t.equal(await served('v9.0'), 'v21.0')
 })

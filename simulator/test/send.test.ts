@@ -88,6 +88,7 @@ t.test('refuses missing, invalid and unknown fields, each with its code', async 
     [message({ type: 'text', text: { body: 'Hi' } }), 100, /Unexpected key "template"/],
     [{ ...message({ type: 'text', text: { body: 'Hi' } }), template: undefined }, 131047, /Re-engagement/],
     [message({ type: 'letter' }), 100, /type must be one of/],
+    [message({ type: 'toString' }), 100, /type must be one of/],
     [message({ surprise: 1 }), 100, /Unexpected key "surprise"/],
     [message({ template: { ...template, colour: 'red' } }), 100, /Unexpected key "colour" on param "template"/],
     [message({ template: { name: 'order_delivered' } }), 131008, /missing/],

@@ -45,6 +45,7 @@ t.test('refuses an invalid request for a catalogue', async t => {
   t.equal(await codeOf('?after=nonsense'), 100)
   t.equal(await codeOf('?limit=0'), 100)
   t.equal(await codeOf('?fields=colour'), 100)
+  t.equal(await codeOf('?fields=name&fields=colour'), 100)
   t.equal(await codeOf('', { token: null }), 200)
   t.equal(await codeOf('', { token: 'unknown' }), 190)
   control.putToken({ access_token: 'sender', scopes: ['whatsapp_business_messaging'] })

@@ -12,7 +12,7 @@ import { startClients } from './clients.ts'
 import type { Evidence } from './evidence.ts'
 import { type Happened, runFaults } from './faults.ts'
 import { followChanges } from './follow-changes.ts'
-import { type Call, groupIntents, makeExcerpt } from './history.ts'
+import { type Call, groupIntents, makeExcerpt, reads } from './history.ts'
 import type { Lane } from './plan.ts'
 import { readEvidence } from './read-evidence.ts'
 import { createRecorder, type Recorder } from './record.ts'
@@ -131,7 +131,8 @@ export const playProfile = async (t: TrustOptions, profile: Profile, seeds = [t.
 export const hasDone =
   (count: number) =>
   ({ history }: Seen): boolean =>
-    history.filter(({ ending, parts }) => ending === 'done' && parts.length > 0).length >= count
+    history.filter(({ ending, what, parts }) => ending === 'done' && parts.length > 0 && !reads.includes(what))
+      .length >= count
 
 export const milliseconds = ({ sentAt, respondedAt }: Call): number => respondedAt - sentAt
 
