@@ -86,9 +86,12 @@ export const order: CreateModel = async t => {
       run: async state => {
         const [orders, to] = [chosen(state), goal(state)]
         const waybill_numbers = orders.map(({ waybill }) => waybill)
+        // A partial delivery must say what was paid.
+        const paid = orders.map(({ waybill, cod }) => [waybill, { amount: cod }])
+        const collected = to === 'key_14' ? { collected: Object.fromEntries(paid) } : {}
         const { status } =
           by === 'staff'
-            ? await asStaff(state, 'POST', '/order/status', { waybill_numbers, status_key: to })
+            ? await asStaff(state, 'POST', '/order/status', { waybill_numbers, status_key: to, ...collected })
             : await asMerchant(state, 'POST', `/order/${verb}`, { waybill_numbers })
         const isLegal = orders.every(order => mayMove(by, order, to))
         expectSame('status', status, isLegal ? 200 : 422)
