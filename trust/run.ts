@@ -70,9 +70,11 @@ const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) =>
 
 type Row = Awaited<ReturnType<typeof keep>>
 
-/** Promises that measure no response times run side by side at the end: soak mostly waits, and takes half an hour. */
+/**
+ * Promises that measure no response times run side by side at the end. Soak runs by itself: its open connections follow
+ * its load, which grows when others end beside it.
+ */
 const lanes: readonly (readonly string[])[] = [
-  ['soak'],
   ['repeated-requests', 'presses', 'restored', 'models'],
   ['fuzz', 'access', 'row-security', 'roles', 'canaries'],
 ]
