@@ -21,7 +21,7 @@ if (browser) {
     await page.getByLabel('Address (https)').fill(receiver.url)
     await page.getByLabel('order.edited').uncheck()
     await page.getByRole('button', { name: 'Add a webhook' }).click()
-    receiver.secret = await page.getByLabel('Secret that signs the messages').inputValue()
+    receiver.secret = await page.getByLabel('Secret that signs the events').inputValue()
     t.match(receiver.secret, /^whsec_/)
     await page.getByRole('link', { name: receiver.url }).waitFor()
     await showDesk(t, page, 'webhooks')

@@ -109,7 +109,7 @@ t.test('checks the readable parts of a batch whose shape has errors', async t =>
   if (refusal.kind !== 'refused') return t.fail(refusal.kind)
   t.match(refusal.errors.errors, {
     'order_data.0.cod': ['The cod field is required.'],
-    'rate_card.destination_city_id': [/Kotte to Jaffna.* of order_data\.1\.$/],
+    'rate_card.destination_city_id': [/Kotte to Jaffna.* for order_data\.1\.$/],
     errors: [/^The waybill X does not match/],
   })
   t.equal(refusal.errors.count, 3)
