@@ -27,6 +27,7 @@ type NewPerson = Pick<PersonRow, 'email' | 'name' | 'role'> & { readonly passwor
 export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): Promise<PersonRow> => {
   const { tenant, merchantId, actor } = merchant
   const { email, name, role, passwordHash } = person
+  await lockTenant(tx, tenant)
   await refuseTaken(tx, tenant, email)
   const people = await listPeople(tx, merchant)
   if (people.length >= maxPeople)
@@ -41,9 +42,8 @@ export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): 
 const taken =
   'The email has already been taken: each person logs in with an address of their own. Use another one, or deactivate the person who has it.'
 
-/** Throws if somebody in the tenant has the address. The lock keeps other transactions from taking it meanwhile. */
+/** Throws if somebody in the tenant has the address. Locked by the caller, the tenant gives it to nobody meanwhile. */
 const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void> => {
-  await lockTenant(tx, tenant)
   const holders = await query(tx)`
     select from merchants where tenant_id = ${tenant} and email = ${email} union all
     select from merchant_people where tenant_id = ${tenant} and email = ${email} and is_active`
