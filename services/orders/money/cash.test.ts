@@ -113,7 +113,7 @@ t.test('cash', async t => {
     const part = { collected_by: 'Amal', declared: 1000, counted: 1000, waybill_numbers: ['DM91000031'] }
     t.match((await post('handover', part)).body.data, { state: 'cleared', expected: 1000, debt: 0 })
     t.match((await post('handover', part)).body.errors, {
-      'waybill_numbers.0': ['Amal holds no cash for DM91000031: leave it out, or name the person who does hold it.'],
+      'waybill_numbers.0': ['Amal holds no cash for DM91000031: leave it out, or name the person who holds it.'],
     })
     const all = { collected_by: 'Amal', declared: 2000, counted: 2000 }
     const responses = await Promise.all(Array.from({ length: 20 }, () => post('handover', all)))

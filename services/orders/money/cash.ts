@@ -71,7 +71,7 @@ export const handOver = async (
   // Parcels delivered since the first read are not locked: the next handover takes them.
   const own = new Map([...(await findHeld(tx, tenant, name))].filter(([waybill]) => held.has(waybill)))
   const foreign = (waybill: string) =>
-    !own.has(waybill) && `${name} holds no cash for ${waybill}: leave it out, or name the person who does hold it.`
+    !own.has(waybill) && `${name} holds no cash for ${waybill}: leave it out, or name the person who holds it.`
   const refused = refuseAny(checkEach(body.waybill_numbers, foreign))
   if (refused) return refused
   const waybills = body.waybill_numbers ?? [...own.keys()]

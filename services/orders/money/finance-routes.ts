@@ -165,8 +165,7 @@ export const addFinance = async <Order extends { readonly waybill_number: string
   orders: readonly Order[],
   withMoney: readonly string[],
 ): Promise<(Order & FinanceFields)[]> => {
-  if (withMoney.length === 0) return orders.map(order => ({ ...order, ...noFinance }))
-  const rows = await read(toQuery(tenant, null, withMoney))
+  const rows = withMoney.length > 0 ? await read(toQuery(tenant, null, withMoney)) : []
   const found = new Map(rows.map(row => [row.waybill_number, row]))
   return orders.map(order => {
     const money = found.get(order.waybill_number)
