@@ -87,7 +87,7 @@ export const hasMoneySql = (table: string): string => `exists (
       select from money_lines line where line.tenant_id = $1 and line.waybill_number = ${table}.waybill_number
     ) as has_money`
 
-const amongSql = 'from orders where tenant_id = $1 and waybill_number = any($2::text[])'
+const isAmongSql = 'tenant_id = $1 and waybill_number = any($2::text[])'
 
 const trackedOrdersSql = `
   select ${orderColumnsSql}, ${hasMoneySql('orders')}, (
@@ -115,7 +115,7 @@ const trackedOrdersSql = `
     select count(*)::int as failed_attempts from attempts
     where tenant_id = $1 and waybill_number = orders.waybill_number
   ) attempt
-  where tenant_id = $1 and waybill_number = any($2::text[])`
+  where ${isAmongSql}`
 
 const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
   name: 'find_tracked_orders',
@@ -133,7 +133,7 @@ export const findTracked = async (tx: Tx, tenant: string, waybill: string): Prom
  */
 export const selectAmong = (tenant: string, waybills: readonly string[], merchantId: string | null = null) => ({
   name: 'find_orders',
-  text: `select ${orderColumnsSql} ${amongSql} and ($3::bigint is null or merchant_id = $3)`,
+  text: `select ${orderColumnsSql} from orders where ${isAmongSql} and ($3::bigint is null or merchant_id = $3)`,
   values: [tenant, waybills, merchantId],
 })
 

@@ -1,4 +1,4 @@
-import { isPlain, spellWaybill } from '@courier/shared/contract/waybills.ts'
+import { hasOneSpelling, spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { preValidationAsyncHookHandler } from 'fastify'
 import type pg from 'pg'
@@ -31,12 +31,12 @@ export const readTypedWaybills =
     for (const { fields, name, text } of places) fields[name] = resolve(text)
   }
 
-/** Lists the fields whose text has blanks or lower-case letters. */
+/** Lists the fields whose text may be spelt in several ways. */
 const textsIn = (from: unknown, names: readonly string[]) => {
   const fields = from as Fields
   return names.flatMap(name => {
     const text = fields[name]
-    return typeof text === 'string' && !isPlain.test(text) ? { fields, name, text } : []
+    return typeof text === 'string' && !hasOneSpelling.test(text) ? { fields, name, text } : []
   })
 }
 
