@@ -1,5 +1,6 @@
 import type { PrintedInvoice } from '../money/invoice-routes.ts'
 import { mm } from './draw-label.ts'
+import { wordParcels } from './label.ts'
 import { drawRule, type Page, write, writeRight } from './text.ts'
 
 export interface InvoiceJob extends PrintedInvoice {
@@ -58,9 +59,7 @@ const drawHead = (page: Page, { company, currency, invoice }: InvoiceJob): void 
   y = write(page, 'For', left, mm(36), mm(110), { size: 9 })
   write(page, merchant_name, left, y, mm(110), { size: 14, weight: 700, maxLines: 2 })
   drawSums(page, currency, invoice)
-  write(page, `${parcels} ${parcels === 1 ? 'parcel' : 'parcels'}; amounts in ${currency}`, left, mm(114), mm(100), {
-    size: 9,
-  })
+  write(page, `${wordParcels(parcels)}; amounts in ${currency}`, left, mm(114), mm(100), { size: 9 })
 }
 
 const drawSums = (

@@ -1,5 +1,5 @@
 import { mm } from './draw-label.ts'
-import { type Label, wordCod, wordPlace } from './label.ts'
+import { type Label, wordCod, wordParcels, wordPlace } from './label.ts'
 import { drawRule, type Page, write } from './text.ts'
 
 const left = mm(10)
@@ -45,9 +45,7 @@ const drawHead = (page: Page, labels: readonly Label[], title: string, place: st
   write(page, `${first?.company ?? ''}: ${title}`, left, mm(9), mm(140), { size: 14, weight: 700 })
   write(page, place, left + mm(160), mm(10), mm(30), { size: 9 })
   const sum = wordCod({ cod: total, currency: first?.currency ?? '' }) ?? 'no COD'
-  write(page, `${labels.length} ${labels.length === 1 ? 'parcel' : 'parcels'}, ${sum}`, left, mm(16), mm(140), {
-    size: 10,
-  })
+  write(page, `${wordParcels(labels.length)}, ${sum}`, left, mm(16), mm(140), { size: 10 })
   for (const column of Object.keys(columns) as Column[])
     cell(page, column, columns[column][2], mm(25), { size: 9, weight: 700 })
   line(page, firstRow)

@@ -14,6 +14,8 @@ export interface Label extends OrderView {
   readonly booked_on: string
 }
 
+export const wordParcels = (count: number): string => (count === 1 ? '1 parcel' : `${count} parcels`)
+
 /** Words the amount to collect: `COD LKR 4,500`. undefined: there is nothing to collect. */
 export const wordCod = ({ cod, currency }: Pick<Label, 'cod' | 'currency'>): string | undefined =>
   cod > 0 ? `COD ${currency} ${cod.toLocaleString('en')}` : undefined
