@@ -24,7 +24,7 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
   app.get<OfNumber>('/:id', (request, reply) => {
     const number = findNumber(world, request, request.params.id, 'whatsapp_business_management')
     const known = listFields(number)
-    const names = readFields(request.query.fields, 'WhatsAppBusinessPhoneNumber', Object.keys(known)) ?? defaultFields
+    const names = readFields(request.query.fields ?? defaultFields, 'WhatsAppBusinessPhoneNumber', Object.keys(known))
     const fields = Object.entries(known).filter(([name]) => name === 'id' || names.includes(name))
     return respond(world, request, reply, () => Object.fromEntries(fields))
   })

@@ -28,7 +28,7 @@ const knownFields = [...defaultFields, 'quality_score', 'rejected_reason']
 /** Returns a page of the catalogue; the link to the next page begins with `address`. A cursor names a template. */
 const readPage = (query: OfAccount['Querystring'], address: string): object => {
   const templates = [...catalogue.values()]
-  const fields = readFields(query.fields, 'WhatsAppMessageTemplate', knownFields) ?? defaultFields
+  const fields = readFields(query.fields ?? defaultFields, 'WhatsAppMessageTemplate', knownFields)
   const limit = Number(query.limit ?? '25')
   if (!Number.isInteger(limit) || limit < 1)
     throw new GraphError(100, { message: '(#100) Param limit must be a positive integer' })

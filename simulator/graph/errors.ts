@@ -59,18 +59,9 @@ export const objectMissing = (method: string, id: string): GraphError =>
   })
 
 /** Reads the names in `fields` of a query, which may be repeated. Throws for a name that a node of `type` lacks. */
-export const readFields = (
-  fields: string | string[] | undefined,
-  type: string,
-  known: readonly string[],
-): string[] | undefined => {
-  const names =
-    fields === undefined
-      ? undefined
-      : String(fields)
-          .split(',')
-          .map(name => name.trim())
-  const unknown = names?.find(name => !known.includes(name))
+export const readFields = (fields: string | readonly string[], type: string, known: readonly string[]): string[] => {
+  const names = [fields].flat().flatMap(list => list.split(',').map(name => name.trim()))
+  const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return names
   throw new GraphError(100, {
     message: `(#100) Tried accessing nonexisting field (${unknown.slice(0, 100)}) on node type (${type})`,
