@@ -55,7 +55,7 @@ export const TokenInfo = Type.Object({
 /** `accounts` lists the accounts to which the token's scopes apply; an empty list means all. */
 export type TokenInfo = Static<typeof TokenInfo> & { readonly accounts: string[] }
 
-/** Reads seconds since 1970; null for none, which the API writes as 0, and for those of no date. */
+/** Reads seconds since 1970. Returns null for 0, which means never, and for a time outside the calendar of Date. */
 const readSeconds = (value: unknown): string | null => {
   const at = new Date(typeof value === 'number' && value > 0 ? value * 1000 : Number.NaN)
   return Number.isNaN(at.getTime()) ? null : at.toISOString()

@@ -19,6 +19,7 @@ export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity'
     order by created_at, waybill_number limit ${ordersAtOnce}`
   const listed = orders.map(({ waybill }) => waybill)
   // Skips orders that somebody is moving, taking back or editing; the next statement sees all that was written before.
+  // A lock writes the row, so orders whose timelines were taken earlier get none.
   const locked = await query<{ waybill: string }>(tx)`
     select waybill_number as waybill from orders
     where tenant_id = ${tenant} and waybill_number = any(${listed}::text[]) and status_key = any(${final}::text[])

@@ -39,13 +39,8 @@ const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Pro
   const kept = new Set(statuses.map(({ key }) => key))
   const gone = [...(await findStatuses(tx, tenant.id)).keys()].filter(key => !kept.has(key))
   const used = await findUsedKeys(tx, tenant.id, gone)
-  return used.length > 0
-    ? {
-        statuses: [
-          `The set lacks ${used.join(', ')}: orders have ${used.length > 1 ? 'these statuses' : 'this status'}.`,
-        ],
-      }
-    : {}
+  const these = used.length > 1 ? 'these statuses' : 'this status'
+  return used.length > 0 ? { statuses: [`The set lacks ${used.join(', ')}: orders have ${these}.`] } : {}
 }
 
 /** Returns the desired statuses and moves of the tenant. */
