@@ -118,8 +118,24 @@ if (browser) {
     await page.getByRole('heading', { name: 'Failed attempts: 1' }).waitFor()
     await page.getByText('The messages to your customer cannot be read now.').waitFor()
     await show(t, page, 'parcel')
+    const delivered = rows[2].waybill_number
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = '${delivered}'`)
+    t.equal((await orders.move([delivered], 'key_13')).status, 200)
     await page.getByRole('link', { name: 'Money' }).click()
     await page.getByText('Payable now').waitFor()
+    const owed = page.getByRole('region', { name: 'What you are owed' })
+    const texts = await owed.locator('dd').allTextContents()
+    const [total, ...amounts] = texts
+      .slice(0, 7)
+      .map(text => Number(text.replace(/[^\d.-]/g, '')))
+      .reverse()
+    t.match(texts[0], 'LKR 1,250')
+    t.ok(total && total < 1250)
+    t.equal(
+      amounts.reduce((sum, amount) => sum + amount, 0),
+      total,
+      'the amounts add up to the total',
+    )
     await show(t, page, 'money')
     await page.getByRole('link', { name: 'Book a parcel' }).click()
     await page.getByLabel('Recipient').fill('Saman Kumara')

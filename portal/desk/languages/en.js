@@ -43,6 +43,7 @@ export default {
   'money.empty': 'There are no invoices yet.',
   'money.held': 'Held for disputes',
   'money.next_payment': 'Next',
+  'money.rest': 'Charges and drafts of invoices',
   'money.title': 'What you are owed',
   'money.waiting': 'On invoices that are not paid',
   'orders.choose': 'Select',

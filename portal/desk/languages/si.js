@@ -40,6 +40,7 @@ export default {
   'money.empty': 'තවම ඉන්වොයිසියක් නැත.',
   'money.held': 'මතභේද සඳහා රඳවා ඇත',
   'money.next_payment': 'ඊළඟ',
+  'money.rest': 'ගාස්තු සහ ඉන්වොයිසි කෙටුම්පත්',
   'money.title': 'ඔබට ලැබිය යුතු මුදල',
   'money.waiting': 'නොගෙවූ ඉන්වොයිසිවල',
   'orders.choose': 'තෝරන්න',

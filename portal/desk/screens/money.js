@@ -7,12 +7,19 @@ import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Facts, Live, Panel, useLive } from '../../kit/ui.js'
 
-const places = ['with_riders', 'at_office', 'banked', 'waiting', 'held', 'payable_now', 'balance']
+const places = ['with_riders', 'at_office', 'banked', 'waiting', 'held']
 
-const showBalance = ({ currency, next_payment: next, ...data }) => ({
-  ...Object.fromEntries(places.map(name => [t(`money.${name}`), money(data[name], currency)])),
-  [t('money.next_payment')]: next && `${next.on}: ${money(next.amount, currency)}`,
-})
+/** Returns amounts that add up to the balance, then what of it is payable. */
+const showBalance = ({ currency, next_payment: next, ...data }) => {
+  const rest = places.reduce((left, name) => left - data[name], data.balance)
+  const amounts = { ...data, rest: Number(rest.toFixed(2)) || 0 }
+  return {
+    ...Object.fromEntries(
+      [...places, 'rest', 'balance', 'payable_now'].map(name => [t(`money.${name}`), money(amounts[name], currency)]),
+    ),
+    [t('money.next_payment')]: next && `${next.on}: ${money(next.amount, currency)}`,
+  }
+}
 
 const save = async (/** @type {string} */ path, /** @type {string} */ number, /** @type {string} */ format) =>
   saveFile(await own(`${path}?format=${format}`, { as: 'blob' }), `${number.replaceAll('/', '-')}.${format}`)
