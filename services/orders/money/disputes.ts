@@ -19,17 +19,18 @@ export const disputeParcels = async (
   const { waybill_numbers: waybills, reason } = body
   const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
   if (!invoice) return unknownInvoice
-  const { invoice_id, invoice_no, state, total } = invoice
+  const { invoice_id, invoice_no, merchant_id, state, total } = invoice
   if (state !== 'submitted')
     return refuse('invoice_no', `The invoice is ${state}: only a submitted one can be disputed.`)
   await lockParcels(tx, tenant, waybills)
   const { rows } = await tx.client.query(disputableSql, [tenant, invoice_id, waybills])
   const found = new Map(rows.map(row => [row.waybill_number, row]))
+  const open = await findOpen(tx, [tenant, merchant_id, waybills])
   const refused = refuseAny(
     checkEach(waybills, waybill => {
-      const { is_disputed, amount } = found.get(waybill) ?? {}
+      const { amount } = found.get(waybill) ?? {}
       if (amount === undefined) return `${waybill} is not on the invoice ${invoice_no}.`
-      if (is_disputed) return `${waybill} is disputed already.`
+      if (open.has(waybill)) return `${waybill} is disputed already.`
       return amount === 0 && `Nothing of ${waybill} is in the total.`
     }),
   )
@@ -49,8 +50,7 @@ const nothingLeft = 'Nothing would be left to pay: ask the courier company to re
 /** Selects the amount that each parcel adds to the total of the invoice $2. */
 const disputableSql = `
   select waybill_number, sum(${paidSql})::float8 as amount,
-    max(line_no) filter (where kind <> 'disputed') as refers_to,
-    bool_or(kind = 'disputed' and not ${hasLaterSql('released')}) as is_disputed, min(line.merchant_id) as merchant_id
+    max(line_no) filter (where kind <> 'disputed') as refers_to, min(line.merchant_id) as merchant_id
   from money_lines line join ${invoiceTermsSql}
   where line.tenant_id = $1 and line.invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
 
@@ -87,11 +87,10 @@ export const settleDispute = async (
   if (!invoice) return unknownInvoice
   await lockParcels(tx, tenant, waybills)
   const values = [tenant, invoice.merchant_id, waybills]
-  const { rows } = await tx.client.query(heldSql, values)
-  const open = new Map(rows.map(row => [row.waybill_number, row.held]))
+  const open = await findOpen(tx, values)
   const errors = checkEach(waybills, waybill => !open.has(waybill) && `No dispute of ${waybill} is open.`)
-  const [tooSmall] = rows.filter(({ held }) => adjustment < -Math.abs(held))
-  if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall.waybill_number}, ${tooSmall.held}.`]
+  const [tooSmall, most] = [...open].find(([, held]) => adjustment < -Math.abs(held)) ?? []
+  if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${most}.`]
   const refused = refuseAny(errors)
   if (refused) return refused
   const { journalId, today } = await readClock(tx, tenant)
@@ -104,6 +103,12 @@ const isOpenSql = `tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and
 
 const heldSql = `
   select waybill_number, held::float8 from money_lines line where ${isOpenSql} and waybill_number = any($3::text[])`
+
+/** Finds the amount held for each parcel: a parcel has one open dispute at a time, whichever of its invoices it is on. */
+const findOpen = async (tx: Tx, values: readonly unknown[]): Promise<Map<string, number>> => {
+  const { rows } = await tx.client.query(heldSql, [...values])
+  return new Map(rows.map(row => [row.waybill_number, row.held]))
+}
 
 const releaseSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment,

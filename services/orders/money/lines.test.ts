@@ -167,6 +167,28 @@ t.test('lines after a delivery', async t => {
     t.match((await dispute(second.no)).body.errors, { 'waybill_numbers.0': ['DM93000035 is disputed already.'] })
   })
 
+  t.test('a parcel has one open dispute at a time, whichever of its invoices it is on', async t => {
+    await deliver('DM93000037', 'DM93000038')
+    t.equal((await handOver(2000)).status, 200)
+    const body = { waybill_numbers: ['DM93000037'], reason: 'Lost' }
+    const dispute = (no: string) => request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)
+    const submitNext = async (): Promise<string> => {
+      const { invoice_no: no } = await invoice()
+      t.equal((await post(`/invoice/${no}/submit`, {})).status, 200)
+      return no
+    }
+    const first = await submitNext()
+    t.equal((await dispute(first)).status, 200)
+    for (const waybill_number of ['DM93000037', 'DM93000038'])
+      await post('/compensation', { waybill_number, amount: 300, reason: 'Lost' })
+    const second = await submitNext()
+    t.match((await dispute(second)).body.errors, { 'waybill_numbers.0': ['DM93000037 is disputed already.'] })
+    t.equal((await post(`/invoice/${first}/dispute/settle`, { ...body, adjustment: 100 })).status, 200)
+    t.equal((await dispute(second)).status, 200)
+    t.equal((await post(`/invoice/${second}/dispute/settle`, body)).status, 200)
+    t.match(await invoice(), { kind: 'made', total: 550 + 100 + 300 })
+  })
+
   t.test('a merchant cannot dispute all of an invoice', async t => {
     await deliver('DM93000041')
     t.equal((await handOver(1000)).status, 200)
