@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import type { Person } from '../access/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
+import { keepStatusSet } from '../statuses/status-queries.ts'
 import { isInHundredths } from './ledger.ts'
 
 /** Describes a request of staff or of a merchant that changes money. */
@@ -106,6 +107,7 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
           const claim = key && (await claimKey(tx, tenant, key))
           if (claim?.kind === 'finished') return { kind: 'replayed', data: JSON.parse(claim.result[0] ?? 'null') }
           if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
+          await keepStatusSet(tx, tenant)
           const acted = await act(tx, call)
           if (acted.kind !== 'done') return acted
           if (acted.objects.length > 0) await audit(tx, tenant, by, action, acted.objects)

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import pg from 'pg'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
@@ -132,4 +134,31 @@ t.test('statements', async t => {
     )
     t.match(await checkLedger(pool, 'demo'), { wrong_days: ['2026-02-19'] })
   })
+})
+
+t.test('a new time zone waits for bookings on the day of the old one', async t => {
+  const inZone = (time_zone: string) => {
+    const file = tenantFile()
+    return { ...file, tenant: { ...file.tenant, time_zone } }
+  }
+  const fixture = await ordersFixture(t, { file: inZone('Etc/GMT+12') })
+  const { make, request, staffToken, pool, database } = fixture
+  const compensate = (waybill_number: string) =>
+    request('POST', '/api/staff/compensation', { waybill_number, amount: 1, reason: 'Lost' }, { token: staffToken })
+  const [first = '', second = ''] = await make(['DM94000031', 'DM94000032'])
+  t.equal((await compensate(first)).status, 200)
+  const owner = new pg.Client({ connectionString: database.superuserUrl })
+  await owner.connect()
+  await owner.query('begin; lock table ledger_transfers in share mode')
+  const booking = compensate(second)
+  await delay(300)
+  const applying = fixture.apply(inZone('Pacific/Kiritimati'))
+  await Promise.race([applying, delay(1_000)])
+  const fold = () => inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
+  await fold()
+  await owner.query('rollback')
+  await owner.end()
+  t.match([await booking, await applying], [{ status: 200 }, { kind: 'applied' }])
+  t.equal(await fold(), 1)
+  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
 })

@@ -8,7 +8,7 @@ import { type Acted, addAction, bodyOf, refuse } from '../money/action.ts'
 import { Reason } from '../money/fields.ts'
 import { lockParcels } from '../money/parcels.ts'
 import { reverseBooking } from '../money/reverse.ts'
-import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
+import { findStatuses } from '../statuses/status-queries.ts'
 import { deliveredKeys } from '../statuses/statuses.ts'
 import { isWaybill } from '../tracking/read-orders.ts'
 import { type ChangeOptions, findFailed } from './move.ts'
@@ -41,7 +41,6 @@ const takeBack = async (
   by: string,
   reason: string,
 ): Promise<Acted<Static<typeof TakenBack>>> => {
-  await keepStatusSet(tx, tenant)
   const [order] = isWaybill.test(waybill) ? await lockParcels(tx, tenant, [waybill]) : []
   if (!order) return { kind: 'unknown', what: 'waybill' }
   const [newest, before] = await tx.rows(newestSql, [tenant, waybill])

@@ -8,6 +8,7 @@ import type pg from 'pg'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { lockFold } from '../money/fold.ts'
+import { lockStatusSet } from '../statuses/status-queries.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
@@ -85,6 +86,8 @@ const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promis
 const findZoneErrors = async (tx: Tx, { tenant: { id, time_zone } }: TenantFile): Promise<FieldErrors> => {
   const [changed] = await query(tx)`select from tenants where tenant_id = ${id} and time_zone <> ${time_zone}`
   if (!changed) return {}
+  // Waits for bookings on the day of the old zone: the new one may let the service seal that day at once.
+  await lockStatusSet(tx, id)
   await lockFold(tx, id)
   const [sealed] = await query<{ day: string }>(tx)`
     select max(booked_on)::text as day from ledger_seals where tenant_id = ${id}

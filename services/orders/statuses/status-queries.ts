@@ -26,11 +26,11 @@ export const statusesSql = `
 
 const lockName = (tenant: string): string => `statuses of ${tenant}`
 
-/** Waits for moves in progress, and blocks further moves until the transaction ends. */
+/** Waits for moves and bookings in progress, and blocks further ones until the transaction ends. */
 export const lockStatusSet = (tx: Tx, tenant: string) =>
   tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [lockName(tenant)])
 
-/** Keeps the tenant's set of statuses from changing until the transaction ends. */
+/** Keeps the tenant's set of statuses and its time zone from changing until the transaction ends. */
 export const keepStatusSet = (tx: Tx, tenant: string) =>
   tx.client.query('select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [lockName(tenant)])
 
