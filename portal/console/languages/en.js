@@ -121,6 +121,7 @@ export default {
   'invoice.mark_paid': 'Mark as paid',
   'invoice.merchant': 'Merchant (empty: all)',
   'invoice.none_due': 'No invoice is due for payment.',
+  'invoice.paid_run': 'The saved file that the bank paid',
   'invoice.pay_run': 'Pay run',
   'invoice.reference': 'Bank reference',
   'invoice.reject': 'Reject',

@@ -116,6 +116,7 @@ export default {
   'invoice.mark_paid': 'ගෙවූ බව සලකුණු කරන්න',
   'invoice.merchant': 'වෙළෙන්දා (හිස්: සියල්ල)',
   'invoice.none_due': 'ගෙවීමට ඉන්වොයිසයක් නැත.',
+  'invoice.paid_run': 'බැංකුව ගෙවූ සුරැකි ගොනුව',
   'invoice.pay_run': 'ගෙවීම්',
   'invoice.reference': 'බැංකු අංකය',
   'invoice.reject': 'ප්‍රතික්ෂේප කරන්න',

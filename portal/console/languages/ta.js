@@ -119,6 +119,7 @@ export default {
   'invoice.mark_paid': 'செலுத்தியதாகக் குறி',
   'invoice.merchant': 'வணிகர் (காலி: அனைவரும்)',
   'invoice.none_due': 'செலுத்த வேண்டிய விலைப்பட்டியல் இல்லை.',
+  'invoice.paid_run': 'வங்கி செலுத்திய, சேமித்த கோப்பு',
   'invoice.pay_run': 'கொடுப்பனவு',
   'invoice.reference': 'வங்கி குறிப்பு',
   'invoice.reject': 'நிராகரி',

@@ -1,10 +1,10 @@
-import { Act, saveFile } from '../../kit/actions.js'
+import { Act, saveFile, useAction } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { FoldedForm, Form, findMerchants, usePost } from '../../kit/form.js'
 import { named, number, sum, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
-import { html } from '../../kit/preact.js'
-import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Two, useLive } from '../../kit/ui.js'
+import { html, useState } from '../../kit/preact.js'
+import { Badge, column, Facts, Field, Live, Panel, ParcelLink, Table, Two, useLive } from '../../kit/ui.js'
 import { lineColumns, reasonField } from './money.js'
 
 const kinds = { approved: 'good', deposited: 'good', rejected: 'bad', submitted: 'warn' }
@@ -59,6 +59,10 @@ const save = async (/** @type {string} */ path, /** @type {string} */ name, form
 
 const maxPaidAtOnce = 1000
 
+/** Reads the invoice numbers of a saved pay run, where an apostrophe precedes a hyphen. @param {Blob} file */
+const readRun = async file =>
+  (await file.text()).split(/\r?\n/).flatMap((line, row) => (row && /^"?'?([^",;\t]+)/.exec(line)?.[1]) || [])
+
 /** Lists the payments that the bank is to make, and why some invoices are left out. */
 const PayRun = ({ onPaid }) => {
   const run = useLive(signal => own('/payout', { signal }))
@@ -69,29 +73,32 @@ const PayRun = ({ onPaid }) => {
     column(t('invoice.total'), row => sum(row.amount), 'number'),
   ]
   const post = usePost()
+  // The list may have invoices that were approved after the file was saved: only the invoices of a file were paid.
+  const [paid, setPaid] = useState(/** @type {string[]} */ ([]))
   /** Marks all, in as many requests as needed; whatever was marked disappears, even after an error. */
-  const markPaid = async (payouts, entered) => {
-    const invoice_nos = payouts.map(({ invoice_no }) => invoice_no)
+  const markPaid = async entered => {
     try {
-      for (let start = 0; start < invoice_nos.length; start += maxPaidAtOnce)
-        await post('/payout', { ...entered, invoice_nos: invoice_nos.slice(start, start + maxPaidAtOnce) })
+      for (let start = 0; start < paid.length; start += maxPaidAtOnce)
+        await post('/payout', { ...entered, invoice_nos: paid.slice(start, start + maxPaidAtOnce) })
+      setPaid([])
     } finally {
       run.reload()
       onPaid()
     }
   }
-  // The file may have invoices that were approved after this list was read; the form marks only the invoices shown.
-  const saveRun = () => save('/payout', 'payouts').then(run.reload)
+  const saveRun = async () => {
+    const file = await own('/payout?format=csv', { as: 'blob' })
+    saveFile(file, 'payouts.csv')
+    setPaid(await readRun(file))
+    run.reload()
+  }
+  const submit = `${t('invoice.mark_paid')} (${number(paid.length)})`
+  const choose = useAction(async file => setPaid(file ? await readRun(file) : []))
   return html`<${Panel} title=${t('invoice.pay_run')}>
-    <${Live} of=${run} lines=${3}>${({ data: { payouts, left_out } }) => {
-      const send = entered => markPaid(payouts, entered)
-      return html`<${Table} caption=${t('invoice.pay_run')} columns=${shown()} rows=${payouts} id="invoice_no"
+    <${Live} of=${run} lines=${3}>${({ data: { payouts, left_out } }) => html`
+      <${Table} caption=${t('invoice.pay_run')} columns=${shown()} rows=${payouts} id="invoice_no"
         empty=${t('invoice.none_due')} />
-        ${
-          payouts.length > 0 &&
-          html`<p><${Act} run=${saveRun}>CSV<//></p>
-          <${Form} id="pay-run" fields=${paymentFields()} submit=${t('invoice.mark_paid')} send=${send} />`
-        }
+        ${payouts.length > 0 && html`<p><${Act} run=${saveRun}>CSV<//></p>`}
         ${
           left_out.length > 0 &&
           html`<ul class="plain">
@@ -99,8 +106,10 @@ const PayRun = ({ onPaid }) => {
             row => html`<li key=${row.invoice_no}>
             <${InvoiceLink} no=${row.invoice_no} /> ${row.merchant_name}: ${row.why}</li>`,
           )}</ul>`
-        }`
-    }}<//>
+        }`}<//>
+    <${Field} id="paid-run" label=${t('invoice.paid_run')} type="file" accept=".csv,text/csv"
+      onChange=${event => choose.run(event.target.files[0])} />
+    ${paid.length > 0 && html`<${Form} id="pay-run" fields=${paymentFields()} submit=${submit} send=${markPaid} />`}
   <//>`
 }
 

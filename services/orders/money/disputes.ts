@@ -104,7 +104,7 @@ const isOpenSql = `tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and
 const heldSql = `
   select waybill_number, held::float8 from money_lines line where ${isOpenSql} and waybill_number = any($3::text[])`
 
-/** Finds the amount held for each parcel: a parcel has one open dispute at a time, whichever of its invoices it is on. */
+/** Finds the amount held for each parcel. A parcel has one open dispute at a time, on whichever of its invoices. */
 const findOpen = async (tx: Tx, values: readonly unknown[]): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query(heldSql, [...values])
   return new Map(rows.map(row => [row.waybill_number, row.held]))
