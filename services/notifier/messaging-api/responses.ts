@@ -60,8 +60,10 @@ export const readResponse = <Value>(
   const error = record(record(body).error)
   const servedVersion = text(headers['facebook-api-version'], /^v\d{1,3}\.\d{1,3}$/) ?? null
   if (Object.keys(error).length > 0 || status >= 300) {
-    // A truncated error hides its code. It is a refusal all the same, and repeating the request is safe.
-    const isTransient = error.is_transient === true || (body === undefined && brokenBy !== null)
+    // A truncated 4xx hides its code. It is a refusal all the same, and repeating the request is safe; but a gateway
+    // that gave up waiting says no more in a page that is cut off or too large than in a whole one.
+    const isCut = body === undefined && brokenBy !== null && status < 500 && status !== 408
+    const isTransient = error.is_transient === true || isCut
     const read = { ...readError(error, carried), retryAfterSeconds: retryAfterSeconds(headers, now) }
     return { kind: 'refused', status, isTransient, servedVersion, ...read }
   }

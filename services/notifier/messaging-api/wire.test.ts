@@ -11,6 +11,7 @@ import {
   startServer,
   taken,
 } from '../test/messaging-api-server.ts'
+import { classify } from './classify.ts'
 
 const halfAnswer = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"messages":[{"id":"wamid.1"}]'
 
@@ -91,6 +92,16 @@ t.test('half a refusal is a refusal that may be repeated', async t => {
   const half = halfAnswer.replace('200 OK', '400 Bad')
   const { got } = await send(t, { onRequest: ({ socket }) => socket.end(half) })
   t.match(got, { kind: 'refused', status: 400, code: null, isTransient: true })
+})
+
+t.test('a page of a gateway that gave up leaves the outcome in doubt, even if it is cut off or too large', async t => {
+  for (const status of [408, 502, 504, 524]) {
+    const half = halfAnswer.replace('200 OK', `${status} Late`)
+    const cut = await send(t, { onRequest: ({ socket }) => socket.end(half) })
+    const large = await send(t, { onRequest: ({ socket }) => respond(socket, status, '<'.repeat(262_145)) })
+    for (const { got } of [cut, large])
+      t.equal(got.kind === 'refused' && classify(got).mayHaveBeenSent, true, `${status}`)
+  }
 })
 
 t.test('stops in time when a response trickles for ever', async t => {
