@@ -64,6 +64,8 @@ interface ActionRoute<Body extends TObject, Data extends TSchema> {
   readonly params?: TObject
   readonly body: Body
   readonly message: string
+  /** Replaces the message of a result that it finds empty. */
+  readonly describeNothing?: (data: Static<Data>) => string | undefined
   readonly data: Data
   readonly action: Action
   readonly act: (tx: Tx, call: Call<Static<Body>>) => Promise<Acted<NoInfer<Static<Data>>>>
@@ -84,7 +86,7 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
   pool: pg.Pool,
   route: ActionRoute<Body, Data>,
 ): void => {
-  const { path, action, message, data, act, onDone, ...about } = route
+  const { path, action, message, describeNothing, data, act, onDone, ...about } = route
   const { operationId, body: schemaOfBody } = about
   const done = Type.Object({ message: Type.String({ examples: [message] }), data })
   const schema = { ...about, headers: IdempotentHeaders, response: { 200: done, ...errorResponses(404) } }
@@ -126,7 +128,7 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
       request.log.info({ objects: result.objects.length }, action)
       onDone?.(tenant)
     }
-    return { message, data: result.data }
+    return { message: describeNothing?.(result.data) ?? message, data: result.data }
   })
 }
 

@@ -149,6 +149,8 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     operationId: 'makeInvoices',
     action: 'invoice.made',
     message: 'Invoices Made Successfully',
+    describeNothing: made =>
+      made.every(({ kind }) => kind === 'nothing_payable') ? 'No Money Was Payable Until That Day' : undefined,
     summary: 'Invoice what is payable to one merchant or to all',
     description:
       'A merchant whose charges are above its COD gets no invoice: the next one brings the difference forward.',

@@ -69,7 +69,10 @@ t.test('invoices', async t => {
           total: 1100,
         },
       })
-      t.match((await makeFor(shop)).kind, 'nothing_payable', 'nothing is left')
+      t.match((await post('/invoice', { merchant_id: shop, until: today })).body, {
+        message: 'No Money Was Payable Until That Day',
+        data: [{ kind: 'nothing_payable' }],
+      })
       const { invoice_no: no } = made
       t.equal((await step(no, 'approve')).status, 422, 'a draft must be submitted first')
       t.equal((await get(`/invoice/${no}`)).status, 404, 'the merchant sees no draft')
