@@ -222,6 +222,7 @@ const findDetails = (keyring: Keyring, tenant: string, due: Due): AccountDetails
   }
 }
 
+/** Waits for a dispute that began before silence approved its invoice: the dispute lowers the total. */
 const dueSql = `
   select invoice_no, invoice_ref_no, merchants.name as merchant_name, total::float8, currency,
     invoices.merchant_id::text, account.version, key_id, sealed,
@@ -232,4 +233,4 @@ const dueSql = `
   where invoices.tenant_id = $1 and ${stateSql} = 'approved' and total > 0
     and ($2::date is null or coalesce(decided_at, submitted_at + make_interval(days => accept_after_days)) <
       ($2::date + 1)::timestamp at time zone time_zone)
-  order by invoices.invoice_id`
+  order by invoices.invoice_id for share of invoices`

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { readKeys } from '@courier/shared/vault.ts'
+import pg from 'pg'
 import t from 'tap'
 import { rotateKeys } from '../merchant-webhooks/rotate-keys.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
@@ -148,5 +150,31 @@ t.test('the pay run', async t => {
     })
     t.match(await staffGet(`/merchant/${books}/balance`), { body: { data: { balance: 0 } } })
     t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  })
+
+  t.test('the pay run waits for a dispute that began before silence approved the invoice', async t => {
+    const parcels = ['DM95000011', 'DM95000012']
+    await make(parcels, confirmed)
+    t.equal((await move(parcels, 'key_13', { collected_by: 'Nimal' })).status, 200)
+    await post('/cash/handover', { collected_by: 'Nimal', declared: 2000, counted: 2000 })
+    const no = (await post('/invoice', { merchant_id: shop, until: today })).body.data[0].invoice_no
+    await post(`/invoice/${no}/submit`, {})
+    await rows(
+      `update invoices set submitted_at = now() - interval '3 days' + interval '700 ms' where invoice_no = $1`,
+      [no],
+    )
+    const owner = new pg.Client({ connectionString: fixture.database.superuserUrl })
+    await owner.connect()
+    await owner.query(`begin; select from orders where waybill_number = 'DM95000011' for update`)
+    const body = { waybill_numbers: ['DM95000011'], reason: 'Open' }
+    const disputing = request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)
+    await delay(800)
+    const running = run()
+    await delay(300)
+    await owner.query('rollback')
+    await owner.end()
+    t.equal((await disputing).status, 200)
+    const { payouts, left_out } = await running
+    t.match([...payouts, ...left_out], [{ invoice_no: no, total: 550 }])
   })
 })
