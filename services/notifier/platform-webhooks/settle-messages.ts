@@ -29,10 +29,9 @@ export const settleMessages = async (
   const settlements = reported.map((message): Settlement => {
     const reports = currentReports(message, matched.get(message) ?? [])
     const steps = settle(message.status, reports, known.get(toKey(message)))
-    const providerMessageId = (steps.at(-1) ?? reports.at(-1))?.providerMessageId ?? ''
-    return { message, steps, providerMessageId }
+    return { message, steps, providerMessageId: steps.at(-1)?.providerMessageId ?? '' }
   })
-  const changing = settlements.filter(({ message, steps }) => steps.length > 0 || message.providerMessageId === null)
+  const changing = settlements.filter(({ steps }) => steps.length > 0)
   const prices = [...matched].flatMap(([message, reports]) => pricedOnce(message, reports))
   if (changing.length + prices.length > 0) {
     const messages = changing.map(({ message }) => message)

@@ -1,4 +1,6 @@
 import type { MessageStatus } from '../database/tables.ts'
+import { classify } from '../messaging-api/classify.ts'
+import { bareRefusal } from '../messaging-api/responses.ts'
 
 /** Lists reportable statuses in the order of a full timeline (docs/contributors/messaging-api.md#status-events). */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
@@ -46,8 +48,17 @@ export const settle = (from: MessageStatus, reports: readonly Report[], known: R
   const sorted = reports
     .filter(({ status, at }) => !known.has(updateKey(status, at)))
     .toSorted((a, b) => findRank(a) - findRank(b) || a.at.getTime() - b.at.getTime())
-  for (const report of sorted) if (isForward(steps.at(-1)?.status ?? from, report.status)) steps.push(report)
+  for (const report of sorted) {
+    const reached = steps.at(-1)?.status ?? from
+    if (isForward(reached, report.status) && !isRetried(reached, report)) steps.push(report)
+  }
   return steps
 }
+
+/** Returns true for a failure of a waiting message that lets the queue retry, as the same refusal of a send does. */
+const isRetried = (reached: MessageStatus, { status, errorCode: code }: Report): boolean =>
+  status === 'failed' &&
+  (reached === 'queued' || reached === 'held') &&
+  !['permanent', 'hold_template'].includes(classify({ ...bareRefusal, status: null, code }).class)
 
 export const updateKey = (status: string, at: Date): string => `${status} ${at.getTime()}`

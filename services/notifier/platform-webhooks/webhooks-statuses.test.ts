@@ -117,6 +117,20 @@ t.test('a reported failure holds its template once', async t => {
   t.equal(await isHeld(), null, 'a repetition holds nothing')
 })
 
+t.test('a failure that the queue is already retrying does not end the retry; a final one does', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
+  const ends = { 131016: false, 131056: false, 131042: false, 131026: true, 132015: true }
+  for (const [code, isFinal] of Object.entries(ends)) {
+    await addMessages([{ id: code, status: 'queued' }])
+    const fields = { id: `wamid ${code}`, status: 'failed', biz_opaque_callback_data: code, errors: [{ code }] }
+    await call(envelope({ statuses: [status(fields)] }))
+    const expected = isFinal ? ['failed', `wamid ${code}`] : ['queued', null]
+    const { status: reached, provider_message_id } = await messageOf(code)
+    t.same([reached, provider_message_id], expected, code)
+    t.equal((await timelineOf(code)).length, Number(isFinal))
+  }
+})
+
 t.test('a report of a send whose response was lost does not touch the next send', async t => {
   const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.2' }])
@@ -139,7 +153,7 @@ t.test('a late failure of an earlier send does not fail the next one', async t =
   t.equal((await messageOf('m')).status, 'failed')
   t.equal(await inTenant(pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', 'm')), 'queued')
   for (const name of ['sent', 'failed']) await tell(name, 'wamid.1')
-  t.equal((await messageOf('m')).status, 'queued')
+  t.match(await messageOf('m'), { status: 'queued', provider_message_id: null })
   await tell('delivered', 'wamid.1')
   t.equal((await messageOf('m')).status, 'delivered')
 })

@@ -1,7 +1,10 @@
 import { createPool } from '@courier/shared/postgres/database.ts'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { startProxy } from '../../../dev/tcp-proxy.ts'
-import { buildQueue, createFixture, messageTo, until } from '../test/fixture.ts'
+import { createApplier } from '../platform-webhooks/apply.ts'
+import { readFacts } from '../platform-webhooks/envelope.ts'
+import { buildQueue, createFixture, messageTo, phoneNumberId, until } from '../test/fixture.ts'
 import { claimMessages } from './claim.ts'
 import { type SendOutcome, storeOutcomes } from './outcomes.ts'
 import { sweep } from './sweep.ts'
@@ -122,4 +125,37 @@ t.test('a message does not wait for an unknown one whose webhook is no longer ex
   t.same((await claimMessages(pool, claiming)).messages, [])
   await rows(`update messages set due_at = case status when 'unknown' then 'infinity' else now() end`)
   await until('claimed', async () => (await claimMessages(pool, claiming)).messages.some(({ id }) => id === later))
+})
+
+const report = async ({ pool }: Fixture, id: string | undefined, providerMessageId: string, code: number) => {
+  const statuses = [{ id: providerMessageId, status: 'failed', biz_opaque_callback_data: id, errors: [{ code }] }]
+  const value = { metadata: { phone_number_id: phoneNumberId }, statuses }
+  const facts = readFacts({ entry: [{ changes: [{ field: 'messages', value }] }] }, new Date())
+  const signers = [{ tenant: 'demo', phoneNumberId, wabaId: null }]
+  await createApplier(pool, { logger: pino({ level: 'silent' }) })({ signers, facts })
+}
+
+t.test('a failure of an earlier send, reported during the next one, does not hide its acceptance', async t => {
+  const fixture = await sweptMessage(t)
+  const { id, store, read } = fixture
+  await report(fixture, id, 'wamid.earlier', 131026)
+  t.match(await read(), { status: 'failed' })
+  await store(accepted)
+  t.match(await read(), { status: 'accepted', provider_message_id: 'wamid.late', error_code: null })
+})
+
+t.test('a failure that a webhook reports before the response is stored is final for an accepted send', async t => {
+  const fixture = await sweptMessage(t)
+  const { id, store, read } = fixture
+  await report(fixture, id, 'wamid.late', 131026)
+  await store(accepted)
+  t.match(await read(), { status: 'failed', error_code: 131026 })
+})
+
+t.test('a refusal that comes by webhook too, and first, is retried as without it', async t => {
+  const fixture = await sweptMessage(t)
+  const { id, store, read } = fixture
+  await report(fixture, id, 'wamid.late', 131016)
+  await store({ ...refused, dueSeconds: 5 })
+  t.match(await read(), { status: 'queued', attempts: 1 })
 })

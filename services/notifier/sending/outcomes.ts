@@ -21,7 +21,8 @@ export interface SendOutcome {
 
 /**
  * Stores outcomes, each with its timeline event. An outcome changes nothing once its message has been claimed again; if
- * a webhook has reported more, it adds only the API's message id. An outcome that arrives after the sweep knows more
+ * a webhook has reported more, it adds only the API's message id, unless that report was a failure of an earlier send,
+ * or the very refusal after which the message is retried. An outcome that arrives after the sweep knows more
  * than the sweep: an acceptance or a failure settles the message, and an unsent message is queued again, unless a later
  * message about its parcel has left (docs/contributors/decisions.md#messages).
  */
@@ -38,14 +39,16 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], r
             (tenant_id, message_id, fence, status, provider_message_id, code, meaning, is_attempt, due_seconds, detail)
         ), locked as (
           select m.tenant_id, m.message_id, m.fence, m.status, m.waybill_number, m.phone_number_id, m.recipient,
-            m.created_at
+            m.created_at, m.provider_message_id as reported_id, m.error_code as reported_code
           from messages m join outcome o using (tenant_id, message_id)
           order by m.tenant_id, m.message_id
           for update of m
         ), decided as (
           select o.*, l.status as was,
-            l.status = 'unknown' and o.status = 'queued' and exists (${laterThatLeftSql}) as overtaken,
-            l.status = 'sending' or l.status = 'unknown' and o.status <> 'unknown' as applies
+            l.status in ('unknown', 'failed') and o.status = 'queued' and exists (${laterThatLeftSql}) as overtaken,
+            l.status = 'sending' or l.status = 'unknown' and o.status <> 'unknown'
+              or l.status = 'failed' and (o.status = 'accepted' and l.reported_id <> o.provider_message_id
+                or o.status = 'queued' and l.reported_code = o.code) as applies
           from outcome o join locked l using (tenant_id, message_id, fence)
         ), updated as (
           update messages m set
