@@ -15,7 +15,10 @@ export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Dat
   return due.filter(message => !late.has(message))
 }
 
-/** A message waits at most this long for those before it: a held template must not block the messages of an order. */
+/**
+ * A message waits at most this long for those before it, from when its number could send it: a held template must not
+ * block the messages of an order.
+ */
 const longestWaitMinutes = 15
 
 /**
@@ -33,20 +36,22 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
   const rows = await prepared<{ key: string }>(tx, 'keep_waybill_order')`
     with later as (
       select m.tenant_id, m.message_id, least(
-        greatest(m.status_at, m.send_at) + make_interval(mins => ${longestWaitMinutes}::integer),
+        greatest(m.status_at, m.send_at, c.not_before) + make_interval(mins => ${longestWaitMinutes}::integer),
         max(case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) + interval '1 second'
           when e.status = 'unknown' then now() + interval '5 seconds'
           else now() + interval '1 second' end)) as due_at
       from unnest(${tenants}::text[], ${ids}::text[]) as given (tenant_id, message_id)
       join messages m using (tenant_id, message_id)
+      join channels c on c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
       join messages e on e.tenant_id = m.tenant_id and e.waybill_number = m.waybill_number
         and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
         and (e.created_at, e.message_id) < (m.created_at, m.message_id)
         and coalesce(e.status, '') in ('queued', 'sending', 'unknown') and (e.send_at is null or e.send_at <= now())
         -- An unknown message that is never due gets no later outcome: nothing waits for it.
         and (e.status <> 'unknown' or e.due_at < 'infinity')
-      where greatest(m.status_at, m.send_at) > now() - make_interval(mins => ${longestWaitMinutes}::integer)
-      group by m.tenant_id, m.message_id, m.status_at, m.send_at
+      where greatest(m.status_at, m.send_at, c.not_before)
+        > now() - make_interval(mins => ${longestWaitMinutes}::integer)
+      group by m.tenant_id, m.message_id, m.status_at, m.send_at, c.not_before
     )
     update messages m set due_at = later.due_at
     from later where m.tenant_id = later.tenant_id and m.message_id = later.message_id

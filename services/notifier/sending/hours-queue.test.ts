@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { applyFile } from '../provisioning/apply.ts'
 import { checkFile } from '../provisioning/check-file.ts'
-import { messageTo, until } from '../test/fixture.ts'
+import { messageTo, phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
 import { build, serviceToken } from '../test/portal.ts'
 import { demoFile, giveRules } from '../test/rules-of-demo.ts'
@@ -116,6 +116,19 @@ t.test('after a night, messages about one waybill leave in the order of its even
   )
   await until('the first one failed', async () => (await messagesOf(waybill))[0].attempts === 1)
   await rows('update messages set due_at = now() where message_id = $1', [first.id])
+  await until('both are sent', async () => (await statusesOf(waybill)) === 'accepted,accepted', 60)
+  t.strictSame(sentTo(waybill).toReversed(), ['order_out_for_delivery', 'order_delivered'])
+})
+
+t.test('after a long pause of the number, messages about one waybill leave in the order of its events', async t => {
+  await prepare([rule('key_12'), rule('key_13')])
+  await rows(`update channels set state = 'paused'`)
+  const waybill = newWaybill()
+  await deliver(t, waybill, 'key_12', 'key_13')
+  await rows(`update messages set created_at = created_at - interval '1 hour', status_at = status_at - interval '1 hour'
+    where waybill_number = '${waybill}'`)
+  control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
+  t.equal((await call('POST', `/api/channels/${phoneNumberId}/resume`)).status, 200)
   await until('both are sent', async () => (await statusesOf(waybill)) === 'accepted,accepted', 60)
   t.strictSame(sentTo(waybill).toReversed(), ['order_out_for_delivery', 'order_delivered'])
 })

@@ -45,7 +45,8 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], r
           for update of m
         ), decided as (
           select o.*, l.status as was,
-            l.status in ('unknown', 'failed') and o.status = 'queued' and exists (${laterThatLeftSql}) as overtaken,
+            l.status in ('unknown', 'failed') and o.status = 'queued'
+              and exists (${selectLaterThatLeft('l')}) as overtaken,
             l.status = 'sending' or l.status = 'unknown' and o.status <> 'unknown'
               or l.status = 'failed' and (o.status = 'accepted' and l.reported_id <> o.provider_message_id
                 or o.status = 'queued' and l.reported_code = o.code) as applies
@@ -114,11 +115,12 @@ const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise
       set next_send_at = greatest(r.next_send_at, excluded.next_send_at)`
 }
 
-/** Selects the later messages that were sent because they no longer waited for the swept message `l`. */
-const laterThatLeftSql = `
+/** Selects the later messages that were sent because they no longer waited for the swept message `m`. */
+export const selectLaterThatLeft = (m: string): string => `
   select from messages x
-  where x.tenant_id = l.tenant_id and x.waybill_number = l.waybill_number and x.phone_number_id = l.phone_number_id
-    and x.recipient = l.recipient and (x.created_at, x.message_id) > (l.created_at, l.message_id)
+  where x.tenant_id = ${m}.tenant_id and x.waybill_number = ${m}.waybill_number
+    and x.phone_number_id = ${m}.phone_number_id and x.recipient = ${m}.recipient
+    and (x.created_at, x.message_id) > (${m}.created_at, ${m}.message_id)
     and (x.provider_message_id is not null or x.status in ('sending', 'accepted', 'sent', 'delivered', 'read',
       'unknown'))`
 

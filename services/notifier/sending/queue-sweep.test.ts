@@ -47,6 +47,20 @@ t.test("with the tenant's setting, an unknown message is resent once and no more
   t.equal(control.calls().length, 3, 'register and two sends')
 })
 
+t.test('the setting does not resend an unknown message if a later one about its parcel has left', async t => {
+  const { accept, rows, pool } = await createFixture(t, { ...quiet, resendsUnknown: true })
+  const about = (waybill_number: string) => messageTo('0770000101', { waybill_number })
+  const [first] = await accept(about('DM1'))
+  const [second, , other] = [...(await accept(about('DM1'))), ...(await accept(about('DM2'), about('DM2')))]
+  await rows(
+    `update messages set status = case message_id when $1 then 'sent' else 'unknown' end, due_at = now()
+    where message_id = any($2)`,
+    [second, [first, second, other]],
+  )
+  t.match(await sweep(pool), { resent: 1 })
+  t.same(await rows(`select message_id from messages where resent_at is not null`), [{ message_id: other }])
+})
+
 t.test('a message not sent in a day expires, even when held, and is never sent', async t => {
   const { accept, rows, control, queue } = await createFixture(t, quiet)
   await accept(messageTo('0770000101'), messageTo('0770000102'), messageTo('0770000103'))

@@ -2,6 +2,7 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { unknownMinutes } from './decide.ts'
+import { selectLaterThatLeft } from './outcomes.ts'
 
 /**
  * Moves on messages whose time is over. A message without a response becomes unknown (its process died, or the response
@@ -32,8 +33,9 @@ const overdueSql = `
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status, 'no response: it may have been sent' as detail`
 
-/** The setting resends a message at most once, and only before it expires. */
-const isResent = 't.resends_unknown and m.resent_at is null and m.expires_at > now()'
+/** The setting resends a message at most once, before it expires, and never after a later one about its parcel. */
+const isResent = `t.resends_unknown and m.resent_at is null and m.expires_at > now()
+  and not exists (${selectLaterThatLeft('m')})`
 const unknownSql = `
   update messages m set
     status = case when ${isResent} then 'queued' else m.status end,

@@ -69,10 +69,11 @@ export const accept = (state: State, id: string, waybill: string | null): void =
   const made = { name: `M${state.messages.length + 1}`, id, waybill, status: 'queued', attempts: 0 }
   state.messages.push({ ...made, waits: false, isGivenUp: false, wasSentAgain: false, sends: [] })
 }
-/** Gives up an unknown message, or resends it once if the tenant's setting says so. */
-export const giveUp = ({ resends }: State, message: Message): void => {
+/** Gives up an unknown message, or resends it once if the setting says so and no later one about its waybill left. */
+export const giveUp = ({ resends, messages }: State, message: Message): void => {
   message.isGivenUp = true
-  if (!resends || message.wasSentAgain) return
+  const later = messages.slice(messages.indexOf(message) + 1).filter(({ waybill }) => waybill === message.waybill)
+  if (!resends || message.wasSentAgain || (message.waybill !== null && later.some(hasLeft))) return
   queueAgain(message)
   message.wasSentAgain = true
 }
@@ -94,6 +95,8 @@ export const report = (message: Message, sent: Send, to: Reported): void => {
   if (!sent.isFormer) sent.isKnown = true
 }
 
+const hasLeft = (message: Message): boolean =>
+  isCertain(message) || message.status === 'unknown' || (rank[message.status] ?? 0) > 0
 const isCertain = ({ sends }: Message): boolean => sends.some(({ isKnown, isFormer }) => isKnown && !isFormer)
 /**
  * Lists the reportable sends. Leaves out an earlier send whose id was never learned while the current send's id is
