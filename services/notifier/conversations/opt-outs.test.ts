@@ -37,12 +37,13 @@ const meet = async () => {
   const prefer = (value: string, timestamp: number, category = 'marketing_messages') =>
     post({ user_preferences: [{ wa_id: phone, category, value, timestamp }] }, 'user_preferences')
   const state = async () => (await call('GET', place)).body.data
-  const send = (name: 'order_created' | 'order_delivered') => {
+  const send = (name: 'order_created' | 'order_delivered', more: object = {}) => {
     const texts = name === 'order_created' ? ['Nimali', 'Lanka Shoes', '4500'] : ['Nimali', 'DM00000001']
     const parameters = (given: string[]) => given.map(text => ({ type: 'text', text }))
     const header = { type: 'header', parameters: parameters(['DM00000001']) }
     const components = [...(name === 'order_created' ? [header] : []), { type: 'body', parameters: parameters(texts) }]
-    return call('POST', '/api/messages', { to: phone, template: { name, language: { code: 'en_US' }, components } })
+    const template = { name, language: { code: 'en_US' }, components }
+    return call('POST', '/api/messages', { to: phone, template, ...more })
   }
   const entries = () =>
     rows(
@@ -200,6 +201,22 @@ t.test('staff record an opt-out and an opt-in for all numbers, with the reason',
   }
   await rows(`delete from channels where phone_number_id = '200'`)
   t.equal((await call('POST', '/api/conversations/nobody/opt-out', { reason: 'x' })).status, 422)
+})
+
+t.test('after STOP, held messages wait for an opt-in, even one by staff; exempt ones do not', async t => {
+  const { phone: from, place, send, statuses } = await meet()
+  await rows(`update channels set plan = 'free'`)
+  t.teardown(() => rows(`update channels set plan = 'paid'`))
+  for (const _ of [1, 2]) t.equal((await send('order_delivered', { hold_until_open: true })).body.data.status, 'held')
+  await rows(
+    `update messages set is_exempt = true
+    where message_id = (select max(message_id) from messages where recipient = $1)`,
+    [from],
+  )
+  await post({ messages: [inbound({ from, text: { body: 'STOP' } })] })
+  await until('the exempt message is sent', async () => (await statuses()).join() === 'held,accepted', 5)
+  await call('POST', `${place}/opt-in`, { reason: 'By phone.' })
+  await until('the other message is sent', async () => (await statuses()).join() === 'accepted,accepted', 5)
 })
 
 t.test('a tenant may exempt utility messages about a parcel under way, and no others', async t => {

@@ -48,7 +48,7 @@ export const listSpellings = (digits: string): string[] => {
 }
 
 /** Returns each person once for every spelling of the number. */
-export const listSpelt = (people: readonly Person[]): Person[] =>
+export const listSpelt = <P extends Person>(people: readonly P[]): P[] =>
   people.flatMap(person => listSpellings(person.recipient).map(recipient => ({ ...person, recipient })))
 
 const countriesByCode = Map.groupBy(getCountries(), country => getCountryCallingCode(country))

@@ -135,13 +135,14 @@ export const findNumbers = async (tx: Tx, tenant: string, wanted: string | undef
 export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string | undefined> =>
   chooseChannel(wanted, await findChannels(tx, tenant))?.phone_number_id
 
-/** Queues the messages held for these people; returns how many. */
-export const releaseHeld = async (tx: Tx, people: readonly Person[]): Promise<number> => {
+/** Queues the messages held for these people, for those who opted out only exempt ones; returns how many. */
+export const releaseHeld = async (tx: Tx, people: readonly (Person & Partial<Conversation>)[]): Promise<number> => {
   if (people.length === 0) return 0
-  const [tenants, numbers, recipients] = toColumns(listSpelt(people), 'tenant', 'phoneNumberId', 'recipient')
-  const given = sql`unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[])
-    as given (tenant_id, phone_number_id, recipient) using (tenant_id, phone_number_id, recipient)`
-  return release(tx, given, sql`true`, 'the customer wrote: the conversation is open')
+  const spelt = listSpelt(people).map(person => ({ ...person, isOut: Boolean(person.optedOutAt) }))
+  const [tenants, numbers, recipients, isOut] = toColumns(spelt, 'tenant', 'phoneNumberId', 'recipient', 'isOut')
+  const given = sql`unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[], ${isOut}::boolean[])
+    as given (tenant_id, phone_number_id, recipient, is_out) using (tenant_id, phone_number_id, recipient)`
+  return release(tx, given, sql`(m.is_exempt or not given.is_out)`, 'the customer wrote: the conversation is open')
 }
 
 /**

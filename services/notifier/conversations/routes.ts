@@ -6,11 +6,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { Person } from './conversation.ts'
+import { isOpen, type Person } from './conversation.ts'
 import type { Keyword } from './keywords.ts'
 import { findOptOuts } from './opt-outs.ts'
 import { normalisePhone } from './phone-number.ts'
-import { findConversation, findNumber, findNumbers, findSettings, recordInbound } from './queries.ts'
+import { findConversation, findNumber, findNumbers, findSettings, recordInbound, releaseHeld } from './queries.ts'
 import { Conversation, conversationView, noPhone, OptOutBody, Phone } from './view.ts'
 
 export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
@@ -50,7 +50,12 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
         const numbers = [person.phoneNumberId, ...others]
         const wish = { ...person, at: null, keyword, scope, by, reason }
         const wishes = numbers.map(phoneNumberId => ({ ...wish, phoneNumberId }))
-        await recordInbound(tx, wishes)
+        const people = await recordInbound(tx, wishes)
+        if (keyword === 'start')
+          await releaseHeld(
+            tx,
+            people.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now)),
+          )
         return readConversation(tx, person)
       })
     })

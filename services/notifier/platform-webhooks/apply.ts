@@ -119,7 +119,7 @@ const toReadable = ({ keyword, text, label, ...said }: Said): InboundMessage => 
   isHandled: keyword === 'stop' || keyword === 'start' || said.payload?.startsWith(tokenPrefix) === true,
 })
 
-/** Stores inbound messages, opt-outs and opt-ins. Returns who may be written to, and Postgres' time. */
+/** Stores inbound messages, opt-outs and opt-ins. Returns whose conversations are open, and Postgres' time. */
 const openConversations = async (tx: Tx, said: readonly Said[], { preferences }: SignedFacts) => {
   const messages = said.map(({ keyword, ...fact }): Inbound => {
     const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
@@ -131,8 +131,6 @@ const openConversations = async (tx: Tx, said: readonly Said[], { preferences }:
     return { ...fact, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
   })
   const people = await recordInbound(tx, [...messages, ...wishes])
-  const writers = people.filter(
-    ({ lastInboundAt, optedOutAt, now }) => isOpen(lastInboundAt, now) && optedOutAt === null,
-  )
+  const writers = people.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now))
   return { writers, now: people[0]?.now }
 }
