@@ -45,6 +45,7 @@ const rights = 'Give the system user full control of app and account with both s
 const account = 'Clear it up in the business suite, then resume the channel.'
 const request = 'Correct the message and send it again.'
 const parameters = 'Sync the templates, fill the parameters that this one has and send again.'
+const shorter = "Shorten the parameters or the template's own text, then send it again."
 const template = 'Correct the template in the business suite, wait for its approval and sync the templates.'
 const support = 'Send it again; if it stays, report it to the support of the API.'
 const recipient = 'Reach this person in another way.'
@@ -118,7 +119,12 @@ export const errorTable: readonly ErrorEntry[] = [
   line(131064, 'pause_channel', 'The account is limited for templates of a wrong category.', template, hours24),
   line(132000, 'hold_template', 'The number of parameters differs from the template.', parameters),
   line(132001, 'hold_template', 'The template is missing in this language or not approved.', parameters),
-  line(132005, 'permanent', 'The text with its parameters is too long.', 'Shorten the parameters and send it again.'),
+  line(
+    132005,
+    'permanent',
+    'The text with its parameters is too long: a header has 60 characters, a body 1,024.',
+    shorter,
+  ),
   line(132007, 'hold_template', 'The content of the template breaks the policy.', template),
   line(132012, 'hold_template', 'A parameter is of another kind than the template wants.', parameters),
   line(132015, 'hold_template', 'The template is paused because of its low quality.', template),

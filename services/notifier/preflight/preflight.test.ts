@@ -29,7 +29,7 @@ const listed = (name: string, components: unknown[], more: object = {}) => ({
 const bodyOfTwo = { type: 'BODY', text: 'Hello {{1}}, parcel {{2}} of {{1}}.' }
 const catalogue = [
   listed('order_delivered', [bodyOfTwo]),
-  listed('offer', [bodyOfTwo], { category: 'MARKETING' }),
+  listed('offer', [bodyOfTwo, { type: 'FOOTER', text: 'Reply STOP' }], { category: 'MARKETING' }),
   listed('rejected', [bodyOfTwo], { status: 'REJECTED' }),
   listed('held', [bodyOfTwo]),
   listed(
@@ -281,6 +281,10 @@ t.test('names why a message waits, and why it will fail', async t => {
     template: saying('order_delivered', ['{{cod}}', 'x']).template,
   })
   t.match(exempt, { status: 'queued', errors: {}, opt_out: { scope: 'all', exempt: true } })
+  t.match(await look(saying('offer', ['x'.repeat(1024), 'DM1'])), {
+    status: 'refused',
+    errors: { 'template.components.0.parameters': [/at most 1,024 are allowed/] },
+  })
   const later = { to: early, channel: '200', send_at: inHours(3) }
   t.match(await seen(later), {
     status: 'queued',

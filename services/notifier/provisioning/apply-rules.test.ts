@@ -113,12 +113,26 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
   await inTenant(pool, 'demo', (tx: Tx) =>
     tx.client.query(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
       values ('demo', '102290129340398', 'order_delivered', 'en_US', 'APPROVED', 'POSITIONAL',
-        '[{ "type": "BODY", "text": "{{1}} has {{2}}" }]')`),
+        '[{ "type": "BODY", "text": "{{1}} has {{2}}" }]'),
+      ('demo', '102290129340398', 'headed', 'en_US', 'APPROVED', 'POSITIONAL',
+        '[{ "type": "HEADER", "format": "TEXT", "text": "{{1}}" }, { "type": "BODY", "text": "{{1}} has {{2}}" }]')`),
   )
-  t.match(await apply(rule('key_13', { body: ['one'] }), rule('key_12', { template: 'lost' }), rule('key_3')), [
-    /rules\.0: The body of order_delivered takes 2 parameters, 1 was given/,
-    /rules\.1: There is no template lost in the catalogue/,
-  ])
+  const headed = (length: number) =>
+    rule(`key_${length - 50}`, { template: 'headed', header: [`{{destination_state}}${'x'.repeat(length)}`] })
+  t.match(
+    await apply(
+      rule('key_13', { body: ['one'] }),
+      rule('key_12', { template: 'lost' }),
+      rule('key_3'),
+      headed(59),
+      headed(60),
+    ),
+    [
+      /rules\.0: The body of order_delivered takes 2 parameters, 1 was given/,
+      /rules\.1: There is no template lost in the catalogue/,
+      /rules\.4: The header of headed has 61 characters with its parameters, but at most 60 are allowed/,
+    ],
+  )
 })
 
 t.test('a command adds a channel, with its secrets from the environment', async t => {

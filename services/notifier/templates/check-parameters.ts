@@ -1,6 +1,7 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { ButtonKind, Component, MessageTemplate, ParameterType } from '../messaging-api/message-template.ts'
 import { type CatalogueTemplate, dissect, type HeaderKind, type TemplateButton } from './catalogue.ts'
+import { render } from './render.ts'
 
 type Add = (path: string, sentence: string) => void
 
@@ -33,9 +34,10 @@ export const checkTemplate = (
 /** Checks that a template may be sent and gets all its parameters (docs/contributors/messaging-api.md#components). */
 export const checkParameters = (
   template: CatalogueTemplate,
-  { components }: MessageTemplate,
+  message: MessageTemplate,
   prefix = 'template.',
 ): FieldErrors => {
+  const { components } = message
   const { headerKind, header, body, buttons, blockReason } = dissect(template)
   const refusal = whyNotSendable(template, blockReason)
   if (refusal) return { [`${prefix}name`]: [refusal] }
@@ -44,7 +46,11 @@ export const checkParameters = (
     errors[prefix + path] = [...(errors[prefix + path] ?? []), sentence]
   }
   const check = template.parameterFormat === 'NAMED' ? checkNames : checkCount
-  for (const [kind, variables] of Object.entries({ header, body })) {
+  const rendered = render(template, message)
+  for (const [kind, variables] of [
+    ['header', header],
+    ['body', body],
+  ] as const) {
     const index = components.findIndex(({ type }) => type === kind)
     const path = index < 0 ? 'components' : `components.${index}.parameters`
     const title = `The ${kind} of ${template.name}`
@@ -54,6 +60,8 @@ export const checkParameters = (
       for (const [index, { type }] of part.parameters.entries())
         if (!textTypes.includes(type)) add(`${path}.${index}.type`, `${part.title} takes texts, no ${type}.`)
       check(part, variables, template.name, add)
+      // A body without other parts may be longer than any that we send.
+      if (template.components.length > 1) checkLength(part, rendered[kind] ?? '', longest[kind], add)
     }
     const second = components.findLastIndex(({ type }) => type === kind)
     if (second > index) add(`components.${second}.type`, `The ${kind} was given twice.`)
@@ -87,6 +95,18 @@ const checkMedia = (kind: HeaderKind, { path, parameters, title }: Part, add: Ad
   const file = URL.parse(link)?.pathname.toLowerCase() ?? ''
   if (!extensions.some(extension => file.endsWith(extension)))
     add(`${path}.0.${kind}.link`, `The ${kind} link must end in ${extensions.join(' or ')}.`)
+}
+
+/** Limits texts once they are filled (docs/contributors/messaging-api.md#components). */
+const longest = { header: 60, body: 1024 }
+
+/** Counts a field of an order in a rule as one character, its shortest value. */
+const checkLength = ({ path, title }: Part, text: string, most: number, add: Add): void => {
+  const { length } = [...text.replace(/\{\{[^{}]*\}\}/g, '-')]
+  if (length <= most) return
+  const [has, allowed] = [length, most].map(count => count.toLocaleString('en'))
+  const way = 'shorten a parameter, or the text of the template.'
+  add(path, `${title} has ${has} characters with its parameters, but at most ${allowed} are allowed: ${way}`)
 }
 
 const checkCount = ({ path, parameters, title }: Part, variables: readonly string[], template: string, add: Add) => {

@@ -85,6 +85,28 @@ t.test('the error for a wrong number of parameters names the expected and the gi
   t.end()
 })
 
+t.test('a text that is too long once filled is an error, which says how to shorten it', t => {
+  const header = (length: number, kind = template()) =>
+    checkParameters(kind, message(['x'.repeat(length)], ['Nimali', 'WB-1', '4500']))
+  const body = (text: string, kind = template()) => checkParameters(kind, message(['WB-1'], [text, 'WB-1', '4500']))
+  t.same(header(60 - 'Parcel '.length), {})
+  t.same(header(61 - 'Parcel '.length), {
+    'template.components.0.parameters': [
+      'The header of order_created has 61 characters with its parameters, but at most 60 are allowed: shorten a parameter, or the text of the template.',
+    ],
+  })
+  const fixed = 'Hi , WB-1 is on its way, pay 4500. Thanks !'.length
+  t.same(body('x'.repeat((1024 - fixed) / 2)), {})
+  t.match(body('x'.repeat(500)), {
+    'template.components.1.parameters': [/^The body of order_created has 1,043 characters .* at most 1,024 /],
+  })
+  t.same(body('{{destination_state}}'.repeat(30)), {}, 'a field of a rule counts as one character')
+  const alone = template({ components: [{ type: 'BODY', text: '{{1}}{{1}}' }] })
+  const only = { ...message([], []), components: [{ type: 'body' as const, parameters: texts('x'.repeat(1000)) }] }
+  t.same(checkParameters(alone, only), {}, 'a body without other parts may be longer')
+  t.end()
+})
+
 t.test('a component given twice is an error', t => {
   const twice = message(['WB-1'], ['a', 'b', 'c'])
   t.same(checkParameters(template(), { ...twice, components: [...twice.components, ...twice.components.slice(1)] }), {
