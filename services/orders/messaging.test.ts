@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createOrdersHousekeeping } from './housekeeping.ts'
+import { drainTenant } from './relay/drain-tenant.ts'
 import { waitUntil } from './test/receiver.ts'
 import { startRelayFixture } from './test/relay-fixture.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
@@ -67,6 +69,23 @@ t.test('an outage of the notifier changes nothing for a tenant that the notifier
     return lease?.is_kept
   })
 })
+
+t.test(
+  'a process that stops before its request leaves it known since when the notifier does not know the tenant',
+  async t => {
+    const { pool, ordersOptions, receiver, book, rows } = await startRelayFixture(t)
+    await book(1)
+    const holder = randomUUID()
+    await rows(`insert into outbox_leases (tenant_id, holder, held_until, unknown_since)
+    values ('demo', gen_random_uuid(), now() - interval '1 second', now() - interval '1 day')`)
+    const { logger, notifier } = ordersOptions
+    const readSnapshots = async () => []
+    await drainTenant({ pool, logger, notifier, holder, readSnapshots, isStopping: () => true } as never, 'demo')
+    t.equal(receiver.requests, 0)
+    const lease = "select unknown_since < now() - interval '1 hour' as is_kept, held_until > now() as is_held"
+    t.strictSame(await rows(`${lease} from outbox_leases`), [{ is_kept: true, is_held: false }])
+  },
+)
 
 t.test('tenants that the notifier does not know do not delay other tenants', async t => {
   const { relay, receiver, book, addTenant } = await startRelayFixture(t)

@@ -45,7 +45,8 @@ export const drainTenant = async (options: TenantOptions, tenant: string): Promi
   let isKnown = false
   try {
     const obstacle = await deliverSlices(options, tenant, lease, slices)
-    isKnown = obstacle === undefined
+    // A drain that stops may not have asked the notifier.
+    isKnown = obstacle === undefined && !options.isStopping()
     return obstacle ? await settle(options, tenant, obstacle) : 'done'
   } finally {
     await inTenant(pool, tenant, (tx: Tx) => releaseLease(tx, tenant, holder, isKnown))

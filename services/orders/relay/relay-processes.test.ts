@@ -80,7 +80,7 @@ t.test('a stopped process finishes its request and releases its leases', async t
   await stop()
   t.equal(receiver.overlaps, 0)
   t.equal(await countWaiting(), receiver.posts.length === 2 ? 0 : 1)
-  t.strictSame(await rows('select from outbox_leases'), [])
+  t.strictSame(await rows('select from outbox_leases where held_until > now()'), [])
 })
 
 t.test('a lease that another process acquired is no longer used', async t => {
