@@ -44,7 +44,7 @@ const printChanges = (
   changes: Change[],
   { dryRun, json, warnings = [] }: { dryRun: boolean; json: boolean; warnings?: readonly string[] },
 ): void => {
-  if (json) return printJson({ dry_run: dryRun, changes: changes.map(({ details: _, ...change }) => change) })
+  if (json) return printJson({ dry_run: dryRun, changes: changes.map(({ details: _, ...change }) => change), warnings })
   const counts = Object.groupBy(changes, ({ kind, change }) => `${kind} ${change}`)
   const rows = Object.values(counts).flatMap(group =>
     group?.[0] ? [{ what: group[0].kind, change: group[0].change, count: group.length }] : [],
