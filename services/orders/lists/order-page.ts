@@ -115,19 +115,21 @@ export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
     page: pages.WantedPage,
     after: Position | undefined,
   ): Promise<Static<typeof OrderPage>> => {
-    const { perPage } = page
+    const { perPage, offset } = page
+    // Numbered pages end with the counted orders; a cursor reads on.
+    const size = after ? perPage : Math.min(perPage, maxCounted - offset)
     const isSearch = filter.search !== undefined
     const [rows, total, end] = await inTenant(pool, tenant, async (tx: Tx) => {
       const [rows, total] = await Promise.all([
         // One row more than the page holds shows whether another page follows.
-        listOrders(tx, tenant, filter, { after, offset: after ? 0 : page.offset, limit: perPage + 1 }),
+        listOrders(tx, tenant, filter, { after, offset: after ? 0 : offset, limit: size + 1 }),
         after || isSearch ? 0 : count(tx, tenant, filter),
       ])
-      const isWhole = !isSearch || rows.length > perPage
+      const isWhole = !isSearch || rows.length > size
       return [rows, total, isWhole ? undefined : await findSearchEnd(tx, tenant, filter, after)] as const
     })
     const orders = await viewOrders(catalogues, tenant, rows, toOrder)
-    const found = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
+    const found = cursors.toPage(orders, size, order => [order.created_at, order.waybill_number])
     const read = (query: pg.QueryConfig) => readInTenant<ParcelMoney>(pool, tenant, query)
     const data = await addFinance(read, tenant, found.data, listWithMoney(rows))
     const next_cursor = end ? cursors.write([end.createdAt, end.waybill]) : found.next_cursor
