@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { makeExample } from '@courier/shared/api-docs/examples.ts'
+import PDFDocument from 'pdfkit'
 import t, { type Test } from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
 import { build } from '../test/build.ts'
@@ -13,6 +14,7 @@ import { draw } from './draw.ts'
 import { readFonts, splitRuns } from './fonts.ts'
 import type { Label } from './label.ts'
 import { Printer } from './printer.ts'
+import { write } from './text.ts'
 import { writeZpl } from './zpl.ts'
 
 const { app, pool, token, bulk, createToken } = await build(t, { publicUrl: 'https://courier.example' })
@@ -141,6 +143,7 @@ t.test('in ZPL a text cannot leave its field, and letters of any script are kept
   t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')
   t.strictSame(zpl.match(/\^X[AZ]/g), ['^XA', '^XZ'])
   t.match(await zplOf({ ...label, customer_address: `${'a'.repeat(199)}😀` }), /aaa\^FS/, 'no half of an emoji')
+  t.match(await zplOf({ ...label, customer_address: `${'a'.repeat(199)}කො` }), /aaa\^FS/, 'no letter without its vowel')
 })
 
 t.test('500 labels in ZPL are written in 25 slices, and other requests run in between', async t => {
@@ -178,6 +181,22 @@ t.test('text uses a font of its script; joined letters and marks use the font of
     splitRuns('12 ශ්‍රී, ஸ்ரீ Ž', 400).map(({ font, text }) => `${font} ${text}`),
     ['latin-400 12 ', 'sinhala-400 ශ්‍රී', 'latin-400 , ', 'tamil-400 ஸ்ரீ', 'latin-400  ', 'latin-ext-400 Ž'],
   )
+})
+
+t.test('a text that does not fit ends with a whole letter and an ellipsis', async t => {
+  const page = new PDFDocument({ margin: 0 })
+  for (const [name, file] of readFonts()) page.registerFont(name, file)
+  let drawn = ''
+  page.text = text => {
+    drawn += text
+    return page
+  }
+  for (const letter of ['x\u0323\u0301', 'කො', '😀b'])
+    for (const before of ['', 'a']) {
+      drawn = ''
+      write(page, before + letter.repeat(60), 0, 0, 100, { size: 10 })
+      t.match(drawn, new RegExp(`^${before}(${letter})+…$`))
+    }
 })
 
 const bytesOf = async (pdf: Readable | undefined): Promise<number> => {

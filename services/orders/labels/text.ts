@@ -53,8 +53,14 @@ const maxWholeWord = 60
 
 const clusters = new Intl.Segmenter('si', { granularity: 'grapheme' })
 
-const withEllipsis = (lines: readonly string[], max: number): string[] =>
-  lines.length <= max ? [...lines] : [...lines.slice(0, max - 1), `${lines[max - 1]?.slice(0, -2)}…`]
+/** Returns the letters that are whole within the first `length` UTF-16 units. */
+export const cut = (text: string, length: number): string =>
+  text.length <= length ? text : text.slice(0, clusters.segment(text).containing(length)?.index)
+
+const withEllipsis = ([...lines]: readonly string[], max: number): string[] => {
+  const last = lines[max - 1] ?? ''
+  return lines.length <= max ? lines : [...lines.slice(0, max - 1), `${cut(last, last.length - 2)}…`]
+}
 
 /** Writes one line of text that ends at `right`. */
 export const writeRight = (page: Page, text: string, right: number, y: number, style: TextStyle): number => {

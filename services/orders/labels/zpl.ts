@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Label, wordCod, wordFacts, wordPhones, wordPlace } from './label.ts'
+import { cut } from './text.ts'
 
 /**
  * Writes control characters, and those that would end a field or begin a command, in hexadecimal. ^CI28 says that the
@@ -10,12 +11,9 @@ const escapeText = (text: string): string =>
     [...Buffer.from(character)].map(byte => `_${byte.toString(16).padStart(2, '0')}`).join(''),
   )
 
-/** Keeps the beginning of a long text, without half of an emoji. */
-const cut = (text: string): string => text.slice(0, 200).replace(/[\ud800-\udbff]$/, '')
-
 /** Writes a text of at most `lines` lines. Positions and sizes are in dots, 203 to the inch. */
 const text = (x: number, y: number, height: number, width: number, lines: number, value: string): string =>
-  `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(cut(value))}^FS`
+  `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(cut(value, 200))}^FS`
 
 const line = (y: number): string => `^FO32,${y}^GB736,2,2^FS`
 
