@@ -266,6 +266,10 @@ t.test('a run sheet lists the parcels that are to be delivered again by a day', 
     (await print(both)).body,
     refusal({ reattempts_by: ['Give either the waybill_numbers or reattempts_by.'] }),
   )
+  t.strictSame(
+    (await print({ reattempts_by: '2026-02-30' })).body,
+    refusal({ reattempts_by: ['There is no day 2026-02-30.'] }),
+  )
   await rows('update attempts set is_open = false')
   t.strictSame(
     (await print({ reattempts_by: '2026-11-24' })).body,

@@ -10,6 +10,7 @@ import { readScope } from '../access/merchant.ts'
 import { findReattempts } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
+import { refuseValues } from '../money/action.ts'
 import { toOrder, writeTrackingUrl } from '../tracking/order-view.ts'
 import { isWaybill, type OrderRow, type OrderStore, readOrders, selectAmong } from '../tracking/read-orders.ts'
 import type { PrintJob } from './draw.ts'
@@ -36,6 +37,7 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
     response: { 200: { description: 'A PDF with pages of A4.', content: pdf } },
   }
   app.post('/order/run-sheet', { bodyLimit: maxLabelBytes, schema: printRunSheetSchema }, async (request, reply) => {
+    refuseValues(RunSheetRequest.properties, request.body)
     const { title = 'Run sheet' } = request.body
     const { tenant } = request.staff
     const labels = await findAllLabels(options, request, await findListed(options.pool, tenant, request.body))
