@@ -29,8 +29,10 @@ t.test('a value put into a text is never read as a field', async t => {
 })
 
 t.test('a text never ends in half a character', async t => {
-  const filled = fillText('{{customer_name}}', orderFacts({ customer_name: `${'x'.repeat(1023)}😀` }))
-  t.equal(filled, 'x'.repeat(1023))
+  for (const last of ['😀', 'කො']) {
+    const filled = fillText('{{customer_name}}', orderFacts({ customer_name: `${'x'.repeat(1023)}${last}` }))
+    t.equal(filled, 'x'.repeat(1023), last)
+  }
 })
 
 t.test('the error of an unknown field names the known ones', async t => {
@@ -61,7 +63,12 @@ t.test('percent-encodes the values of an order in addresses', async t => {
 })
 
 t.test('a filled value is cut where its field would be too long, never within an escape', async t => {
-  const order = orderFacts({ customer_name: '\u0dc3'.repeat(255), description: 'x'.repeat(255), order_no: 'A1' })
+  const order = orderFacts({
+    customer_name: '\u0dc3'.repeat(255),
+    description: 'x'.repeat(255),
+    order_no: 'A1',
+    merchant_name: 'කො'.repeat(200),
+  })
   const filled = (type: 'header' | 'button', parameter: Parameter) =>
     fillComponent({ type, parameters: [parameter] }, order).parameters[0] as Parameter
   const image = (link: string) => filled('header', { type: 'image', image: { link } }).image?.link ?? ''
@@ -79,6 +86,8 @@ t.test('a filled value is cut where its field would be too long, never within an
   )
   const document = { link: 'https://x/y', filename: '{{description}}.pdf' }
   t.equal(filled('header', { type: 'document', document }).document?.filename, `${'x'.repeat(236)}.pdf`)
+  const sinhala = { link: 'https://x/y', filename: 'x{{merchant_name}}.pdf' }
+  t.match(filled('header', { type: 'document', document: sinhala }).document?.filename, /^x(කො){117}\.pdf$/)
   const date_time = { fallback_value: '{{description}}{{description}}' }
   t.equal(filled('header', { type: 'date_time', date_time }).date_time?.fallback_value, 'x'.repeat(60))
 })

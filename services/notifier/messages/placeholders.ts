@@ -60,11 +60,11 @@ export const fillText = (text: string, order: Values): string => {
   return clip(plain(filled)) || nothing
 }
 
+/** Finds the letters of a text, each with its marks and vowel signs. */
+const letters = new Intl.Segmenter('si', { granularity: 'grapheme' })
+
 const clip = (text: string): string =>
-  text
-    .slice(0, maxLength)
-    .replace(/[\ud800-\udbff]$/, '')
-    .trim()
+  text.length <= maxLength ? text.trim() : text.slice(0, letters.segment(text).containing(maxLength)?.index).trim()
 
 /** Fills a message without a template as `fillText` does, but keeps its own line breaks. */
 const fillLines = (text: string, order: Values): string =>
@@ -95,11 +95,11 @@ const divideRoom = (lengths: readonly number[], room: number): number => {
   return room
 }
 
-/** Returns as many whole characters of a value as fit once they are encoded. */
+/** Returns as many whole letters of a value as fit once they are encoded. */
 const cut = (value: string, most: number, encode: (value: string) => string): string => {
   let kept = ''
-  for (const character of value) {
-    const longer = kept + encode(character)
+  for (const { segment } of letters.segment(value)) {
+    const longer = kept + encode(segment)
     if (longer.length > most) break
     kept = longer
   }
