@@ -18,7 +18,7 @@ import { createToken } from './tokens.ts'
 const maxTokens = 50
 export const PersonName = Type.String({
   maxLength: 100,
-  pattern: '^(?=\\s*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
+  pattern: '^(?=\\s*\\S)([^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$',
   must: 'be 1 to 100 characters on one line',
 })
 

@@ -14,13 +14,13 @@ const revoke = (id: string, token = owner) => request('DELETE', `${base}/token/$
 const statusOf = async (token: string) => (await request('GET', `${base}/state`, undefined, { token })).status
 
 t.test('an owner creates tokens for programs, sees them without the secret, and revokes them', async t => {
-  const { status, body } = await create({ name: ' Web shop ', expires_at: '2999-01-31T00:00:00Z' })
+  const { status, body } = await create({ name: ' Web shop 🛒 ', expires_at: '2999-01-31T00:00:00Z' })
   const { id, token, created_at, ...rest } = body.data
   t.match([status, body.message, token], [201, 'Token Created Successfully', /^courier_[\w-]{48}$/])
-  t.strictSame(rest, { name: 'Web shop', expires_at: '2999-01-31T00:00:00.000Z', last_used_at: null })
+  t.strictSame(rest, { name: 'Web shop 🛒', expires_at: '2999-01-31T00:00:00.000Z', last_used_at: null })
   t.equal(await statusOf(token), 200)
   const [first, ...others] = await list()
-  t.match(first, { id, name: 'Web shop', created_at })
+  t.match(first, { id, name: 'Web shop 🛒', created_at })
   t.notOk('token' in first)
   t.match(others, [{ name: null }], 'the one that the operator made')
   t.strictSame(await list(ofBooks), [{ ...(await list(ofBooks))[0], name: null }], 'another merchant sees its own')
