@@ -80,7 +80,10 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], r
     await restRecipients(tx, outcomes)
   })
 
-/** Frees the recipients of messages whose outcome is in time; only the pause remains. */
+/**
+ * Frees the recipients of messages whose outcome is in time; only the pause remains. A request whose outcome is
+ * unknown may still arrive: its recipient stays occupied until the send would have been overdue.
+ */
 const free = `
   occupied as (
     select r.tenant_id, r.phone_number_id, r.recipient, rests.seconds
@@ -88,7 +91,7 @@ const free = `
     join unnest($1::text[], $2::text[], $13::float8[]) as rests (tenant_id, message_id, seconds) using
       (tenant_id, message_id)
     join recipients r using (tenant_id, phone_number_id, recipient)
-    where r.next_send_at = u.overdue_at + make_interval(secs => $12)
+    where u.status <> 'unknown' and r.next_send_at = u.overdue_at + make_interval(secs => $12)
     order by r.tenant_id, r.phone_number_id, r.recipient
     for update of r
   ), freed as (

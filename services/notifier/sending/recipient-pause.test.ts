@@ -80,3 +80,18 @@ t.test('a process that dies with a message to a person delays nobody else', asyn
   t.notOk(await accepted(same)(), 'the first one may still arrive')
   await until('the message to the same person is accepted', accepted(same), 6)
 })
+
+t.test('a request without a response keeps back the next message to the person: it may still arrive', async t => {
+  const fixture = await createFixture(t, { isRunning: false, recipientPauseSeconds: 0.1, sendSeconds: 1.5 })
+  fixture.control.script({ call: 'messages', times: 1, trouble: { kind: 'lost', accepted: false } })
+  const [lost] = await fixture.accept(messageTo('0770000103'))
+  fixture.queue.start()
+  const has = (id: string | undefined, status: string) => async () =>
+    (await fixture.rows('select from messages where message_id = $1 and status = $2', [id, status])).length
+  await until('the outcome is unknown', has(lost, 'unknown'))
+  const [same] = await fixture.accept(messageTo('0770000103'))
+  const [other] = await fixture.accept(messageTo('0770000104'))
+  await until('the other one is accepted', has(other, 'accepted'), 1.5)
+  t.notOk(await has(same, 'accepted')())
+  await until('the message to the same person is accepted', has(same, 'accepted'), 6)
+})
