@@ -47,6 +47,15 @@ export const stateSql = `case when invoices.state = 'submitted'
   and submitted_at + make_interval(days => accept_after_days) <= now()
     then 'approved' else invoices.state end`
 
+/** Stores approvals by silence before a longer time to object takes them back: they may be in a pay file. */
+export const keepApprovals = (tx: Tx, tenant: string): Promise<unknown> =>
+  tx.client.query(
+    `update invoices set state = 'approved', decided_at = submitted_at + make_interval(days => accept_after_days)
+      from tenants where tenants.tenant_id = $1 and invoices.tenant_id = $1 and invoices.state = 'submitted'
+        and ${stateSql} = 'approved'`,
+    [tenant],
+  )
+
 export const invoiceColumns = `invoice_no, invoice_ref_no, invoices.merchant_id::float8,
   merchants.name as merchant_name, until::text, ${stateSql} as state,
   parcels, brought_forward::float8, total::float8, charges_due::float8, made_by, ${isoTime('made_at')} as made_at,

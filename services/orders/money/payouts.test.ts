@@ -98,6 +98,17 @@ t.test('the pay run', async t => {
     }
   })
 
+  t.test('a longer time to object leaves an approval by silence, which a pay file may have', async t => {
+    await rows(
+      `update invoices set state = 'submitted', submitted_at = now() - interval '4 days' where invoice_no = $1`,
+      [numbers[1]],
+    )
+    const file = { ...tenantFile(), statuses }
+    await fixture.apply({ ...file, tenant: { ...file.tenant, money: { accept_after_days: 30 } } })
+    t.match(await rows(`select state from invoices where invoice_no = $1`, [numbers[1]]), [{ state: 'approved' }])
+    await fixture.apply(file)
+  })
+
   t.test('a change of account stops payouts, even to the previous account', async t => {
     t.match((await change(shop, { ...account, number: '0079999999' })).body.data, { version: 2, last_four: '9999' })
     t.equal(await why(numbers[0]), 'A second person must confirm the bank account.')

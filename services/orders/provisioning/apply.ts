@@ -8,6 +8,7 @@ import type pg from 'pg'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { lockFold } from '../money/fold.ts'
+import { keepApprovals } from '../money/invoices.ts'
 import { lockStatusSet } from '../statuses/status-queries.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
@@ -55,7 +56,10 @@ export const applyTenant = async (
 }
 
 const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> => {
-  const { id } = file.tenant
+  const { id, money } = file.tenant
+  const [waits] = await query<{ days: number }>(tx)`
+    select accept_after_days as days from tenants where tenant_id = ${id}`
+  if (waits && waits.days < (money?.accept_after_days ?? 3)) await keepApprovals(tx, id)
   const zones = await tx.selectFrom('zones').selectAll().where('tenant_id', '=', id).execute()
   const statuses = await findStatusRows(tx, file)
   return sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
