@@ -90,17 +90,22 @@ if (browser) {
     const row = (number: string) => ({ invoice_no: number, merchant_name: 'Lanka Shoes', amount: 1, bank: 'BOC' })
     const payouts = [row('CFX-1')]
     const marked: string[][] = []
+    let isDown = false
     await page.route('**/api/staff/payout*', (route, request) => {
       if (request.url().includes('csv'))
         return route.fulfill({ contentType: 'text/csv', body: 'invoice_no,merchant_name\r\nCFX-1,"Shoes, Ltd"\r\n' })
       if (request.method() === 'GET') return route.fulfill({ json: { data: { payouts, left_out: [] } } })
+      if (isDown && marked.length === 2) return route.abort()
       marked.push(request.postDataJSON().invoice_nos)
       return route.fulfill({ json: { message: 'Done', data: [] } })
     })
-    const markPaid = async () => {
+    const fillIn = async () => {
       await panel('Pay run').getByLabel('Bank reference').fill('B')
       await panel('Pay run').getByLabel('Paid on').fill(today)
       await panel('Pay run').getByRole('button', { name: 'Mark as paid' }).click()
+    }
+    const markPaid = async () => {
+      await fillIn()
       await panel('Pay run').getByLabel('Bank reference').waitFor({ state: 'detached' })
     }
     await page.goto(`${url}#/cash`)
@@ -115,6 +120,13 @@ if (browser) {
     const saved = ['invoice_no,bank', ...numbers.map(number => `'${number},BOC`), ''].join('\r\n')
     const file = { name: 'payouts.csv', mimeType: 'text/csv', buffer: Buffer.from(saved) }
     await panel('Pay run').getByLabel('The saved file that the bank paid').setInputFiles(file)
+    isDown = true
+    const failing = page.waitForEvent('console', message => message.type() === 'error')
+    await fillIn()
+    await failing
+    await panel('Pay run').getByRole('button', { name: 'Mark as paid (1)' }).waitFor()
+    isDown = false
+    t.match(desk.problems.splice(0), [/ERR_FAILED/], 'the second request failed')
     await markPaid()
     t.strictSame(marked, [['CFX-1'], numbers.slice(0, 1000), numbers.slice(1000)])
     await page.unroute('**/api/staff/payout*')

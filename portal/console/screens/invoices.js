@@ -54,14 +54,19 @@ const List = ({ query }) => {
     <${PayRun} onPaid=${list.reload} />`
 }
 
-const save = async (/** @type {string} */ path, /** @type {string} */ name, format = 'csv') =>
-  saveFile(await own(`${path}?format=${format}`, { as: 'blob' }), `${name}.${format}`)
+const save = async (/** @type {string} */ path, /** @type {string} */ name, format = 'csv') => {
+  const file = await own(`${path}?format=${format}`, { as: 'blob' })
+  saveFile(file, `${name}.${format}`)
+  return file
+}
 
 const maxPaidAtOnce = 1000
 
 /** Reads the invoice numbers of a saved pay run, where an apostrophe precedes a hyphen. @param {Blob} file */
-const readRun = async file =>
-  (await file.text()).split(/\r?\n/).flatMap((line, row) => (row && /^"?'?([^",;\t]+)/.exec(line)?.[1]) || [])
+const readRun = async file => {
+  const [, ...lines] = (await file.text()).split(/\r?\n/)
+  return lines.flatMap(line => /^"?'?([^",;\t]+)/.exec(line)?.[1] ?? [])
+}
 
 /** Lists the payments that the bank is to make, and why some invoices are left out. */
 const PayRun = ({ onPaid }) => {
@@ -78,18 +83,17 @@ const PayRun = ({ onPaid }) => {
   /** Marks all, in as many requests as needed; whatever was marked disappears, even after an error. */
   const markPaid = async entered => {
     try {
-      for (let start = 0; start < paid.length; start += maxPaidAtOnce)
-        await post('/payout', { ...entered, invoice_nos: paid.slice(start, start + maxPaidAtOnce) })
-      setPaid([])
+      for (let left = paid; left.length > 0; setPaid(left)) {
+        await post('/payout', { ...entered, invoice_nos: left.slice(0, maxPaidAtOnce) })
+        left = left.slice(maxPaidAtOnce)
+      }
     } finally {
       run.reload()
       onPaid()
     }
   }
   const saveRun = async () => {
-    const file = await own('/payout?format=csv', { as: 'blob' })
-    saveFile(file, 'payouts.csv')
-    setPaid(await readRun(file))
+    setPaid(await readRun(await save('/payout', 'payouts')))
     run.reload()
   }
   const submit = `${t('invoice.mark_paid')} (${number(paid.length)})`
