@@ -48,12 +48,12 @@ export const stateSql = `case when invoices.state = 'submitted'
     then 'approved' else invoices.state end`
 
 /** Stores approvals by silence before a longer time to object takes them back: they may be in a pay file. */
-export const keepApprovals = (tx: Tx, tenant: string): Promise<unknown> =>
+export const keepApprovals = (tx: Tx, tenant: string, acceptAfterDays: number): Promise<unknown> =>
   tx.client.query(
     `update invoices set state = 'approved', decided_at = submitted_at + make_interval(days => accept_after_days)
       from tenants where tenants.tenant_id = $1 and invoices.tenant_id = $1 and invoices.state = 'submitted'
-        and ${stateSql} = 'approved'`,
-    [tenant],
+        and accept_after_days < $2 and ${stateSql} = 'approved'`,
+    [tenant, acceptAfterDays],
   )
 
 export const invoiceColumns = `invoice_no, invoice_ref_no, invoices.merchant_id::float8,

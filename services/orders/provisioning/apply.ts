@@ -13,7 +13,7 @@ import { lockStatusSet } from '../statuses/status-queries.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
-import { toCities, toRateCards, toSettings } from './file-rows.ts'
+import { toCities, toMoney, toRateCards, toSettings } from './file-rows.ts'
 import { sync } from './sync.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
@@ -56,10 +56,8 @@ export const applyTenant = async (
 }
 
 const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> => {
-  const { id, money } = file.tenant
-  const [waits] = await query<{ days: number }>(tx)`
-    select accept_after_days as days from tenants where tenant_id = ${id}`
-  if (waits && waits.days < (money?.accept_after_days ?? 3)) await keepApprovals(tx, id)
+  const { id, money = {} } = file.tenant
+  await keepApprovals(tx, id, toMoney(money).accept_after_days)
   const zones = await tx.selectFrom('zones').selectAll().where('tenant_id', '=', id).execute()
   const statuses = await findStatusRows(tx, file)
   return sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])

@@ -28,7 +28,7 @@ export const toSettings = ({ tenant }: TenantFile): Wanted => ({
   ],
 })
 
-const toMoney = (money: NonNullable<TenantFile['tenant']['money']>) => ({
+export const toMoney = (money: NonNullable<TenantFile['tenant']['money']>) => ({
   payable_when: money.payable_when ?? 'handed_over',
   payable_after_days: money.payable_after_days ?? 0,
   four_eyes: money.four_eyes ?? false,
