@@ -1,5 +1,5 @@
 import { type Delay, type ErrorClass, type ErrorEntry, findError } from './error-table.ts'
-import type { Refused } from './responses.ts'
+import { bareRefusal, type Refused } from './responses.ts'
 
 /** Describes a failure as a response or a webhook reports it; a webhook has no HTTP status. */
 export type Failure = Pick<Refused, 'code' | 'subcode' | 'isTransient' | 'retryAfterSeconds'> & {
@@ -32,6 +32,9 @@ export const classify = (failure: Failure, retries = 0): Classification => {
   const entry = code === null ? undefined : findError(code, subcode)
   return entry ? known(entry, failure, retries) : unknown(failure)
 }
+
+/** Says how to handle a failure of which only the code is known, as a webhook reports it. */
+export const classifyCode = (code: number | null): Classification => classify({ ...bareRefusal, status: null, code })
 
 export type Scope = 'messaging' | 'management'
 export const scopeName = (scope: Scope): string => `whatsapp_business_${scope}`

@@ -1,8 +1,7 @@
 import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
 import type { Logger } from 'pino'
 import type { MessageStatus, Tx } from '../database/tables.ts'
-import { classify } from '../messaging-api/classify.ts'
-import { bareRefusal } from '../messaging-api/responses.ts'
+import { classifyCode } from '../messaging-api/classify.ts'
 import { applyEffect } from '../sending/effects.ts'
 import {
   findStatusUpdates,
@@ -118,7 +117,7 @@ const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Set
 }
 
 const findEffect = (code: number | null) => {
-  const { class: what, pauseSeconds, meaning: reason } = classify({ ...bareRefusal, status: null, code })
+  const { class: what, pauseSeconds, meaning: reason } = classifyCode(code)
   if (what === 'hold_template' && code !== null) return { kind: 'hold_template', code } as const
   return what === 'pause_channel' && pauseSeconds === null
     ? ({ kind: 'pause_channel', code, reason } as const)

@@ -1,6 +1,5 @@
 import type { MessageStatus } from '../database/tables.ts'
-import { classify } from '../messaging-api/classify.ts'
-import { bareRefusal } from '../messaging-api/responses.ts'
+import { classifyCode } from '../messaging-api/classify.ts'
 
 /** Lists reportable statuses in the order of a full timeline (docs/contributors/messaging-api.md#status-events). */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
@@ -59,6 +58,6 @@ export const settle = (from: MessageStatus, reports: readonly Report[], known: R
 const isRetried = (reached: MessageStatus, { status, errorCode: code }: Report): boolean =>
   status === 'failed' &&
   (reached === 'queued' || reached === 'held') &&
-  !['permanent', 'hold_template'].includes(classify({ ...bareRefusal, status: null, code }).class)
+  !['permanent', 'hold_template'].includes(classifyCode(code).class)
 
 export const updateKey = (status: string, at: Date): string => `${status} ${at.getTime()}`
