@@ -33,7 +33,7 @@ export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code
     update channels set state = 'paused', paused_code = ${code}, paused_reason = ${reason}
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and state = 'active' returning phone_number_id`
 
-/** Ends a pause or rest. Its end stays in `not_before`: until then no message could wait for an earlier one. */
+/** Ends a pause or rest. `not_before` keeps the time: from then on, not before, waiting for earlier messages counts. */
 export const resumeChannel = async (tx: Tx, tenant: string, phoneNumberId: string, by: Actor): Promise<void> => {
   const resumed = { state: 'active', paused_code: null, paused_reason: null, not_before: sql<Date>`now()` } as const
   if (await updateChannel(tx, tenant, phoneNumberId, resumed))

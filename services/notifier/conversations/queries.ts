@@ -142,7 +142,7 @@ export const releaseHeld = async (tx: Tx, people: readonly (Person & Partial<Con
   const [tenants, numbers, recipients, isOut] = toColumns(spelt, 'tenant', 'phoneNumberId', 'recipient', 'isOut')
   const given = sql`unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[], ${isOut}::boolean[])
     as given (tenant_id, phone_number_id, recipient, is_out) using (tenant_id, phone_number_id, recipient)`
-  return release(tx, given, sql`(m.is_exempt or not given.is_out)`, 'the customer wrote: the conversation is open')
+  return release(tx, given, sql`(m.is_exempt or not given.is_out)`, 'the conversation is open')
 }
 
 /**

@@ -42,7 +42,7 @@ export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): 
 const taken =
   'The email has already been taken: each person logs in with an address of their own. Use another one, or deactivate the person who has it.'
 
-/** Throws if somebody in the tenant has the address. Locked by the caller, the tenant gives it to nobody meanwhile. */
+/** Throws if somebody in the tenant has the address. The caller locks the tenant: nobody else takes it meanwhile. */
 const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void> => {
   const holders = await query(tx)`
     select from merchants where tenant_id = ${tenant} and email = ${email} union all
