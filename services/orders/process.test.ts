@@ -176,7 +176,8 @@ t.test('startup waits for Postgres, and SIGTERM ends the wait at once', async t 
     ORDERS_PORT: '0',
   }
   const [stopped, waiting] = [launch(t, environment), launch(t, environment)]
-  for (const { logs } of [stopped, waiting])
+  const migrated = launch(t, { ...environment, ORDERS_MIGRATE_DATABASE_URL: ownerUrl })
+  for (const { logs } of [stopped, waiting, migrated])
     await waitUntil('the process waits for Postgres', () =>
       logs().some(({ msg }) => String(msg).startsWith('database.waiting')),
     )
@@ -185,8 +186,9 @@ t.test('startup waits for Postgres, and SIGTERM ends the wait at once', async t 
   t.equal(await stopped.ended, 0)
   t.ok(performance.now() - since < 1_500, `ended after ${performance.now() - since} ms`)
   await proxy.restore()
-  await waitUntil('the process listens', () => waiting.logs().some(({ msg }) => /listening/.test(String(msg))), 10)
-  t.notMatch(JSON.stringify([...stopped.logs(), ...waiting.logs()]), /postgres:\/\/|_failed/)
+  for (const { logs } of [waiting, migrated])
+    await waitUntil('the process listens', () => logs().some(({ msg }) => /listening/.test(String(msg))), 10)
+  t.notMatch(JSON.stringify([stopped, waiting, migrated].flatMap(({ logs }) => logs())), /postgres:\/\/|_failed/)
 })
 
 t.test('the process serves its health, metrics and requests', async t => {

@@ -57,7 +57,8 @@ export const runService = async (service: Service): Promise<void> => {
   try {
     const applied = await whenReachable(service.migrate, logger)
     if (applied.length > 0) logger.info({ applied }, 'database.migrated')
-    if (await bypassesRowSecurity(pool)) logger.warn('database.row_security_bypassed: connect as an ordinary role')
+    const bypasses = await whenReachable(() => bypassesRowSecurity(pool), logger)
+    if (bypasses) logger.warn('database.row_security_bypassed: connect as an ordinary role')
     await app.listen({ host: service.host, port: service.port })
     for (const worker of workers) worker.start()
   } catch (err) {
