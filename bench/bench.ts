@@ -3,7 +3,7 @@ import { startBareFastify } from './bare-fastify.ts'
 import type { LoadTask } from './load.ts'
 import { startTaskProcess } from './processes.ts'
 import type { Measure, Measurement } from './repeat.ts'
-import { tell } from './service.ts'
+import { log } from './service.ts'
 import { checkOut, type Side, startSide, startSimulator } from './versions.ts'
 
 export interface BenchOptions {
@@ -24,7 +24,7 @@ export interface Cell {
   unitsPerRequest: number
   measure: (side: Side) => Promise<Measure>
   /** Returns the baselines: the least that the same work, or a part of it, can take. */
-  floors: (side: Side) => Promise<Record<string, Measure>>
+  baselines: (side: Side) => Promise<Record<string, Measure>>
 }
 
 /** Holds the metrics by column name, with the name of what was measured. null: this machine cannot measure it. */
@@ -43,7 +43,7 @@ export const startBed = async ({ commit, profileFolder }: BedOptions, cleanUps: 
   const apiUrl = await startSimulator(cleanUps)
   const startFrom = (folder: string, profiles: string | undefined) =>
     once((service: Cell['service']): Promise<Side> => {
-      tell(`Starting ${service} ...`)
+      log(`Starting ${service} ...`)
       return startSide({ service, folder, apiUrl, profileFolder: profiles }, cleanUps)
     })
   const startBare = startFrom(root, undefined)

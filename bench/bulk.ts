@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
+import { readBaselineRows } from './baseline-rows.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
 import { measureLoad } from './cpu.ts'
-import { readFloorRows } from './floor-rows.ts'
 import type { Measure } from './repeat.ts'
 import type { Side } from './versions.ts'
 
@@ -17,10 +17,10 @@ const exampleOrders = 25
 const makeBodies = async (batch: number, count: number): Promise<string[]> => {
   const example = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
   const orders: Record<string, unknown>[] = example.order_data
-  const orderAt = (place: number) => ({
-    ...orders[place % orders.length],
-    order_no: `LS-${100_000 + place}`,
-    customer_phone: `0771${String(place).padStart(6, '0')}`,
+  const orderAt = (position: number) => ({
+    ...orders[position % orders.length],
+    order_no: `LS-${100_000 + position}`,
+    customer_phone: `0771${String(position).padStart(6, '0')}`,
   })
   return Array.from({ length: count }, (_, body) => {
     const order_data = Array.from({ length: batch }, (_, index) => orderAt(body * batch + index))
@@ -88,10 +88,10 @@ export const createBulkCell = ({ load, bareOrders }: Tools, { batch, isKeyed, co
     const work = { kind: 'requests', headers: side.headers, requests, isKeyed } as const
     return emptyTablesFirst(side.superuser, batch, measureLoad(load, side, work, connections))
   },
-  floors: async side => {
+  baselines: async side => {
     const waybills = await bookBatches(side, batch, Math.ceil(exampleOrders / batch))
     const tables = [...(await findTables(side.superuser)), ...(isKeyed ? ['idempotency_keys'] : [])]
-    const { statement: text, batches: values } = await readFloorRows(side.superuser, waybills, tables)
+    const { statement: text, batches: values } = await readBaselineRows(side.superuser, waybills, tables)
     const bare = await bareOrders()
     const tenant = bare.headers['x-tenant'] ?? ''
     const work = { kind: 'statement', tenant, text, values, newWaybills: batch } as const

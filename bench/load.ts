@@ -4,10 +4,10 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
-import { runStatement, type StatementWork } from './floor.ts'
 import { accessToken, apiPath, appSecret, formatId, formatMessage, phoneNumberIds } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
+import { runStatement, type StatementWork } from './statement.ts'
 
 interface Connection {
   request: (options: object) => Promise<{ statusCode: number; body: { text: () => Promise<string> } }>

@@ -35,7 +35,7 @@ const moveCell = ({ load }: Tools, batch: number, connections: number): Cell => 
     unit: 'orders',
     unitsPerRequest: batch,
     measure: side => prepare(side, 'delivery'),
-    floors: async side => ({ 'without money': await prepare(side, 'nothing') }),
+    baselines: async side => ({ 'without money': await prepare(side, 'nothing') }),
   }
 }
 

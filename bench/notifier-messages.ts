@@ -23,18 +23,18 @@ const firstRecipient = 94_700_000_000
 const idDigits = 25
 
 /** Returns the body that the notifier sends for the n-th message of a tenant, counted from 1. */
-export const formatMessage = (place: number): string =>
+export const formatMessage = (position: number): string =>
   JSON.stringify({
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
-    to: String(firstRecipient + place),
+    to: String(firstRecipient + position),
     type: 'template',
-    biz_opaque_callback_data: formatId(place),
+    biz_opaque_callback_data: formatId(position),
     template,
   })
 
 /** Returns our id of the n-th message of a tenant, counted from 1. */
-export const formatId = (place: number): string => `msg_${String(place).padStart(idDigits, '0')}`
+export const formatId = (position: number): string => `msg_${String(position).padStart(idDigits, '0')}`
 
 /** Inserts `count` messages with their first events, each to a different recipient, in one transaction. */
 export const insertMessages = async (
@@ -46,8 +46,8 @@ export const insertMessages = async (
   await superuser.query({
     text: `
       with given as (
-        select 'msg_' || lpad(place::text, $5, '0') as message_id, ($6::bigint + place)::text as recipient
-        from generate_series(1, $3::integer) place
+        select 'msg_' || lpad(position::text, $5, '0') as message_id, ($6::bigint + position)::text as recipient
+        from generate_series(1, $3::integer) position
       ), inserted as (
         insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at,
           provider_message_id)

@@ -33,7 +33,7 @@ export const queueCell = ({ apiUrl, load }: Tools, latency: number): Cell => {
         return measured
       }
     },
-    floors: async () => ({
+    baselines: async () => ({
       'bare loop': async seconds => {
         await behave()
         const work = { kind: 'messages' } as const
@@ -83,7 +83,7 @@ const webhookCell = ({ load, bareFastify }: Tools, updatesPerRequest: number): C
       await expectUpdates(side.superuser, measured.requestMilliseconds.length * updatesPerRequest)
       return measured
     },
-    floors: async side => {
+    baselines: async side => {
       const url = await bareFastify()
       const work = { kind: 'webhooks', messages: Number.MAX_SAFE_INTEGER, updatesPerRequest } as const
       const update: Measure = async seconds => {

@@ -44,7 +44,7 @@ const createCell = ({ load, bareFastify }: Tools, reading: Reading, connections:
     const requests = (await reading.paths(side)).map(path => ({ path }))
     return measureLoad(load, side, { kind: 'requests', headers: side.headers, requests }, connections)
   },
-  floors: async side => {
+  baselines: async side => {
     const { headers } = side
     const [tenant = '', paths, url] = [headers['x-tenant'], await reading.paths(side), await bareFastify()]
     const sample = await fetch(side.url + paths[0], { headers })

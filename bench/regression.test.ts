@@ -1,6 +1,6 @@
 import t from 'tap'
 import { lastRelease, skipWithoutRelease } from '../dev/last-release.ts'
-import { compareInShort, isSlower, measureUntilSure, type Ratios } from './regression.ts'
+import { compareWithCommit, isSlower, measureUntilSure, type Ratios } from './regression.ts'
 
 const ratios = (perSecond: number, perCpuSecond: number): Ratios => ({ perSecond, perCpuSecond })
 
@@ -31,7 +31,7 @@ t.test('adds rounds while the code looks slower, up to nine, and reverses the or
 t.test('this code is not slower than the last release', { skip: skipWithoutRelease }, async t => {
   const cleanUps = new AsyncDisposableStack()
   t.teardown(() => cleanUps.disposeAsync())
-  for (const { sentence, isSlower } of await compareInShort(lastRelease ?? '', cleanUps)) {
+  for (const { sentence, isSlower } of await compareWithCommit(lastRelease ?? '', cleanUps)) {
     t.comment(sentence)
     t.notOk(isSlower, sentence)
   }

@@ -29,7 +29,7 @@ const takeMedians = (rounds: readonly Ratios[]): Ratios => ({
 })
 
 /** Waiting for locks or round trips costs no CPU, so a throughput below this share is a failure by itself. */
-const limitOfWaiting = 0.55
+const minimumThroughput = 0.55
 
 /**
  * Returns true if both ratios are low, or throughput alone is very low. Another process that takes the cores lowers the
@@ -38,7 +38,7 @@ const limitOfWaiting = 0.55
  */
 export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
   const { perSecond, perCpuSecond } = takeMedians(rounds)
-  return Math.max(perSecond, perCpuSecond) < limit * share || perSecond < limitOfWaiting * share
+  return Math.max(perSecond, perCpuSecond) < limit * share || perSecond < minimumThroughput * share
 }
 
 const [roundsAtOnce, mostRounds, secondsEach, warmUpSeconds] = [3, 9, 0.6, 1]
@@ -72,7 +72,7 @@ const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boo
 }
 
 /** Measures each kind of work in turn with this code and with the code of a commit. */
-export const compareInShort = async (commit: string, cleanUps: AsyncDisposableStack) => {
+export const compareWithCommit = async (commit: string, cleanUps: AsyncDisposableStack) => {
   const { tools, startOurs, startTheirs } = await startBed({ commit, profileFolder: undefined }, cleanUps)
   const cells = [
     createBulkCell(tools, { batch: 1, isKeyed: true, connections: 16, bodies: 5_000 }),

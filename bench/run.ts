@@ -72,8 +72,8 @@ await runTool(async cleanUps => {
   for (const cell of names.flatMap(name => benches[name]?.(options, tools) ?? [])) {
     const ours = await startOurs(cell.service)
     const theirs = async () => ({ [`${against}`]: await cell.measure(await startTheirs(cell.service)) })
-    const floors = await (against === undefined ? cell.floors(ours) : theirs())
-    const row = await compare(cell, { ours: await cell.measure(ours), floors }, options)
+    const baselines = await (against === undefined ? cell.baselines(ours) : theirs())
+    const row = await compare(cell, { ours: await cell.measure(ours), baselines }, options)
     rows.push(row)
     if (!json) printTable([withoutDetails(row)], '')
   }

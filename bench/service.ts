@@ -2,7 +2,7 @@ import { findFreePort, toAddress } from '../dev/ports.ts'
 import { ServiceProcess } from '../dev/service-process.ts'
 import { serviceFlags } from '../dev/settings.ts'
 
-export const tell = (progress: string): void => {
+export const log = (progress: string): void => {
   process.stderr.write(`${progress}\n`)
 }
 

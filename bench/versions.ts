@@ -13,7 +13,7 @@ import { root } from '../dev/settings.ts'
 import { toTeardown } from '../dev/tool.ts'
 import { control } from '../trust/courier.ts'
 import { accessToken, appSecret, phoneNumberIds, type Tenant } from './notifier-messages.ts'
-import { startService, tell } from './service.ts'
+import { log, startService } from './service.ts'
 
 const run = promisify(execFile)
 
@@ -64,7 +64,7 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
   })
   if (await hasSamePackages(folder)) await linkPackages(folder)
   else {
-    tell(`Installing ${commit} ...`)
+    log(`Installing ${commit} ...`)
     await run(process.execPath, ['dev/install.mjs'], { cwd: folder })
   }
   return folder
@@ -103,7 +103,8 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
   const env = { ...process.env, ...settings }
   const admin: Admin = (words, input) => runAdmin(service, words, { env, folder, ...(input && { input }) })
   await admin(['migrate'])
-  const headers = service === 'orders' ? await provideOrders(admin, folder) : await provideNotifier(admin, superuser)
+  const headers =
+    service === 'orders' ? await provisionOrders(admin, folder) : await provisionNotifier(admin, superuser)
   const [file, portSetting] = [join(folder, `services/${service}/main.ts`), `${service.toUpperCase()}_PORT`]
   const url = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
   return { url, headers, databaseUrl, superuser }
@@ -114,7 +115,7 @@ const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposa
   // Each baseline keeps its connections open beside those of the service.
   const { addressAs } = await startOwnPostgres(toTeardown(cleanUps), name, { max_connections: '400' })
   const superuser = new pg.Client({ connectionString: addressAs('postgres') })
-  superuser.on('error', error => tell(`the connection to Postgres broke: ${error.message}`))
+  superuser.on('error', error => log(`the connection to Postgres broke: ${error.message}`))
   await superuser.connect()
   cleanUps.defer(() => superuser.end())
   const setting = name.toUpperCase()
@@ -136,7 +137,7 @@ const limits = {
   RECIPIENT_PAUSE_SECONDS: '0',
 }
 
-const provideOrders = async (admin: Admin, folder: string): Promise<Record<string, string>> => {
+const provisionOrders = async (admin: Admin, folder: string): Promise<Record<string, string>> => {
   const path = join(folder, 'examples/demo-tenant.json')
   const { tenant, merchants } = JSON.parse(await readFile(path, 'utf8'))
   await admin(['apply', path])
@@ -145,7 +146,7 @@ const provideOrders = async (admin: Admin, folder: string): Promise<Record<strin
   return { authorization: `Bearer ${token}`, 'x-tenant': tenant.id, 'content-type': 'application/json' }
 }
 
-const provideNotifier = async (admin: Admin, superuser: pg.Client): Promise<Record<string, string>> => {
+const provisionNotifier = async (admin: Admin, superuser: pg.Client): Promise<Record<string, string>> => {
   for (const tenant of ['large', 'small'] as const) await applyChannel(admin, tenant)
   await superuser.query('update channels set rate = 1000000')
   return {}

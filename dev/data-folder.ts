@@ -18,5 +18,5 @@ export const prepareDataFolder = async (folder: string): Promise<void> => {
 const explain = (code: string | undefined): string => {
   if (code === 'EEXIST' || code === 'ENOTDIR') return 'is, or is below, a file'
   if (code === 'EACCES' || code === 'EPERM') return `is not writable for ${userInfo().username}`
-  return `cannot be written (${code})`
+  return `cannot be written to (${code})`
 }

@@ -5,18 +5,18 @@ import t from 'tap'
 import { findMutants } from './mutations.ts'
 import { root } from './settings.ts'
 
-const namesOf = (source: string) => findMutants(source).map(({ name }) => name.replace(/ in .*/, ''))
+const listNames = (source: string) => findMutants(source).map(({ name }) => name.replace(/ in .*/, ''))
 
 t.test('changes operators, conditions, literals, returns, methods and statements', async t => {
-  t.strictSame(namesOf('const a = (b: number): boolean => b < 2'), ['< -> <=', '< -> >=', '2 -> 3'])
-  t.strictSame(namesOf('if (!a) b()'), ['!a -> (a)', '!a -> true', '!a -> false', 'b() -> ;'])
-  t.strictSame(namesOf("f = () => { return 'a' }"), [
+  t.strictSame(listNames('const a = (b: number): boolean => b < 2'), ['< -> <=', '< -> >=', '2 -> 3'])
+  t.strictSame(listNames('if (!a) b()'), ['!a -> (a)', '!a -> true', '!a -> false', 'b() -> ;'])
+  t.strictSame(listNames("f = () => { return 'a' }"), [
     "f = () => { return 'a' } -> ;",
     "return 'a' -> return",
     "'a' -> ''",
   ])
-  t.strictSame(namesOf('const a = b.some(c)'), ['some -> every'])
-  t.strictSame(namesOf("import a from 'b'"), [])
+  t.strictSame(listNames('const a = b.some(c)'), ['some -> every'])
+  t.strictSame(listNames("import a from 'b'"), [])
 })
 
 t.test('kills every mutant of a small file', async t => {
@@ -25,7 +25,7 @@ t.test('kills every mutant of a small file', async t => {
   t.strictSame([status, stdout], [0, ''])
 })
 
-t.test('every explanation names a mutant of the present code', async t => {
+t.test('every explanation names a mutant of the current code', async t => {
   const table: Record<string, { tests: string[]; equivalent?: object }> = JSON.parse(
     readFileSync(join(root, 'dev/mutants.json'), 'utf8'),
   )

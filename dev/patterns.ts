@@ -133,7 +133,7 @@ const checkPattern = ({ source, flags }: Pattern): string => {
     randomSeed: 1,
   })
   if (result.status === 'safe') return ''
-  if (result.status === 'unknown') return `is not understood: ${result.error.kind}`
+  if (result.status === 'unknown') return `could not be checked: ${result.error.kind}`
   return `is slow, ${result.complexity.summary}: ${result.attack.pattern}`
 }
 

@@ -29,14 +29,14 @@ const permissive = [
 ]
 
 /** Lists the packages that contain a licence text but do not name the licence in their package.json. */
-const read: Readonly<Record<string, string>> = { 'png-js@2.0.0': 'MIT' }
+const unnamedLicences: Readonly<Record<string, string>> = { 'png-js@2.0.0': 'MIT' }
 
 const bill = JSON.parse(execFileSync('npm', sbom, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
-const isOfDevelopment = ({ properties = [] }: Component): boolean =>
+const isDevelopmentOnly = ({ properties = [] }: Component): boolean =>
   properties.some(({ name }) => name === 'cdx:npm:package:development')
-const components = (bill.components as Component[]).filter(component => !isOfDevelopment(component))
-const idOf = ({ name, version }: Component): string => `${name}@${version}`
-const licenceOf = ({ licenses = [] }: Component): string =>
+const components = (bill.components as Component[]).filter(component => !isDevelopmentOnly(component))
+const formatId = ({ name, version }: Component): string => `${name}@${version}`
+const formatLicence = ({ licenses = [] }: Component): string =>
   licenses.map(({ license, expression }) => license?.id ?? license?.name ?? expression).join(' and ')
 
 t.test('the bill of materials is CycloneDX and names each production package in the lock file', t => {
@@ -47,7 +47,7 @@ t.test('the bill of materials is CycloneDX and names each production package in 
   const locked = Object.entries(lock)
     .filter(([path, { dev, devOptional, link }]) => path.includes('node_modules/') && !dev && !devOptional && !link)
     .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`)
-  const listed = new Set(components.map(idOf))
+  const listed = new Set(components.map(formatId))
   t.ok(locked.length > 50)
   t.strictSame(
     locked.filter(id => !listed.has(id)),
@@ -61,8 +61,8 @@ t.test('every production package has a permissive licence', t => {
   for (const component of components.filter(
     ({ name }) => !/^(orders|notifier|simulator|shared|@courier\/.*)$/.test(name),
   )) {
-    const id = idOf(component)
-    const licence = licenceOf(component) || read[id] || 'none'
+    const id = formatId(component)
+    const licence = formatLicence(component) || unnamedLicences[id] || 'none'
     t.ok(permissive.includes(licence), `${id}: ${licence}`)
   }
   t.end()

@@ -48,10 +48,10 @@ if (browser) {
   }
 
   /** Serves the tests below that follow a person through a morning. */
-  const desk = await openConsole(t, browser, url)
+  const session = await openConsole(t, browser, url)
 
   t.test('a person signs in, finds a parcel and sends a message without a mouse', async t => {
-    const { page } = desk
+    const { page } = session
     await page.locator('#email').fill('admin@courier.example')
     await page.locator('#password').fill('wrong-password')
     await page.locator('#tenant').fill('demo')
@@ -63,7 +63,7 @@ if (browser) {
     await Promise.all([page.waitForEvent('pageerror'), page.reload()])
     t.match(await page.locator('body').innerText(), 'reload the page', 'the page is not empty while a service is down')
     await page.unroute('**/settings.json')
-    desk.problems.length = 0
+    session.problems.length = 0
     await page.reload()
     await page.locator('#tenant:focus').waitFor()
     for (const text of ['demo', 'admin@courier.example', 'courier-demo']) {
@@ -89,11 +89,11 @@ if (browser) {
     await page.locator('#message:focus').waitFor()
     await page.locator('.timeline', { hasText: 'order_out_for_delivery' }).waitFor()
     t.equal(await countMessages(first), 1)
-    checkSeen(t, desk)
+    checkSeen(t, session)
   })
 
   t.test('a double click, and a repetition after a lost response, send once', async t => {
-    const { page } = desk
+    const { page } = session
     await page.goto(`${url}#/parcel/${third}`)
     const send = page.getByRole('button', { name: 'Send' })
     const fill = async () => {
@@ -115,7 +115,7 @@ if (browser) {
     await send.click()
     await page.getByText('Queued. Follow it in the timeline.').waitFor()
     t.equal(await countMessages(third), 2, 'the second message is sent once')
-    desk.problems.length = 0
+    session.problems.length = 0
   })
 
   t.test('text from other people stays text, and screens have no barriers, in dark mode and on a phone', async t => {
@@ -156,7 +156,7 @@ if (browser) {
   })
 
   t.test('moves a parcel and decides on a request, and changes elsewhere leave the focus where it is', async t => {
-    const { page } = desk
+    const { page } = session
     await page.goto(`${url}#/parcel/${third}`)
     await page.getByLabel('Note', { exact: true }).fill(attack)
     await page.getByRole('button', { name: 'CONFIRMED' }).click()
@@ -175,11 +175,11 @@ if (browser) {
     t.match(await orders.rows('select status, note from customer_actions where waybill_number = $1', [third]), [
       { status: 'accepted', note: 'Tomorrow after 4 pm' },
     ])
-    checkSeen(t, desk)
+    checkSeen(t, session)
   })
 
   t.test('an ended session leads to the sign-in form, and the open screen is kept', async t => {
-    const { page } = desk
+    const { page } = session
     await page.goto(`${url}#/parcel/${first}`)
     await page.getByLabel('Note', { exact: true }).fill('half written')
     await page.route('**/api/staff/order/status', route =>

@@ -30,7 +30,7 @@ const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
   return { notifier, orders, move, isDelivered }
 }
 
-/** Makes a text with the most UTF-16 units that orders accepts; each control character is six bytes in JSON. */
+/** Makes a text of `units` UTF-16 units, mostly control characters: each is six bytes in JSON. */
 const longest = (units: number, first = 'x'): string => first.padEnd(units, '\u0001')
 const key = 'k'.repeat(63)
 

@@ -8,7 +8,7 @@ import { keyRefusal } from '../shared/edge/idempotency.ts'
 const notifier = await buildNotifier(t)
 const orders = await buildOrders(t)
 
-/** Lists the operations that ignore a key: they only read, log in or out, or serve other systems than clients. */
+/** Lists the operations that ignore a key: they only read, log in or out, or serve systems other than clients. */
 const ignoring: Record<string, string[]> = {
   orders: [
     ...['resolvePlaces', 'quoteOrders', 'lookUpOrders', 'printLabels', 'printAnyLabels', 'printRunSheet'],
@@ -33,7 +33,7 @@ const tokenFor = async (name: string, path: string): Promise<string> => {
 }
 
 /** Returns the errors of a request with a key. */
-const errorsOf = async (name: string, method: string, path: string): Promise<object> => {
+const findErrors = async (name: string, method: string, path: string): Promise<object> => {
   const { app } = name === 'orders' ? orders : notifier
   const response = await app.inject({
     method: method as 'POST',
@@ -60,7 +60,7 @@ for (const [name, { paths, info }] of Object.entries(await readDocuments()))
         const isRefusing = description.includes(keyRefusal)
         kinds[isKeyed ? 'keyed' : isRefusing ? 'refusing' : 'ignoring']?.push(operationId)
         if (isKeyed) continue
-        const errors = await errorsOf(name, method, path)
+        const errors = await findErrors(name, method, path)
         t.equal('idempotency-key' in errors, isRefusing, `${operationId} ${JSON.stringify(errors)}`)
       }
     t.strictSame(new Set(kinds.ignoring), new Set(ignoring[name]))

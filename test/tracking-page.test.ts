@@ -15,7 +15,7 @@ t.test('the page of a parcel works on a phone and on a desktop, in each language
       t.equal(await page.locator('h1').count(), 1)
       t.ok((await measureWidth(page)) <= width, `${language} fits ${width} px`)
       const color = await page.evaluate(`getComputedStyle(document.querySelector('header')).backgroundColor`)
-      t.equal(color, 'rgb(255, 212, 0)', 'the content policy allows the style')
+      t.equal(color, 'rgb(255, 212, 0)', 'the content security policy allows the style')
       t.strictSame(await findBarriers(page), [])
       t.strictSame(problems, [])
     }

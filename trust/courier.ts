@@ -52,7 +52,7 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
   return {
     ...stack,
     /** Holds the tokens of a merchant, and of a member of staff of each service. */
-    tokens: { ...(await provideOrders(stack)), notifierStaff: await provideNotifier(stack, options) },
+    tokens: { ...(await provisionOrders(stack)), notifierStaff: await provisionNotifier(stack, options) },
     /** Returns rows as the superuser sees them: of all tenants. */
     rows: (service: Service, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
       onServer(stack.databases[service].superuserUrl, async client => (await client.query(text, values)).rows),
@@ -62,7 +62,7 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
 }
 
 /** Applies the file of demo without the operator's commands, whose processes would take seconds. */
-const provideOrders = async ({ databases }: Stack) => {
+const provisionOrders = async ({ databases }: Stack) => {
   const pool = createPool({ url: databases.orders.url, name: 'trust', connections: 1 })
   await applyTenant(pool, tenantFile(), false)
   const createToken = (holder: object) => ordersTokens.createTokenFor(pool, { tenant: 'demo', ...holder })
@@ -72,7 +72,7 @@ const provideOrders = async ({ databases }: Stack) => {
 }
 
 /** Applies the file of demo, with the rate and the rules of the options. Returns the token of a member of staff. */
-const provideNotifier = async ({ databases, notifier }: Stack, { rate, rules }: CourierOptions) => {
+const provisionNotifier = async ({ databases, notifier }: Stack, { rate, rules }: CourierOptions) => {
   const pool = createPool({ url: databases.notifier.url, name: 'trust', connections: 1 })
   const file = JSON.parse(await readFile(join(root, 'examples/demo-notifier.json'), 'utf8'))
   file.channels[0].messages_per_second = rate ?? 1000

@@ -1,4 +1,4 @@
-// npm run trust [-- NAME ...]: measures whether the promises of docs/promises.md are kept. --help explains.
+// npm run trust [-- NAME ...]: tests whether the promises of docs/promises.md are kept. --help explains.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
@@ -21,11 +21,11 @@ ${(await listPromises()).join('\n')}
   --short     tests the short forms, which take a few seconds each
   --seed N    sets the seed of the random inputs
   --minutes M sets how long each history of chaos lasts (default 3.3)
-  --record    writes the figures of a full run into docs/promises.md
+  --record    writes the results of a full run into docs/promises.md
   --json      prints JSON
 
 Each run uses an embedded Postgres of its own and removes it afterwards. docs/promises.md has the limits.
-The status is 1 if a promise was not kept.`
+Exits with status 1 if a promise is not kept.`
 
 const readArguments = () => {
   const text = { type: 'string' } as const
@@ -38,12 +38,12 @@ const readArguments = () => {
   const unknown = positionals.filter(name => !promiseNames.includes(name))
   if (unknown.length > 0)
     throw new Error(`unknown promise: ${unknown.join(', ')}; choose from ${promiseNames.join(', ')}`)
-  const chance = Number(values.seed ?? seed)
-  if (!Number.isSafeInteger(chance)) throw new Error(`--seed must be a whole number, not ${values.seed}`)
+  const chosenSeed = Number(values.seed ?? seed)
+  if (!Number.isSafeInteger(chosenSeed)) throw new Error(`--seed must be a whole number, not ${values.seed}`)
   const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
   if (minutes !== undefined && !(minutes > 0)) throw new Error(`--minutes must be above 0, not ${values.minutes}`)
   const chosen = promiseNames.filter(name => positionals.length === 0 || positionals.includes(name))
-  return { chosen, ...values, seed: chance, minutes }
+  return { chosen, ...values, seed: chosenSeed, minutes }
 }
 
 const log = (progress: string): void => {
@@ -53,7 +53,7 @@ const log = (progress: string): void => {
 type Form = Pick<TrustOptions, 'short' | 'seed' | 'minutes'>
 
 /** Tests a promise. Never rejects: a promise that could not be tested counts as not kept. */
-const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) => {
+const testPromise = async (name: string, form: Form, cleanUps: AsyncDisposableStack) => {
   const { promise, limit, run } = await loadPromise(name)
   log(`${name}: ${promise} ...`)
   const started = performance.now()
@@ -68,7 +68,7 @@ const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) =>
   return { promise: name, limit, measured: describe(measured ?? {}), seconds, ok: broken.count === 0 ? 'yes' : 'NO' }
 }
 
-type Row = Awaited<ReturnType<typeof keep>>
+type Row = Awaited<ReturnType<typeof testPromise>>
 
 /**
  * Promises that measure no response times run side by side at the end. Soak runs by itself: its open connections follow
@@ -101,7 +101,7 @@ const runInTurn = async (chosen: readonly string[], form: Form, cleanUps: AsyncD
   await makeTemplates(postgres.url)
   process.env.TEST_POSTGRES_URL = postgres.url
   const rows: Row[] = []
-  for (const name of chosen) rows.push(await keep(name, form, cleanUps))
+  for (const name of chosen) rows.push(await testPromise(name, form, cleanUps))
   return rows
 }
 

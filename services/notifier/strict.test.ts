@@ -47,7 +47,7 @@ const wrong: Record<string, [url: string, body: unknown, errors: Record<string, 
     },
     {
       'template.components.0.parameters.0.text':
-        'The text field must be a text of 1 to 1024 characters without line breaks, tabs and more than four blanks in a row.',
+        'The text field must be a text of 1 to 1024 characters without line breaks, tabs or more than four blanks in a row.',
     },
   ],
   'another product': [

@@ -16,7 +16,7 @@ export const wholeNumber = (minimum: number, maximum: number, description: strin
   )
 }
 
-/** Describes the query field that says how many entries a page has. */
+/** Describes the query field that says how many rows a page has at most. */
 export const pageLimit = wholeNumber(1, 200, 'Default: 50.')
 const mustBeCursor = 'be the next_cursor of a page'
 
@@ -48,8 +48,8 @@ export const PageOf = <Row extends TSchema>(
   )
 
 /**
- * Reads and writes the cursors of a list. A cursor is the position of a row, its parts without spaces, in base64url:
- * what follows that row is the next page. `parts` says what each part must match.
+ * Reads and writes the cursors of a list. A cursor is the position of a row, in base64url: its parts, which contain no
+ * spaces, joined by spaces. The next page starts after that row. `parts` says what each part must match.
  */
 export const listCursor = (...parts: readonly Pick<RegExp, 'test'>[]) => {
   const write = (position: readonly string[]): string => Buffer.from(position.join(' ')).toString('base64url')

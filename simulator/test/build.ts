@@ -31,7 +31,7 @@ interface Post {
   body: any
 }
 
-/** Starts a callback that keeps webhooks, and responds first as `responses` says, then with 200. */
+/** Starts a server that keeps the webhooks it gets, and responds with the statuses in `responses`, then with 200. */
 export const receiveWebhooks = async (t: Test) => {
   const posts: Post[] = []
   const responses: number[] = []

@@ -43,7 +43,7 @@ t.test('a number that the API spells in two ways is one person', t => {
   t.end()
 })
 
-const stateOf = (pool: pg.Pool) =>
+const readState = (pool: pg.Pool) =>
   inTenant(pool, 'demo', async (tx: Tx) =>
     (await findConversation(tx, 'demo', '100', ['94770000101'])).get('94770000101'),
   )
@@ -58,11 +58,11 @@ t.test('messages in any order, however often repeated, leave the same conversati
   ]
   const days = fc.array(fc.array(fc.constantFrom(...day), { minLength: 1 }), { maxLength: 5 })
   await fc.assert(
-    fc.asyncProperty(days, async calls => {
+    fc.asyncProperty(days, async webhooks => {
       await rows('delete from conversations')
-      for (const call of [...calls, [day[2] as Inbound], day])
-        await inAllTenants(pool, (tx: Tx) => recordInbound(tx, call))
-      const known = await stateOf(pool)
+      for (const webhook of [...webhooks, [day[2] as Inbound], day])
+        await inAllTenants(pool, (tx: Tx) => recordInbound(tx, webhook))
+      const known = await readState(pool)
       return known?.lastInboundAt?.getTime() === at('11:00:00').getTime() && known.optedOutAt === null
     }),
     { numRuns: 50 },
@@ -74,16 +74,16 @@ t.test('the latest keyword counts, by the time of its message', async t => {
   const record = (...messages: Inbound[]) => inAllTenants(pool, (tx: Tx) => recordInbound(tx, messages))
   await record({ ...person, at: at('10:00:00'), keyword: 'start' })
   await record({ ...person, at: at('09:00:00'), keyword: 'stop' })
-  t.equal((await stateOf(pool))?.optedOutAt, null)
+  t.equal((await readState(pool))?.optedOutAt, null)
   await record({ ...person, at: at('11:00:00'), keyword: 'stop' })
   await record({ ...person, at: at('12:00:00') })
-  t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'))
-  t.same((await stateOf(pool))?.lastInboundAt, at('12:00:00'))
+  t.same((await readState(pool))?.optedOutAt, at('11:00:00'))
+  t.same((await readState(pool))?.lastInboundAt, at('12:00:00'))
   await record({ ...person, at: at('11:00:00'), keyword: 'start' })
-  t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'), 'the opt-out counts if two keywords have the same time')
+  t.same((await readState(pool))?.optedOutAt, at('11:00:00'), 'the opt-out counts if two keywords have the same time')
 })
 
-t.test('finds conversations by any spelling, and only those of that number and tenant', async t => {
+t.test('finds conversations by any spelling, and only those of the given channel and tenant', async t => {
   const { pool } = await createFixture(t)
   const others = [
     { ...person, recipient: '5215512345678' },
@@ -134,11 +134,11 @@ t.test('queues held messages once, due now or at their own time, with a timeline
 
 t.test('a message that is held while the customer writes is released', async t => {
   const { pool, addMessages, messageOf } = await createFixture(t)
-  const { promise: isLocked, resolve: tellLocked } = Promise.withResolvers<void>()
+  const { promise: isLocked, resolve: signalLocked } = Promise.withResolvers<void>()
   const { promise: mayCommit, resolve: letCommit } = Promise.withResolvers<void>()
   const accepting = inTenant(pool, 'demo', async (tx: Tx) => {
     const known = await lockConversations(tx, 'demo', '100', ['94770000101', '94770000101'])
-    tellLocked()
+    signalLocked()
     await mayCommit
     if (!known.get('94770000101')?.lastInboundAt) await addMessages([{ id: 'late', status: 'held' }])
   })

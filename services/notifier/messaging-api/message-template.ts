@@ -13,7 +13,7 @@ export const ParameterText = Type.String({
   maxLength: maxParameterLength,
   // The API refuses line breaks, tabs and five blanks in a row (docs/contributors/messaging-api.md#components).
   pattern: '^(?=\\s*\\S) {0,4}([^ \\n\\r\\t\\u0000] {0,4})*$',
-  must: 'be a text of 1 to 1024 characters without line breaks, tabs and more than four blanks in a row',
+  must: 'be a text of 1 to 1024 characters without line breaks, tabs or more than four blanks in a row',
 })
 
 const shortText = (maxLength: number) =>

@@ -34,13 +34,13 @@ t.test("with the tenant's setting, an unknown message is resent once and no more
   await accept(messageTo('0770000101'))
   const unknown = async () =>
     (await rows(`select from messages where status = 'unknown' and due_at < 'infinity'`)).length
-  await until('in doubt', unknown)
+  await until('unknown', unknown)
   await rows('update messages set due_at = now()')
   await until(
     'sent again',
     async () => (await rows(`select from message_events where detail like 'sent again automatically%'`)).length,
   )
-  await until('in doubt again', unknown)
+  await until('unknown again', unknown)
   await rows('update messages set due_at = now()')
   await until('left to staff', async () => (await rows(`select from messages where due_at = 'infinity'`)).length)
   queue.wake()
@@ -61,7 +61,7 @@ t.test('the setting does not resend an unknown message if a later one about its 
   t.same(await rows(`select message_id from messages where resent_at is not null`), [{ message_id: other }])
 })
 
-t.test('a message not sent in a day expires, even when held, and is never sent', async t => {
+t.test('a message not sent within a day expires, even when held, and is never sent', async t => {
   const { accept, rows, control, queue } = await createFixture(t, quiet)
   await accept(messageTo('0770000101'), messageTo('0770000102'), messageTo('0770000103'))
   await rows(`update messages set expires_at = now(), due_at = now() where recipient <> '94770000103'`)

@@ -22,7 +22,7 @@ export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | '
   readonly category: string | null
   readonly heldAt: Date | null
   readonly heldCode: number | null
-  /** Is set while the tenant's budget keeps the template from being sent, except about parcels. */
+  /** Is set while the tenant's budget keeps the template from being sent, except in messages about a parcel. */
   readonly budgetPausedAt: Date | null
   /** Names the category after an announced change; null means that none is announced, or that it has taken effect. */
   readonly announcedCategory: string | null
@@ -45,14 +45,14 @@ export interface TemplateButton {
 export const headerKinds = ['image', 'video', 'document', 'location'] as const
 export type HeaderKind = (typeof headerKinds)[number]
 
-export const capitals = (value: unknown): string | undefined =>
+export const toCapitals = (value: unknown): string | undefined =>
   typeof value === 'string' ? value.toUpperCase() : undefined
 
 /** Reads an entry of the API's list; undefined if it is not a valid template. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
   if (!isRecord(value)) return undefined
   const { name, language } = value
-  const status = capitals(value.status)
+  const status = toCapitals(value.status)
   if (typeof name !== 'string' || !/^[a-z0-9_]{1,512}$/.test(name)) return undefined
   if (typeof language !== 'string' || !isLanguage(language)) return undefined
   if (!status || !isStatus(status)) return undefined
@@ -62,7 +62,7 @@ export const readTemplate = (value: unknown): ListedTemplate | undefined => {
     templateId: readTemplateId(value.id),
     status,
     category: typeof value.category === 'string' ? value.category.slice(0, 100) : undefined,
-    parameterFormat: capitals(value.parameter_format) === 'NAMED' ? 'NAMED' : 'POSITIONAL',
+    parameterFormat: toCapitals(value.parameter_format) === 'NAMED' ? 'NAMED' : 'POSITIONAL',
     components: list(value.components),
   }
 }
@@ -87,15 +87,15 @@ export const dissect = ({ components, parameterFormat }: Pick<ListedTemplate, 'c
   const known = components.filter(isRecord)
   const findText = (type: string): string =>
     known
-      .filter(component => capitals(component.type) === type)
+      .filter(component => toCapitals(component.type) === type)
       .map(({ text }) => (typeof text === 'string' ? text : ''))
       .join('\n')
-  const header = known.find(component => capitals(component.type) === 'HEADER')
-  const buttons = known.find(component => capitals(component.type) === 'BUTTONS')
+  const header = known.find(component => toCapitals(component.type) === 'HEADER')
+  const buttons = known.find(component => toCapitals(component.type) === 'BUTTONS')
   return {
-    headerKind: headerKinds.find(kind => kind.toUpperCase() === capitals(header?.format)),
-    header: variables(findText('HEADER'), parameterFormat),
-    body: variables(findText('BODY'), parameterFormat),
+    headerKind: headerKinds.find(kind => kind.toUpperCase() === toCapitals(header?.format)),
+    header: listVariables(findText('HEADER'), parameterFormat),
+    body: listVariables(findText('BODY'), parameterFormat),
     buttons: list(buttons?.buttons).filter(isRecord).map(readButton),
     blockReason: known.map(findBlockReason).find(blockReason => blockReason !== undefined),
   }
@@ -106,25 +106,25 @@ export const variable = {
   NAMED: /\{\{\s*([A-Za-z0-9_]{1,100})\s*\}\}/g,
 }
 
-const variables = (text: string, format: ListedTemplate['parameterFormat']): string[] => [
+const listVariables = (text: string, format: ListedTemplate['parameterFormat']): string[] => [
   ...new Set([...text.matchAll(variable[format])].map(match => match[1] ?? '')),
 ]
 
 const readButton = ({ type, url }: Json): TemplateButton => {
-  const kind = buttonKinds.find(kind => kind.toUpperCase() === capitals(type)) ?? 'other'
+  const kind = buttonKinds.find(kind => kind.toUpperCase() === toCapitals(type)) ?? 'other'
   const hasVariable = typeof url === 'string' && url.includes('{{')
   return { kind: kind === 'url' && !hasVariable ? 'other' : kind, isRequired: kind === 'copy_code' || hasVariable }
 }
 
 const findBlockReason = (component: Json): string | undefined => {
-  const type = capitals(component.type) ?? ''
+  const type = toCapitals(component.type) ?? ''
   if (type === 'HEADER') {
-    const format = capitals(component.format) ?? 'TEXT'
+    const format = toCapitals(component.format) ?? 'TEXT'
     const isKnown = ['TEXT', ...headerKinds.map(kind => kind.toUpperCase())].includes(format)
     return isKnown ? undefined : `a header of the kind ${describe(format)}`
   }
   if (type === 'BUTTONS') {
-    const kinds = list(component.buttons).map(button => capitals(record(button).type) ?? '')
+    const kinds = list(component.buttons).map(button => toCapitals(record(button).type) ?? '')
     const unsendable = kinds.find(kind => unsendableButtons.includes(kind))
     return unsendable && `a button of the kind ${describe(unsendable)}`
   }

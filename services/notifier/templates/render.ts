@@ -2,7 +2,7 @@ import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Component, MessageTemplate, Parameter } from '../messaging-api/message-template.ts'
 import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
-import { type CatalogueTemplate, capitals, headerKinds, variable } from './catalogue.ts'
+import { type CatalogueTemplate, headerKinds, toCapitals, variable } from './catalogue.ts'
 
 const Text = orNull(Type.String())
 
@@ -24,11 +24,11 @@ const maxLength = 4096
 
 export const render = (template: CatalogueTemplate, { components }: MessageTemplate): Rendered => {
   const listed = template.components.filter(isRecord)
-  const findPart = (type: string) => listed.find(part => capitals(part.type) === type)
+  const findPart = (type: string) => listed.find(part => toCapitals(part.type) === type)
   const given = (type: string) => components.find(component => component.type === type)?.parameters ?? []
   const { parameterFormat } = template
   const [header, buttons] = [findPart('HEADER'), findPart('BUTTONS')]
-  const kind = headerKinds.find(kind => kind.toUpperCase() === capitals(header?.format))
+  const kind = headerKinds.find(kind => kind.toUpperCase() === toCapitals(header?.format))
   const renderText = (part: Json | undefined, type: string) => {
     const values = given(type)
     const findByName = (name: string) => values.find(({ parameter_name }) => parameter_name === name)

@@ -172,7 +172,7 @@ t.test('an e-mail address is unique in the company, even across its file and con
   Object.assign(first ?? {}, { was: first?.email, email: 'nimali@example.com' })
   t.match(await apply(file), {
     kind: 'refused',
-    errors: { 'merchants.0.email': [/^Person \d+ of merchant \d+ logs in with it/] },
+    errors: { 'merchants.0.email': [/^Person \d+ of merchant \d+ logs in with this address/] },
   })
 })
 

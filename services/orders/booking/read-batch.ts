@@ -13,7 +13,7 @@ import type { CityReference } from '../catalogue/cities.ts'
 import type { InitialStatusKey } from '../statuses/statuses.ts'
 import { bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 
-/** Holds one order as the merchant described it, text trimmed. Absent fields are undefined, but the status is key_1. */
+/** Holds an order as the merchant described it, trimmed. Absent fields are undefined; the default status is key_1. */
 export type Order = Readonly<ReturnType<typeof toOrder>>
 
 export type Batch = Readonly<ReturnType<typeof readGeneral>> & { readonly orders: readonly Order[] }
@@ -67,15 +67,15 @@ export const partsReader = <General extends TObject, Item extends TObject>(
     const { general_data, order_data } = record
     const items: unknown[] = Array.isArray(order_data) && order_data.length <= maxOrders ? order_data : []
     const dropEmptyLists = () => {
-      const dropped = items.filter(each => dropFrom(each, item))
-      return dropFrom(general_data, general) || dropped.length > 0
+      const dropped = items.filter(each => removeEmptyLists(each, item))
+      return removeEmptyLists(general_data, general) || dropped.length > 0
     }
     const isRight = check.Check(record) || (dropEmptyLists() && check.Check(record))
     const errors = isRight ? new ErrorList() : listErrors(check, record)
     // The rules that the schema cannot express also run on bodies that fail it: one response lists every error.
     const addRuleErrors = (record: Json, path: string, end: 'origin' | 'destination'): void => {
       requireNames(record, path, end, errors)
-      refuseNumbers(record, path, errors, fields)
+      refuseBadNumbers(record, path, errors, fields)
       if (mayHoldBadText) refuseBadText(record, path, errors, fields)
     }
     if (isObject(general_data)) addRuleErrors(general_data, 'general_data.', 'origin')
@@ -94,7 +94,7 @@ export const partsReader = <General extends TObject, Item extends TObject>(
 }
 
 /** Removes `[]`, which PHP writes for no value, from optional fields. Returns true if it removed any. */
-export const dropFrom = (record: unknown, { properties, required = [] }: TObject): boolean => {
+export const removeEmptyLists = (record: unknown, { properties, required = [] }: TObject): boolean => {
   if (!isObject(record)) return false
   const empty = Object.keys(properties).filter(
     name => !required.includes(name) && Array.isArray(record[name]) && record[name].length === 0,
@@ -115,7 +115,7 @@ const knownFields: ReadonlySet<string> = new Set(
 )
 
 /** Digits in a string pass the schema whatever their value. */
-export const refuseNumbers = (record: Json, path: string, errors: ErrorList, fields = knownFields): void => {
+export const refuseBadNumbers = (record: Json, path: string, errors: ErrorList, fields = knownFields): void => {
   const { cod, weight } = record
   if (fields.has('cod') && typeof cod === 'string' && Number(cod) > maxCod)
     errors.addFirst(`${path}cod`, `The cod field must ${codRule}.`)

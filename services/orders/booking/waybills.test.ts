@@ -184,7 +184,7 @@ t.test('two processes never assign the same number', async t => {
   t.equal(new Set(responses.flatMap(({ data }) => data)).size, 600)
 })
 
-t.test('numbers that a request did not use are the next ones', async t => {
+t.test('a replay or a refused batch uses up no numbers', async t => {
   const { options } = await tenantWith('spare', 'S#')
   const post = (body: unknown, key?: string) =>
     bulk(body, { ...options, ...(key && { headers: { 'idempotency-key': key } }) })

@@ -3,11 +3,11 @@ import type { Static } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
   cityReference,
-  dropFrom,
   isObject,
   optionalText,
+  refuseBadNumbers,
   refuseBadText,
-  refuseNumbers,
+  removeEmptyLists,
   requireNames,
 } from '../booking/read-batch.ts'
 import type { CityReference } from '../catalogue/cities.ts'
@@ -34,7 +34,7 @@ const checks = { merchant: TypeCompiler.Compile(OrderEdit), staff: TypeCompiler.
 /** Reads the changes of a body, or every error of its shape, as for one order of a batch. */
 export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit => {
   const record = isObject(body) ? body : {}
-  dropFrom(record, OrderEdit)
+  removeEmptyLists(record, OrderEdit)
   const given = fieldNames.filter(name => Object.hasOwn(record, name))
   const errors = new ErrorList()
   for (const [name, reason] of Object.entries(fixedFields))
@@ -44,7 +44,7 @@ export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit 
   if (isObject(body) && given.length === 0) errors.add('errors', `Give a field to change: ${fieldNames.join(', ')}.`)
   const hasCity = given.some(name => name.startsWith('destination_'))
   if (hasCity) requireNames(record, '', 'destination', errors)
-  refuseNumbers(record, '', errors)
+  refuseBadNumbers(record, '', errors)
   refuseBadText(record, '', errors)
   return errors.count > 0 ? { kind: 'refused', errors } : { kind: 'read', changes: toChanges(record as Body, given) }
 }

@@ -42,14 +42,14 @@ export const Webhook = component('Webhook', {
   ),
   disabled_at: Nullable('ISO 8601, UTC.'),
   failing_since: Nullable('The time of the first failure since the last success.'),
-  previous_secret_until: Nullable('The time until which messages are signed with the previous secret, too.'),
+  previous_secret_until: Nullable('Until this time, messages are also signed with the previous secret.'),
   created_at: Type.String(),
 })
 
 export const WebhookWithSecret = component('WebhookWithSecret', {
   ...Webhook.properties,
   secret: Type.String({
-    description: 'The key that signs the messages. Shown only this once.',
+    description: 'The key that signs the messages. Shown only once.',
     examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
   }),
 })
@@ -91,7 +91,7 @@ export const WebhookDelivery = component('WebhookDelivery', {
   ...attempt,
   ms: orNull(Type.Integer()),
   last_attempt_at: Nullable('ISO 8601, UTC.'),
-  next_attempt_at: Nullable('null while pending: an earlier event of the waybill comes first.'),
+  next_attempt_at: Nullable('While pending, null means that an earlier event of the waybill comes first.'),
   body: Type.Unknown({ description: 'The body that is sent.', examples: [{ type: 'order.created' }] }),
 })
 
@@ -108,7 +108,7 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' },
 })
 
-/** Describes the request that the sender sends. */
+/** Describes the request to a merchant's webhook, for the OpenAPI document. */
 export const messageOperation = {
   tags: ['webhooks'],
   operationId: 'merchantEvent',

@@ -58,7 +58,7 @@ t.test('statements', async t => {
     const empty = { opening: 0, closing: 0, days: [] }
     t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty, "the account's first entry came later")
     t.strictSame(await Promise.all([fold(), fold()]), [1, 1], 'each day is folded once')
-    t.equal(await fold(), 0, 'today is not closed')
+    t.equal(await fold(), 0, 'today is not folded')
     const { data } = (await statement(query)).body
     t.match(data, { ...wanted, days: [{ ...days[0], seal: /^[0-9a-f]{64}$/ }, days[1]] })
     t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty)
@@ -84,7 +84,11 @@ t.test('statements', async t => {
     const [{ day }] = await rows(`select ${sealed}::text as day`)
     t.match(await inZone(west), {
       kind: 'refused',
-      errors: { 'tenant.time_zone': [`The ledger has sealed ${day}, which has not ended there: apply it after that.`] },
+      errors: {
+        'tenant.time_zone': [
+          `The ledger has sealed ${day}, which has not ended in this time zone: apply the file after that day.`,
+        ],
+      },
     })
     await rows(`update ledger_seals set booked_on = booked_on - 1 where seal = 'x'`)
     t.equal((await inZone(west)).kind, 'applied')
@@ -136,7 +140,7 @@ t.test('statements', async t => {
   })
 })
 
-t.test('a new time zone waits for bookings on the day of the old one', async t => {
+t.test('a new time zone waits for bookings that the old one dates', async t => {
   const inZone = (time_zone: string) => {
     const file = tenantFile()
     return { ...file, tenant: { ...file.tenant, time_zone } }

@@ -99,12 +99,12 @@ const renameMerchants = async (tx: Tx, tenant: string, matched: readonly Matched
   return changes
 }
 
-/** Ends the sessions of logins with an old password. */
+/** Revokes the login tokens of merchants whose password changed. */
 const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], by: Actor): Promise<Change[]> => {
   const emails = new Map(merchants.map(({ merchant_id, email }) => [merchant_id, email]))
   const tokens = await revokeLogins(tx, tenant, 'merchant_id', [...emails.keys()], by)
   return tokens.map(({ token_id: id, merchant_id }) => ({
-    kind: 'token of login',
+    kind: 'login token',
     id,
     change: 'revoked',
     reason: `the password of ${emails.get(String(merchant_id))} changed`,
@@ -127,8 +127,9 @@ const applyBusinesses = async (tx: Tx, tenant: string, merchants: readonly Entry
 }
 
 /**
- * Lists errors of missing and ambiguous merchants, of their phone numbers, and of business ids of merchants that the
- * file does not name.
+ * Lists the errors of a file that need stored rows or the country: merchants that are missing or appear twice, e-mail
+ * addresses that are in use, missing passwords, wrong phone numbers, and businesses of merchants that the file does not
+ * name.
  */
 export const findMerchantErrors = async (
   tx: Tx,
@@ -158,7 +159,7 @@ export const findMerchantErrors = async (
     if (person)
       add(
         '.email',
-        `Person ${person.person_id} of merchant ${person.merchant_id} logs in with it: choose another, or let its owner deactivate the person first.`,
+        `Person ${person.person_id} of merchant ${person.merchant_id} logs in with this address: choose another, or have an owner of that merchant deactivate the person first.`,
       )
     for (const [b, { id }] of entry.businesses.entries())
       if (foreign.has(id))
@@ -182,7 +183,7 @@ const findMatchError = (
   if (!row && entry.id !== undefined) return ['.id', `There is no merchant ${entry.id}: a new one has no id.`]
   if (!row && entry.was !== undefined) return ['.was', `There is no merchant ${entry.was}: a new one has no "was".`]
   const first = row ? matched.findIndex(other => other.row === row) : m
-  if (first < m) return ['', `This is the merchant of merchants.${first}.`]
+  if (first < m) return ['', `This is the same merchant as merchants.${first}.`]
   const holder = stored.find(other => other.email === email)
   return holder && holder !== row
     ? ['.email', `Merchant ${holder.merchant_id} has the e-mail address ${holder.email}.`]

@@ -7,8 +7,8 @@ import type { Wanted } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 /**
- * Returns the desired set of a tenant: the file's own, or the existing or standard one with the names and
- * colours of the file.
+ * Returns the desired set of a tenant: the file's own, or the existing or standard one with the file's names, colours,
+ * descriptions and bookings.
  */
 const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): Status[] => {
   if (isWholeSet(entries))
@@ -19,7 +19,7 @@ const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): S
 
 const baseSet = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
 
-/** Lists the errors of names for statuses that the tenant lacks, and of a new set without a status that orders have. */
+/** Lists entries for statuses that the tenant lacks or, for a new set, missing statuses that orders have. */
 export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldErrors> => {
   const { tenant, statuses: entries = [] } = file
   if (isWholeSet(entries)) return findKeysInUse(tx, file)
@@ -28,7 +28,7 @@ export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldE
   for (const [index, { key }] of entries.entries())
     if (!keys.includes(key))
       errors[`statuses.${index}.key`] = [
-        `There is no status ${key}, only ${keys.join(', ')}; a new set gives every status its moves.`,
+        `There is no status ${key}, only ${keys.join(', ')}; for a new set, give every status its moves.`,
       ]
   return errors
 }

@@ -95,7 +95,11 @@ const findZoneErrors = async (tx: Tx, { tenant: { id, time_zone } }: TenantFile)
     select max(booked_on)::text as day from ledger_seals where tenant_id = ${id}
     having max(booked_on) >= (clock_timestamp() at time zone ${time_zone}::text)::date`
   return sealed
-    ? { 'tenant.time_zone': [`The ledger has sealed ${sealed.day}, which has not ended there: apply it after that.`] }
+    ? {
+        'tenant.time_zone': [
+          `The ledger has sealed ${sealed.day}, which has not ended in this time zone: apply the file after that day.`,
+        ],
+      }
     : {}
 }
 

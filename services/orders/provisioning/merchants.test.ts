@@ -76,7 +76,7 @@ t.test('a new password ends the tokens of logins, at once and in every process',
   )
   const lines = [
     'merchant shop@example.com changed',
-    ...ended.map(({ id }) => `token of login ${id} revoked: the password of shop@example.com changed`),
+    ...ended.map(({ id }) => `login token ${id} revoked: the password of shop@example.com changed`),
   ]
   t.same(await apply({ password: 'another-password' }, true), lines)
   for (const live of tokens) t.strictSame(await statusesOf(live), [200, 200], 'a dry run ends nothing')
@@ -202,7 +202,7 @@ t.test('refuses an ambiguous merchant, and reports every other error too', async
     'merchants.0.was': ['There is no merchant nobody@example.com: a new one has no "was".'],
   })
   t.match(await apply({ id: books, email: 'new@example.com' }), {
-    'merchants.1': ['This is the merchant of merchants.0.'],
+    'merchants.1': ['This is the same merchant as merchants.0.'],
   })
   const taken = tenantFile()
   taken.merchants = [{ ...(taken.merchants[0] as Entry), id, email: 'books@example.com' }]

@@ -159,7 +159,7 @@ export const TenantFile = closed({
   states: Type.Array(State),
   rate_cards: Type.Array(RateCard),
   merchants: Type.Array(Merchant),
-  /** Defines a new set if every entry has `moves`; without `moves`, gives the current set new names and colours. */
+  /** Defines a new set if every entry has `moves`; without `moves`, changes the other fields of the current set. */
   statuses: Type.Optional(Type.Array(StatusEntry, { minItems: 1 })),
 })
 export type TenantFile = Static<typeof TenantFile>

@@ -173,7 +173,7 @@ t.test('an error is reported under its path', async t => {
   for (const [what, statuses, errors] of mistakes) {
     if (what === 'a status that is not there')
       t.match(await apply(statuses), {
-        'statuses.1.key': [/^There is no status key_99, only key_1, .*; a new set gives every status its moves\.$/],
+        'statuses.1.key': [/^There is no status key_99, only key_1, .*; for a new set, give every status its moves\.$/],
       })
     else t.strictSame(await apply(statuses), errors, what)
   }

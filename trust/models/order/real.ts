@@ -24,10 +24,10 @@ export const startOrders = async (t: Teardown) => {
     return response.body.data[0].outcome
   }
   /** Compares the order, as merchant, staff and recipient see it, with the model. */
-  const look = async (state: State, order: Order): Promise<void> => {
+  const checkOrder = async (state: State, order: Order): Promise<void> => {
     const { waybill, cod, customer_address, edits } = order
     const recipient = { token: '', tenant: state.tenant }
-    const [own, staffs, open, short] = await Promise.all([
+    const [merchantView, staffView, publicView, statusView] = await Promise.all([
       asMerchant(state, 'GET', `/order/${waybill}`),
       asStaff(state, 'GET', `/order/${waybill}`),
       request('POST', '/api/public/order/tracking-info', { waybill_number: waybill }, recipient),
@@ -35,18 +35,18 @@ export const startOrders = async (t: Teardown) => {
     ])
     const timeline = order.statuses.toReversed()
     const status = readStatus(order)
-    for (const { data } of [own.body, staffs.body]) {
-      const seen = { status: data.status.key, timeline: keysOf(data.timeline), cod: data.cod }
+    for (const { data } of [merchantView.body, staffView.body]) {
+      const seen = { status: data.status.key, timeline: listKeys(data.timeline), cod: data.cod }
       const changed = { customer_address: data.customer_address, edits: data.edits.length }
       expectSame(waybill, { ...seen, ...changed }, { status, timeline, cod, customer_address, edits })
     }
-    const { requests, moves: itsMoves } = staffs.body.data
+    const { requests, moves: itsMoves } = staffView.body.data
     const requested = requests.map((row: { request: string }) => row.request)
     expectSame(`requests of ${waybill}`, requested, order.requests)
     const next = itsMoves.map((move: { status_key: string }) => move.status_key)
     expectSame(`moves of ${waybill}`, next, isFinal(status) ? [] : moves.get(status))
-    expectSame(`${waybill} for its recipient`, keysOf(open.body.data.timeline), timeline)
-    expectSame(`status of ${waybill}`, short.body.data.status.key, status)
+    expectSame(`${waybill} for its recipient`, listKeys(publicView.body.data.timeline), timeline)
+    expectSame(`status of ${waybill}`, statusView.body.data.status.key, status)
   }
 
   const check = async (state: State): Promise<void> => {
@@ -56,10 +56,10 @@ export const startOrders = async (t: Teardown) => {
       asMerchant(state, 'GET', `/order${query}`),
       asStaff(state, 'GET', `/order${query}`),
     ])
-    expectSame('feed', feed.body.data.map(changeOf).toSorted(), state.changes.toSorted())
+    expectSame('feed', feed.body.data.map(formatChange).toSorted(), state.changes.toSorted())
     const rows = state.orders.map(order => `${order.waybill} ${readStatus(order)} ${order.cod}`).toSorted()
-    for (const { body } of [list, staffList]) expectSame('list', body.data.map(rowOf).toSorted(), rows)
-    for (const order of state.touched) await look(state, order)
+    for (const { body } of [list, staffList]) expectSame('list', body.data.map(formatRow).toSorted(), rows)
+    for (const order of state.touched) await checkOrder(state, order)
     Object.assign(state, { changes: [], touched: [], cursor: feed.body.next_cursor })
   }
 
@@ -71,7 +71,7 @@ interface Row {
   status: { key: string }
   cod: number
 }
-const keysOf = (timeline: readonly Pick<Row, 'status'>[]): string[] => timeline.map(({ status }) => status.key)
-const rowOf = ({ waybill_number, status, cod }: Row): string => `${waybill_number} ${status.key} ${cod}`
-const changeOf = ({ type, waybill_number, status, by }: Row & { type: string; by: string }): string =>
+const listKeys = (timeline: readonly Pick<Row, 'status'>[]): string[] => timeline.map(({ status }) => status.key)
+const formatRow = ({ waybill_number, status, cod }: Row): string => `${waybill_number} ${status.key} ${cod}`
+const formatChange = ({ type, waybill_number, status, by }: Row & { type: string; by: string }): string =>
   `${type} ${waybill_number} ${status.key} ${by}`

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 /** Holds the rows that the service wrote for batches; a bare statement writes them again under new waybills. */
-interface FloorRows {
+interface BaselineRows {
   /** Inserts orders, and the rows of the other tables. Its first parameter is an array of waybills. */
   statement: string
   /** Holds the values that follow the waybills, for each batch: one text for all rows, or an array literal. */
@@ -20,12 +20,12 @@ interface Column {
  * Reads back the rows that the service wrote for batches with these waybills, so that the baseline writes the very same
  * rows, whatever columns an order has.
  */
-export const readFloorRows = async (
+export const readBaselineRows = async (
   superuser: pg.Client,
   waybillsOfBatches: string[][],
   /** Lists the tables that one statement writes besides orders. */
   tables: string[],
-): Promise<FloorRows> => {
+): Promise<BaselineRows> => {
   const columns = await findColumns(superuser)
   const single = columns.filter(({ name }) => common.includes(name))
   const varied = columns.filter(({ name }) => !common.includes(name) && name !== 'waybill_number')
