@@ -66,7 +66,7 @@ const sendInTurn = ({ headers, requests, isKeyed }: Extract<LoadWork, { kind: 'r
 const postUpdates = (work: Extract<LoadWork, { kind: 'webhooks' }>): Act => {
   let next = 0
   return connection => {
-    const body = updatesFrom(next, work)
+    const body = formatUpdates(next, work)
     next += work.updatesPerRequest
     const signature = createHmac('sha256', appSecret).update(body).digest('hex')
     const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
@@ -75,7 +75,7 @@ const postUpdates = (work: Extract<LoadWork, { kind: 'webhooks' }>): Act => {
 }
 
 /** Formats updates as the messaging API does: all updates of a body are for one number. */
-const updatesFrom = (
+const formatUpdates = (
   first: number,
   { updatesPerRequest, messages }: { updatesPerRequest: number; messages: number },
 ) => {
@@ -93,8 +93,8 @@ const updatesFrom = (
 
 const sendMessages = (): Act => {
   const headers = { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' }
-  let place = 0
-  return connection => send(connection, { path: apiPath, body: formatMessage(++place) }, headers)
+  let position = 0
+  return connection => send(connection, { path: apiPath, body: formatMessage(++position) }, headers)
 }
 
 const createAct = (work: Exclude<LoadWork, StatementWork>): Act => {

@@ -7,7 +7,7 @@ import { buildQueue, createFixture, messageTo, phoneNumberId, until } from '../t
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>
 
-const rowOf = async ({ rows }: Fixture, id: string | undefined) =>
+const readRow = async ({ rows }: Fixture, id: string | undefined) =>
   (
     await rows(`select *, extract(epoch from due_at - status_at)::float as wait from messages where message_id = $1`, [
       id,
@@ -15,11 +15,15 @@ const rowOf = async ({ rows }: Fixture, id: string | undefined) =>
   )[0]
 
 /** Waits until `what` is true of the row of the message; returns the row. */
-const settled = async (fixture: Fixture, id: string | undefined, what: (row: Record<string, unknown>) => boolean) => {
-  await until(`${id} is settled`, async () => what(await rowOf(fixture, id))).catch(async err => {
-    throw new Error(JSON.stringify(await rowOf(fixture, id)), { cause: err })
+const waitForRow = async (
+  fixture: Fixture,
+  id: string | undefined,
+  what: (row: Record<string, unknown>) => boolean,
+) => {
+  await until(`${id} is as expected`, async () => what(await readRow(fixture, id))).catch(async err => {
+    throw new Error(JSON.stringify(await readRow(fixture, id)), { cause: err })
   })
-  return rowOf(fixture, id)
+  return readRow(fixture, id)
 }
 const is = (status: string) => (row: Record<string, unknown>) => row.status === status
 const failedOnce = (row: Record<string, unknown>) => row.status === 'queued' && row.attempts === 1
@@ -32,12 +36,12 @@ t.test('retries 131016 on schedule and counts the attempts; the message is accep
   fixture.control.script({ times: 3, trouble: { kind: 'error', code: 131016 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
   for (const [index, least] of [5, 30, 120].entries()) {
-    const row = await settled(fixture, id, ({ status, attempts }) => status === 'queued' && attempts === index + 1)
+    const row = await waitForRow(fixture, id, ({ status, attempts }) => status === 'queued' && attempts === index + 1)
     t.match(row, { error_code: 131016, error_meaning: 'A part of the API is down for a moment.' })
     t.ok(row.wait >= least - 0.2 && row.wait <= least * 1.2 + 0.2, `${row.wait} s`)
     await makeDue(fixture)
   }
-  t.match(await settled(fixture, id, is('accepted')), { attempts: 3, error_code: null, error_meaning: null })
+  t.match(await waitForRow(fixture, id, is('accepted')), { attempts: 3, error_code: null, error_meaning: null })
   t.equal(fixture.control.messages().length, 1)
 })
 
@@ -45,17 +49,17 @@ t.test('retries 131016 seven times, and the eighth failure is final', async t =>
   const fixture = await createFixture(t)
   fixture.control.script({ times: 2, trouble: { kind: 'error', code: 131016 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
-  await settled(fixture, id, failedOnce)
+  await waitForRow(fixture, id, failedOnce)
   await fixture.rows('update messages set attempts = 7')
   await makeDue(fixture)
-  t.match(await settled(fixture, id, is('failed')), { error_code: 131016, attempts: 8 })
+  t.match(await waitForRow(fixture, id, is('failed')), { error_code: 131016, attempts: 8 })
 })
 
 t.test('never retries before the time that the API names', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ times: 1, trouble: { kind: 'error', code: 2, retry_after_seconds: 90 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
-  const { wait } = await settled(fixture, id, failedOnce)
+  const { wait } = await waitForRow(fixture, id, failedOnce)
   t.ok(wait > 89 && wait < 92, `${wait} s`)
 })
 
@@ -63,7 +67,7 @@ t.test('131026 fails at once, with its code and meaning', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ trouble: { kind: 'error', code: 131026 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
-  const row = await settled(fixture, id, is('failed'))
+  const row = await waitForRow(fixture, id, is('failed'))
   t.match(row, { error_code: 131026, error_meaning: /cannot be reached/ })
   t.equal(fixture.control.calls().length, 2, 'register and one send')
 })
@@ -130,7 +134,7 @@ t.test('every process uses a new token at once: a refusal of the old one pauses 
   queue.start()
   t.teardown(() => queue.stop())
   const [id] = await fixture.accept(messageTo('0771000001'))
-  await settled(fixture, id, is('accepted'))
+  await waitForRow(fixture, id, is('accepted'))
   t.match(await fixture.rows('select state, attempts from channels join messages using (tenant_id)'), [
     { state: 'active', attempts: 0 },
   ])
@@ -140,11 +144,11 @@ t.test('three denials in a row without a known code pause the number, but fewer 
   const fixture = await createFixture(t, { window: 1 })
   fixture.control.script({ times: 2, trouble: { kind: 'error', code: 77_777, http_status: 403 } })
   const [first, second] = await fixture.accept(messageTo('0771000001'), messageTo('0771000002'))
-  await settled(fixture, first, failedOnce)
-  await settled(fixture, second, failedOnce)
+  await waitForRow(fixture, first, failedOnce)
+  await waitForRow(fixture, second, failedOnce)
   fixture.control.script({ times: 1, trouble: { kind: 'error', code: 131026 } })
   const [third] = await fixture.accept(messageTo('0771000003'))
-  await settled(fixture, third, is('failed'))
+  await waitForRow(fixture, third, is('failed'))
   fixture.control.script({ times: 2, trouble: { kind: 'error', code: 77_777, http_status: 403 } })
   await fixture.accept(messageTo('0771000004'), messageTo('0771000005'))
   await until(
@@ -157,15 +161,15 @@ t.test('three denials in a row without a known code pause the number, but fewer 
   await until('paused', async () => (await fixture.rows(`select from channels where state = 'paused'`)).length)
 })
 
-t.test('131056 delays messages to this person only', async t => {
+t.test('131056 delays only messages to that recipient', async t => {
   const fixture = await createFixture(t, { recipientPauseSeconds: 0.01 })
   fixture.control.script({ times: 1, recipient: '94770000101', trouble: { kind: 'error', code: 131056 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
   const [other] = await fixture.accept(messageTo('0770000102'))
-  await settled(fixture, other, is('accepted'))
-  const { wait } = await settled(fixture, id, ({ attempts }) => attempts === 1)
+  await waitForRow(fixture, other, is('accepted'))
+  const { wait } = await waitForRow(fixture, id, ({ attempts }) => attempts === 1)
   t.ok(wait > 0.5 && wait < 1.5, `${wait} s`)
-  await settled(fixture, id, is('accepted'))
+  await waitForRow(fixture, id, is('accepted'))
 })
 
 t.test('a lost response leaves the message unknown, and the notifier does not resend it', async t => {
@@ -173,10 +177,10 @@ t.test('a lost response leaves the message unknown, and the notifier does not re
   fixture.control.script({ recipient: '94770000101', trouble: { kind: 'lost' } })
   fixture.control.script({ recipient: '94770000102', trouble: { kind: 'lost', accepted: false } })
   const [id, unaccepted] = await fixture.accept(messageTo('0770000101'), messageTo('0770000102'))
-  const row = await settled(fixture, id, is('unknown'))
+  const row = await waitForRow(fixture, id, is('unknown'))
   t.ok(row.wait > 595 && row.wait < 605)
   t.equal(row.attempts, 0)
-  await settled(fixture, unaccepted, is('unknown'))
+  await waitForRow(fixture, unaccepted, is('unknown'))
   await fixture.rows(`update messages set due_at = now()`)
   await until(
     'given up',
@@ -186,32 +190,32 @@ t.test('a lost response leaves the message unknown, and the notifier does not re
   t.same(await fixture.rows('select distinct status from messages'), [{ status: 'unknown' }])
 })
 
-t.test('a gateway’s page leaves the message unknown, and an empty 500 is retried', async t => {
+t.test('a gateway’s HTML error page leaves the message unknown, and an empty 500 is retried', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ recipient: '94770000104', trouble: { kind: 'html' } })
   fixture.control.script({ recipient: '94770000105', trouble: { kind: 'empty' } })
   fixture.control.script({ recipient: '94770000106', trouble: { kind: 'html', accepted: true } })
-  const [page, empty, taken] = await fixture.accept(
+  const [page, empty, accepted] = await fixture.accept(
     ...['0770000104', '0770000105', '0770000106'].map(to => messageTo(to)),
   )
-  await settled(fixture, page, is('unknown'))
-  await settled(fixture, taken, is('unknown'))
-  const { wait } = await settled(fixture, empty, failedOnce)
+  await waitForRow(fixture, page, is('unknown'))
+  await waitForRow(fixture, accepted, is('unknown'))
+  const { wait } = await waitForRow(fixture, empty, failedOnce)
   t.ok(wait >= 4.8 && wait <= 6.2, `${wait} s`)
 })
 
-t.test('an API that cannot be reached is tried again later, and the message arrives once', async t => {
+t.test('a message to an API that cannot be reached is retried, and arrives once', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   const { port } = new URL(fixture.baseUrl)
   await fixture.simulator.close()
   const [id] = await fixture.accept(messageTo('0770000101'))
   fixture.queue.start()
-  t.match(await settled(fixture, id, failedOnce), { error_code: null, status: 'queued' })
+  t.match(await waitForRow(fixture, id, failedOnce), { error_code: null, status: 'queued' })
   const { app, control } = await createSimulator({ behaviour: { webhook_url: null } })
   t.teardown(() => app.close())
   await app.listen({ host: '127.0.0.1', port: Number(port) })
   await makeDue(fixture)
-  await settled(fixture, id, is('accepted'))
+  await waitForRow(fixture, id, is('accepted'))
   t.equal(control.messages().length, 1)
 })
 
@@ -234,9 +238,5 @@ for (const mode of ['unavailable', 'reset', 'hang'] as const)
     t.notOk([...counts.values()].some(copies => copies.length > 1))
     const accepted = await fixture.rows(`select message_id from messages where status = 'accepted'`)
     t.notOk(accepted.some(row => !counts.has(row.message_id)))
-    t.equal(
-      accepted.length,
-      mode === 'unavailable' ? 20 : 0,
-      'no message that was written without a response is sent again',
-    )
+    t.equal(accepted.length, mode === 'unavailable' ? 20 : 0, 'no message whose request got no response is resent')
   })

@@ -1,10 +1,10 @@
 import { oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { bytesOfWaybills, Day, waybillNumbers } from '../moves/move-schema.ts'
+import { Day, limitBytes, waybillNumbers } from '../moves/move-schema.ts'
 import { layouts } from './label.ts'
 
 export const maxLabels = 500
-export const maxLabelBytes = bytesOfWaybills(maxLabels)
+export const maxLabelBytes = limitBytes(maxLabels)
 const WaybillNumbers = waybillNumbers(maxLabels, 'The waybill numbers, in the order of printing.')
 
 const LayoutName = oneOf(layouts, {

@@ -50,7 +50,7 @@ const ownMoves = [
     body: Cancellation,
     message: 'Orders Cancelled Successfully',
     operationId: 'cancelOrders',
-    summary: 'Cancel orders that were not picked up',
+    summary: 'Cancel orders before their pickup',
     description:
       'Cancels all orders in the list, which must be drafts or confirmed, or none, and then lists every error.',
   },

@@ -7,7 +7,7 @@ import { CollectedBy } from '../money/fields.ts'
  * Limits the bytes of a body with `count` waybills. A waybill with every character escaped takes 300; the rest is for
  * white space and a note.
  */
-export const bytesOfWaybills = (count: number): number => count * 512
+export const limitBytes = (count: number): number => count * 512
 
 export const waybillNumbers = (maxItems: number, description: string) =>
   Type.Array(Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$', must: 'be a waybill number' }), {
@@ -17,7 +17,7 @@ export const waybillNumbers = (maxItems: number, description: string) =>
   })
 
 const maxWaybills = 1000
-export const maxMoveBytes = bytesOfWaybills(maxWaybills)
+export const maxMoveBytes = limitBytes(maxWaybills)
 const WaybillNumbers = waybillNumbers(maxWaybills, 'All of them are moved, or none.')
 
 /** Defines the note that staff may add to a move. */
@@ -49,7 +49,7 @@ export const StatusMove = Type.Object(
       Type.String({
         maxLength: 63,
         pattern: '^[a-z][a-z0-9_]*$',
-        must: "be a code of the company's list, such as not_home",
+        must: "be a code from the company's list, such as not_home",
         description: 'The reason why the delivery failed or the parcel goes back, from the company’s list.',
       }),
     ),
