@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
 import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { findFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { embeddedPassword } from './settings.ts'
-import type { Teardown } from './test-database.ts'
+import { makeFolder, type Teardown } from './test-database.ts'
 
 const run = promisify(execFile)
 
@@ -38,8 +37,7 @@ const copyCluster = (url: string, copy: string): Promise<string> =>
  * removes it.
  */
 export const startOwnPostgres = async (t: Teardown, name: string, settings: Record<string, string> = {}) => {
-  const folder = await mkdtemp(join(tmpdir(), 'courier-own-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const folder = makeFolder(t)
   await chmod(folder, 0o755)
   const options = { folder, port: await findFreePort(), settings }
   let starting = startPostgres(options)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 
 /**
  * Linux and macOS give outgoing connections higher ports, so no connection takes one of these ports before a server
@@ -28,6 +28,12 @@ export const findFreePort = async (): Promise<number> => {
     return port as number
   }
   throw new Error(`No free port was found between ${slice.at(0)} and ${slice.at(-1)}.`)
+}
+
+/** Lets a server listen on loopback, on a free port of the system's choice unless one is given. Returns the port. */
+export const listen = async (server: Server, port = 0): Promise<number> => {
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  return (server.address() as AddressInfo).port
 }
 
 /** Throws an Error that names `setting` when the port is not available. */

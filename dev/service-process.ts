@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { root } from './settings.ts'
+import type { Teardown } from './test-database.ts'
 
 export type Environment = Record<string, string>
 
@@ -82,6 +83,55 @@ export class ServiceProcess {
       await delay(25)
     }
     throw new Error(`${this.#command.at(-1)} is not ready:\n${this.lines.slice(-5).join('\n')}`)
+  }
+}
+
+/** Starts a program, on settings that may be wrong, in a process of its own, which ends with the test. */
+export const launch = (t: Teardown, file: string, settings: Environment) => {
+  const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...settings }
+  const child = spawn(process.execPath, [resolve(root, file)], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const lines: string[] = []
+  const reader = createInterface({ input: child.stdout }).on('line', line => lines.push(line))
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', text => (stderr += text))
+  /** Resolves to the exit status when all output has arrived. */
+  const ended = Promise.all([once(child, 'close'), once(reader, 'close')]).then(([[status]]) => status as number | null)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  /** Waits until the program listens. Returns its address. */
+  const listening = async (): Promise<string> => {
+    for (;;) {
+      const address = lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
+      if (address) return address
+      if (child.exitCode !== null) throw new Error(`${file} ended before it listened: ${stderr}`)
+      await delay(20)
+    }
+  }
+  return { child, ended, lines, listening, stderr: () => stderr, output: () => lines.join('\n') + stderr }
+}
+
+/**
+ * Runs a program in a process of its own until the test ends, with `more` in its environment. Resolves when it prints
+ * `ready`.
+ */
+export const spawnReady = async (t: Teardown, file: string, more: Environment) => {
+  const env = { ...process.env, ...more }
+  const child = spawn(process.execPath, [resolve(root, file)], { stdio: ['ignore', 'pipe', 'inherit'], env })
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+  }
+  t.teardown(() => end('SIGKILL'))
+  for await (const line of createInterface({ input: child.stdout })) if (line === 'ready') break
+  return {
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
   }
 }
 

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { findFreePort } from './ports.ts'
+import { findFreePort, listen } from './ports.ts'
 import { startProxy, type Trouble } from './tcp-proxy.ts'
 
 /** Starts a server that counts the complete requests it receives, behind a proxy whose first target is down. */
@@ -16,11 +14,10 @@ const start = async (t: Test) => {
     }
     requests++
     response.end('a response of some length')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   const proxy = await startProxy(
     { port: await findFreePort(), host: '127.0.0.1' },
-    { port: (server.address() as AddressInfo).port, host: '127.0.0.1' },
+    { port: await listen(server), host: '127.0.0.1' },
   )
   t.teardown(async () => {
     await proxy.close()

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { listen } from './ports.ts'
 
 /** Describes a network failure. A request is what the client sends; a response is what comes back. */
 export type Trouble =
@@ -32,7 +33,7 @@ export interface TcpProxy {
   silence: () => void
   /** Destroys every connection and refuses new ones. */
   cut: () => Promise<void>
-  restore: () => Promise<void>
+  restore: () => Promise<unknown>
   close: () => Promise<void>
 }
 
@@ -73,10 +74,6 @@ export const startProxy = async (...targets: readonly { port: number; host: stri
     pass(client, upstream, 'request', findTrouble)
     pass(upstream, client, 'response', findTrouble)
   })
-  const listen = async (port: number): Promise<void> => {
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
-  }
   const cut = async (): Promise<void> => {
     if (!server.listening) return
     const closed = once(server, 'close')
@@ -84,14 +81,13 @@ export const startProxy = async (...targets: readonly { port: number; host: stri
     for (const socket of sockets) socket.destroy()
     await closed
   }
-  await listen(0)
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const proxy: TcpProxy = {
     port,
     trouble: undefined,
     silence: () => sockets.forEach(socket => void silent.add(socket)),
     cut,
-    restore: () => listen(port),
+    restore: () => listen(server, port),
     close: cut,
   }
   return proxy

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { listen } from '../dev/ports.ts'
 import { createServiceClient, type ServiceClientOptions } from './service-client.ts'
 
 const serviceToken = 'a-service-token-of-tests'
@@ -23,14 +22,12 @@ const start = async (t: Test, react: (response: ServerResponse, index: number) =
     react(response, arrived.length - 1)
   })
   server.on('connection', () => connections++)
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
   const close = async (): Promise<void> => {
     server.closeAllConnections()
     if (server.listening) await new Promise(resolve => server.close(resolve))
   }
   t.teardown(close)
-  const { port: actualPort } = server.address() as AddressInfo
+  const actualPort = await listen(server, port)
   return { baseUrl: `http://127.0.0.1:${actualPort}`, port: actualPort, arrived, close, connections: () => connections }
 }
 

@@ -1,14 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { findFreePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
-import { cloneDatabase, type TestDatabase } from '../dev/test-database.ts'
+import { cloneDatabase, makeFolder, type TestDatabase } from '../dev/test-database.ts'
 import { waitUntil } from './courier.ts'
 import { testJourney } from './journey.ts'
 import { applyDemo, startStack } from './stack.ts'
@@ -31,8 +30,7 @@ server_login_retry = 1`
 
 /** Starts PgBouncer in front of these databases. Returns a function that turns an address into one through it. */
 const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
-  const folder = await mkdtemp(join(tmpdir(), 'courier-pgbouncer-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const folder = makeFolder(t)
   const port = await findFreePort()
   const nameOf = (url: string): string => new URL(url).pathname.slice(1)
   const entries = databases.map(({ url }) => `${nameOf(url)} = host=127.0.0.1 port=${new URL(url).port}`)
@@ -97,8 +95,7 @@ t.test('both services and their migrations work behind PgBouncer in transaction 
 t.test('a migration that fails behind PgBouncer leaves no lock behind', { skip }, async t => {
   const database = await cloneDatabase(t, 'orders')
   const through = await startPgBouncer(t, [database])
-  const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const folder = makeFolder(t)
   await writeFile(join(folder, '0001-wrong.sql'), 'select 1 / 0;')
   const url = through(database.ownerUrl)
   await t.rejects(migrate(url, folder, 'nobody'))

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   operationsFor,
@@ -14,6 +12,7 @@ import Fastify from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { readDocuments } from '../dev/openapi.ts'
+import { listen } from '../dev/ports.ts'
 import { startProxy } from '../dev/tcp-proxy.ts'
 import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
 import { addTenant, messageTo } from '../services/notifier/test/fixture.ts'
@@ -317,11 +316,10 @@ t.test('slow look-ups of one company do not delay another company', async t => {
 
 /** Starts a server in place of orders. */
 const replaceOrders = async (t: Test, body: string): Promise<void> => {
-  const other = createServer((_request, response) => response.writeHead(404).end(body)).listen(0, '127.0.0.1')
-  await once(other, 'listening')
+  const other = createServer((_request, response) => response.writeHead(404).end(body))
   t.teardown(() => other.close())
   await proxy.cut()
-  place.port = (other.address() as AddressInfo).port
+  place.port = await listen(other)
   await proxy.restore()
 }
 

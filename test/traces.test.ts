@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { listen } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
 import { waitUntil } from './courier.ts'
 import { order } from './journey.ts'
@@ -36,10 +35,9 @@ const startCollector = async (t: Test) => {
       for (const { spans: found } of scopeSpans) for (const span of found) spans.push({ ...span, service })
     }
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   t.teardown(() => server.close())
-  return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  return { spans, url: `http://127.0.0.1:${await listen(server)}` }
 }
 
 /** Makes a process print each OpenTelemetry module that it loads, except the API, which prom-client always loads. */

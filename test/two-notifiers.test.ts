@@ -1,7 +1,7 @@
-import pg from 'pg'
 import t from 'tap'
 import { findFreePort, toAddress } from '../dev/ports.ts'
 import { ServiceProcess } from '../dev/service-process.ts'
+import { connectTo } from '../dev/test-database.ts'
 import { messageTo, phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { type ApiResponse, request, waitUntil } from './courier.ts'
 import { applyDemo, startStack } from './stack.ts'
@@ -39,9 +39,7 @@ t.test('two processes of the notifier act as one', async t => {
     const response = await fetch(`${simulator.url}/control/${path}`, init)
     if (!response.ok) throw new Error(await response.text())
   }
-  const database = new pg.Client(databases.notifier.superuserUrl)
-  await database.connect()
-  t.teardown(() => database.end())
+  const database = await connectTo(t, databases.notifier.superuserUrl)
   /** Counts the messages in one of these statuses. */
   const count = async (...statuses: string[]): Promise<number> => {
     const text = 'select count(*)::int as messages from messages where status = any($1)'

@@ -1,42 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { newToken } from '@courier/shared/postgres/tokens.ts'
 import t, { type Test } from 'tap'
+import { launch } from '../../dev/service-process.ts'
 import { startProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase } from '../../dev/test-database.ts'
 import { waitUntil } from '../../test/courier.ts'
 
 const key = `k1:${randomBytes(32).toString('base64')}`
 
-const launch = (t: Test, environment: Record<string, string>) => {
-  const main = join(import.meta.dirname, './main.ts')
-  const child = spawn(process.execPath, [main], {
-    env: {
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      SERVICE_TOKEN: 'a-service-token-of-tests',
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.teardown(() => child.kill('SIGKILL'))
-  const output = () => Promise.all([text(child.stdout), text(child.stderr)]).then(parts => parts.join(''))
-  return { child, output, ended: once(child, 'exit') }
-}
-
-const listening = (child: ChildProcess): Promise<string> =>
-  new Promise((resolve, reject) => {
-    let seen = ''
-    child.stderr?.resume()
-    child.stdout?.on('data', chunk => {
-      seen += chunk
-      const address = /listening at (http:\/\/[\d.:]+)/.exec(seen)?.[1]
-      if (address) resolve(address)
-    })
-    child.once('exit', () => reject(new Error(`the notifier ended before it listened: ${seen}`)))
-  })
+/** Starts the service with a service token and these settings. */
+const launchNotifier = (t: Test, settings: Record<string, string>) =>
+  launch(t, 'services/notifier/main.ts', { SERVICE_TOKEN: 'a-service-token-of-tests', ...settings })
 
 t.test('names wrong settings before it listens, and shows no secret', async t => {
   const url = 'postgres://notifier:s3cret@127.0.0.1:1/notifier'
@@ -66,24 +40,23 @@ t.test('names wrong settings before it listens, and shows no secret', async t =>
     ],
   ]
   for (const [environment, complaints] of wrong) {
-    const { ended, output } = launch(t, environment)
-    const [printed] = await Promise.all([output(), ended])
-    t.same(await ended, [1, null])
-    for (const complaint of complaints) t.match(printed, complaint)
-    t.notMatch(printed, /s3cret/)
+    const { ended, output } = launchNotifier(t, environment)
+    t.equal(await ended, 1)
+    for (const complaint of complaints) t.match(output(), complaint)
+    t.notMatch(output(), /s3cret/)
   }
 })
 
 t.test('becomes ready, serves its metrics, and ends on SIGTERM', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
-  const { child, ended } = launch(t, {
+  const { child, ended, listening } = launchNotifier(t, {
     NOTIFIER_DATABASE_URL: url,
     NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
     CREDENTIALS_KEYS: key,
     MESSAGING_API_URL: 'http://127.0.0.1:1',
     NOTIFIER_PORT: '0',
   })
-  const address = await listening(child)
+  const address = await listening()
   for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json', '/docs'])
     t.equal((await fetch(address + path)).status, 200, path)
   const paths = Object.keys(((await (await fetch(`${address}/openapi.json`)).json()) as { paths: object }).paths)
@@ -95,7 +68,7 @@ t.test('becomes ready, serves its metrics, and ends on SIGTERM', async t => {
   ])
     t.ok(paths.includes(path), path)
   child.kill('SIGTERM')
-  t.same(await ended, [0, null])
+  t.equal(await ended, 0)
 })
 
 for (const trouble of ['cut', 'black_hole'] as const)
@@ -107,13 +80,13 @@ for (const trouble of ['cut', 'black_hole'] as const)
       const proxy = await startProxy({ host: address.hostname, port: Number(address.port) })
       t.teardown(proxy.close)
       address.port = String(proxy.port)
-      const { child } = launch(t, {
+      const { child, listening } = launchNotifier(t, {
         NOTIFIER_DATABASE_URL: address.href,
         NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
         CREDENTIALS_KEYS: key,
         NOTIFIER_PORT: '0',
       })
-      const service = await listening(child)
+      const service = await listening()
       const headers = { 'x-tenant': 'demo', authorization: `Bearer ${newToken().token}` }
       const get = (path: string) => fetch(`${service}${path}`, { headers })
       if (trouble === 'cut') await proxy.cut()

@@ -4,8 +4,7 @@ import { root } from '../../dev/settings.ts'
 import { shiftClock } from '../../dev/shift-clock.ts'
 import { recordInbound } from './conversations/queries.ts'
 import type { Tx } from './database/tables.ts'
-import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.ts'
-import { spawnWorker } from './test/spawn-worker.ts'
+import { createFixture, messageTo, phoneNumberId, spawnWorker, until } from './test/fixture.ts'
 import { createFixture as createWebhooks, envelope, inbound } from './test/webhooks-fixture.ts'
 
 /** Returns the time of day `hours` hours from now, in UTC. */

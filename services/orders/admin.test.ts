@@ -1,13 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import t, { type Test } from 'tap'
-import { cloneDatabase } from '../../dev/test-database.ts'
+import { cloneDatabase, connectTo, createEmptyDatabase, makeFolder } from '../../dev/test-database.ts'
 import { tenantFile } from './test/tenant.ts'
 
 const admin = fileURLToPath(new URL('./admin.ts', import.meta.url))
@@ -27,16 +25,15 @@ type Run = (...words: string[]) => ReturnType<typeof run>
 
 /** Provides the commands on a migrated database, and `save`, which writes a tenant file and returns its path. */
 const start = async (t: Test) => {
-  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const { url, ownerUrl, superuserUrl } = await cloneDatabase(t, 'orders')
   const orders: Run = (...words) => run({ ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }, ...words)
-  const folder = mkdtempSync(join(tmpdir(), 'courier-admin-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = makeFolder(t)
   const save = (content: unknown): string => {
     const path = join(folder, 'tenant.json')
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
     return path
   }
-  return { orders, save, url, ownerUrl }
+  return { orders, save, url, ownerUrl, superuserUrl }
 }
 
 const succeed = (t: Test, { status, stdout, stderr }: ReturnType<Run>): string => {
@@ -50,23 +47,10 @@ const fail = (t: Test, { status, stdout, stderr }: ReturnType<Run>): string => {
   return stderr
 }
 
-/** Creates a database without tables; returns its addresses for the service and for the owner. */
-const createEmpty = async (t: Test, { url, ownerUrl }: { url: string; ownerUrl: string }) => {
-  const server = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL })
-  await server.connect()
-  const name = `test_empty_${randomBytes(6).toString('hex')}`
-  await server.query(`create database ${name} template template0 owner ${new URL(ownerUrl).username}`)
-  t.teardown(async () => {
-    await server.query(`drop database ${name} with (force)`)
-    await server.end()
-  })
-  const inEmpty = (address: string): string => address.replace(/[^/]+$/, name)
-  return { ORDERS_DATABASE_URL: inEmpty(url), ORDERS_MIGRATE_DATABASE_URL: inEmpty(ownerUrl) }
-}
-
 t.test('migrate brings an empty database up to date once', async t => {
-  const { url, ownerUrl, save } = await start(t)
-  const environment = await createEmpty(t, { url, ownerUrl })
+  const { save } = await start(t)
+  const { url, ownerUrl } = await createEmptyDatabase(t, 'orders')
+  const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
   const early = fail(t, run(environment, 'apply', save(tenantFile())))
   t.match(early, /orders migrate/, 'an earlier command says what to do')
   const applied = succeed(t, run(environment, 'migrate')).trim().split('\n')
@@ -168,7 +152,7 @@ t.test('a file with only merchants changes nothing else', async t => {
 t.test(
   'commands add merchants, change passwords and deactivate merchants, with no password in their arguments',
   async t => {
-    const { save, url, ownerUrl } = await start(t)
+    const { save, url, ownerUrl, superuserUrl } = await start(t)
     const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
     succeed(t, run(environment, 'apply', save(tenantFile())))
     const merchant = (MERCHANT_PASSWORD: string, name: string, ...words: string[]) =>
@@ -191,11 +175,7 @@ t.test(
     t.match(fail(t, merchant('', 'password')), /set MERCHANT_PASSWORD/)
     t.match(succeed(t, merchant('another-password', 'password')), /merchant tea@example\.com password changed/)
     t.match(succeed(t, merchant('', 'deactivate')), /^ {2}merchant tea@example\.com deactivated/m)
-    const client = new pg.Client({
-      connectionString: process.env.TEST_POSTGRES_URL?.replace(/[^/]*$/, new URL(url).pathname.slice(1)),
-    })
-    await client.connect()
-    t.teardown(() => client.end())
+    const client = await connectTo(t, superuserUrl)
     const { rows } = await client.query(`select is_active, rate_card from merchants where email = 'tea@example.com'`)
     t.same(rows, [{ is_active: false, rate_card: 'standard' }])
     t.same((await client.query('select count(*)::int from businesses where is_active')).rows, [{ count: 5 }])
@@ -204,9 +184,7 @@ t.test(
 
 t.test('a command may take longer than a request', async t => {
   const { orders, save, url } = await start(t)
-  const other = new pg.Client({ connectionString: url })
-  await other.connect()
-  t.teardown(() => other.end())
+  const other = await connectTo(t, url)
   // `apply` waits for this lock, which ends on its own because this process is blocked while the command runs.
   const held = other.query(`begin; select pg_advisory_xact_lock(hashtextextended('demo', 0)), pg_sleep(6); commit`)
   await delay(200)

@@ -1,18 +1,16 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
-import { createInterface } from 'node:readline'
-import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { connect, createServer } from 'node:net'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { newToken } from '@courier/shared/postgres/tokens.ts'
-import pg from 'pg'
+import type pg from 'pg'
 import t, { type Test } from 'tap'
+import { listen } from '../../dev/ports.ts'
+import { launch } from '../../dev/service-process.ts'
 import { startProxy } from '../../dev/tcp-proxy.ts'
-import { cloneDatabase } from '../../dev/test-database.ts'
+import { cloneDatabase, connectTo } from '../../dev/test-database.ts'
 import { createTokenFor } from './access/token-commands.ts'
 import { applyTenant } from './provisioning/apply.ts'
-import { startReceiver } from './test/receiver.ts'
+import { startReceiver, waitUntil } from './test/receiver.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
 
 interface Body {
@@ -31,43 +29,15 @@ interface ApiDocument {
   components: { schemas: Record<string, object> }
 }
 
-const main = fileURLToPath(new URL('./main.ts', import.meta.url))
-
-/** Starts the service as a process of its own. Adds a service token to `environment`. */
-const launch = (t: Test, environment: Record<string, string>) => {
-  const child = spawn(process.execPath, [main], {
-    env: {
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      SERVICE_TOKEN: 'a-service-token-of-tests',
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const lines: string[] = []
-  const reader = createInterface({ input: child.stdout }).on('line', line => lines.push(line))
-  let stderr = ''
-  child.stderr.on('data', chunk => {
-    stderr += chunk
-  })
-  const ended = Promise.all([once(child, 'close'), once(reader, 'close')]).then(([[status]]) => status as number | null)
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  const logs = (): Record<string, unknown>[] => lines.map(line => JSON.parse(line))
-  return { child, ended, lines, logs, stderr: () => stderr }
+/** Starts the service with a service token and these settings. */
+const launchOrders = (t: Test, settings: Record<string, string>) => {
+  const launched = launch(t, 'services/orders/main.ts', { SERVICE_TOKEN: 'a-service-token-of-tests', ...settings })
+  const logs = (): Record<string, unknown>[] => launched.lines.map(line => JSON.parse(line))
+  return { ...launched, logs }
 }
 
 /** Restricts `pg_locks`, which shows the locks of all databases, to locks that sessions of this database wait for. */
 const ofThisDatabase = 'database = (select oid from pg_database where datname = current_database()) and not granted'
-
-const waitUntil = async (what: string, isSo: () => unknown, seconds = 60): Promise<void> => {
-  const end = performance.now() + seconds * 1000
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
-    await delay(20)
-  }
-}
 
 /** Provides a database with the small tenant and a token, and a connection of its owner. */
 const provide = async (t: Test) => {
@@ -76,9 +46,7 @@ const provide = async (t: Test) => {
   await applyTenant(pool, tenantFile(), false)
   const { token } = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
   await pool.end()
-  const owner = new pg.Client({ connectionString: ownerUrl })
-  await owner.connect()
-  t.teardown(() => owner.end())
+  const owner = await connectTo(t, ownerUrl)
   return { url, ownerUrl, token, owner }
 }
 
@@ -89,15 +57,13 @@ const start = async (t: Test, more: Record<string, string> = {}) => {
   const proxy = await startProxy({ port: Number(url.port), host: url.hostname })
   t.teardown(proxy.close)
   url.port = String(proxy.port)
-  const service = launch(t, {
+  const service = launchOrders(t, {
     ORDERS_DATABASE_URL: url.href,
     ORDERS_MIGRATE_DATABASE_URL: provided.ownerUrl,
     ORDERS_PORT: '0',
     ...more,
   })
-  const listening = () => service.lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
-  await waitUntil('the service listens', listening)
-  const address = listening() ?? ''
+  const address = await service.listening()
   const get = (path: string) => fetch(`${address}${path}`)
   const bulk = async (body: unknown = batch(), token = provided.token, more = {}) => {
     const own = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
@@ -127,7 +93,7 @@ const holdOrders = async (owner: pg.Client) => {
 }
 
 t.test('invalid settings stop the process before it listens, and the error names them all', async t => {
-  const { ended, stderr, lines } = launch(t, {
+  const { ended, stderr, lines } = launchOrders(t, {
     ORDERS_DATABASE_URL: 'mysql://orders:s3cret@there',
     ORDERS_PORT: 'http',
     LOG_LEVEL: 'loud',
@@ -142,21 +108,22 @@ t.test('invalid settings stop the process before it listens, and the error names
 })
 
 t.test('an invalid Postgres URL stops the process, without showing its password', async t => {
-  const { ended, stderr, lines } = launch(t, { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@there:port/orders' })
+  const { ended, stderr, output } = launchOrders(t, {
+    ORDERS_DATABASE_URL: 'postgres://orders:s3cret@there:port/orders',
+  })
   t.equal(await ended, 1)
   t.match(stderr(), /ORDERS_DATABASE_URL must be a postgres:\/\/ address/)
-  t.notMatch(stderr() + lines.join(''), /s3cret/)
+  t.notMatch(output(), /s3cret/)
 })
 
 t.test('a port in use stops the process and names the setting', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer()
   t.teardown(() => server.close())
-  const { ended, logs, stderr } = launch(t, {
+  const { ended, logs, stderr } = launchOrders(t, {
     ORDERS_DATABASE_URL: url,
     ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
-    ORDERS_PORT: String((server.address() as AddressInfo).port),
+    ORDERS_PORT: String(await listen(server)),
   })
   t.equal(await ended, 1)
   t.match(logs().at(-1), { level: 60, err: { code: 'EADDRINUSE' }, msg: /ORDERS_PORT/ })
@@ -175,8 +142,8 @@ t.test('startup waits for Postgres, and SIGTERM ends the wait at once', async t 
     ORDERS_MIGRATE_DATABASE_URL: through(ownerUrl),
     ORDERS_PORT: '0',
   }
-  const [stopped, waiting] = [launch(t, environment), launch(t, environment)]
-  const migrated = launch(t, { ...environment, ORDERS_MIGRATE_DATABASE_URL: ownerUrl })
+  const [stopped, waiting] = [launchOrders(t, environment), launchOrders(t, environment)]
+  const migrated = launchOrders(t, { ...environment, ORDERS_MIGRATE_DATABASE_URL: ownerUrl })
   for (const { logs } of [stopped, waiting, migrated])
     await waitUntil('the process waits for Postgres', () =>
       logs().some(({ msg }) => String(msg).startsWith('database.waiting')),
@@ -233,7 +200,7 @@ t.test('the notifier gets a batch at once, and the rest when the process starts 
   )
   t.notMatch(JSON.stringify(logs()), /Nimali|0770000101|a-service-token/)
   receiver.react = () => 'acknowledge'
-  launch(t, {
+  launchOrders(t, {
     ORDERS_DATABASE_URL: url,
     ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
     ORDERS_PORT: '0',
@@ -475,15 +442,13 @@ t.test('the limits of an address follow the settings', async t => {
 t.test('wrong tokens never block a valid one from the same address, in any process', async t => {
   const limits = { ADDRESS_REFUSALS_PER_MINUTE: '2', ADDRESS_LIMIT_PER_MINUTE: '30' }
   const first = await start(t, limits)
-  const second = launch(t, {
+  const second = launchOrders(t, {
     ORDERS_DATABASE_URL: first.url,
     ORDERS_MIGRATE_DATABASE_URL: first.ownerUrl,
     ORDERS_PORT: '0',
     ...limits,
   })
-  const listening = () => second.lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
-  await waitUntil('the second process listens', listening)
-  const addresses = [first.address, listening() ?? '']
+  const addresses = [first.address, await second.listening()]
   const merchant = '/api/public/merchant'
   const statusOf = async (address: string, token: string) => {
     const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }

@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
-import { cloneDatabase } from '../../dev/test-database.ts'
+import { cloneDatabase, makeFolder } from '../../dev/test-database.ts'
 import { isPassword } from './access/passwords.ts'
 import type { Tx } from './database/tables.ts'
 import { applyTenant } from './provisioning/apply.ts'
@@ -31,11 +30,8 @@ const skip = hasTerminal ? false : 'there is no python3 to open a terminal'
 t.test('a terminal hides the typed password; Ctrl-C and Ctrl-D cancel', { skip }, async t => {
   const { url } = await cloneDatabase(t, 'orders')
   const pool = createPool({ url, name: 'test', connections: 2 })
-  const folder = mkdtempSync(join(tmpdir(), 'courier-prompt-'))
-  t.teardown(async () => {
-    rmSync(folder, { recursive: true })
-    await pool.end()
-  })
+  t.teardown(() => pool.end())
+  const folder = makeFolder(t)
   await applyTenant(pool, tenantFile(), false)
   const script = join(folder, 'terminal.py')
   writeFileSync(script, terminal)

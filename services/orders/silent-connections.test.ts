@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createPool } from '@courier/shared/postgres/database.ts'
-import pg from 'pg'
 import t from 'tap'
 import { findFreePort, toAddress } from '../../dev/ports.ts'
 import { ServiceProcess } from '../../dev/service-process.ts'
 import { startProxy } from '../../dev/tcp-proxy.ts'
-import { cloneDatabase } from '../../dev/test-database.ts'
+import { cloneDatabase, connectTo } from '../../dev/test-database.ts'
 import { createTokenFor } from './access/token-commands.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { batch, tenantFile } from './test/tenant.ts'
@@ -62,9 +61,7 @@ t.test('orders can be created again within seconds after all connections to Post
   }
   t.comment(`created again after ${again?.toFixed(0)} ms`)
   t.ok((again ?? Number.POSITIVE_INFINITY) < 5_000, `${again} ms`)
-  const owner = new pg.Client({ connectionString: ownerUrl })
-  await owner.connect()
-  t.teardown(() => owner.end())
+  const owner = await connectTo(t, ownerUrl)
   await owner.query(`select set_config('app.tenant', 'demo', false)`)
   const { rows } = await owner.query('select idempotency_key as key from idempotency_keys')
   const stored = new Set(rows.map(({ key }) => key))

@@ -1,15 +1,13 @@
-import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, writeFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { cloneDatabase } from '../../dev/test-database.ts'
+import { cloneDatabase, connectTo, createEmptyDatabase, makeFolder } from '../../dev/test-database.ts'
 import type { Tables, Tx } from '../../services/orders/database/tables.ts'
 import { build } from '../../services/orders/test/build.ts'
 import { tenantFile } from '../../services/orders/test/tenant.ts'
@@ -329,9 +327,7 @@ t.test(
   'a database that a later version has migrated stays as it is; an unknown earlier migration is refused',
   async t => {
     const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-    const owner = new pg.Client({ connectionString: ownerUrl })
-    await owner.connect()
-    t.teardown(() => owner.end())
+    const owner = await connectTo(t, ownerUrl)
     await owner.query(`insert into kysely_migration values ('9999-of-a-later-version', now()::text)`)
     t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
     await owner.query(`update kysely_migration set name = '0001-of-another' where name like '9999%'`)
@@ -339,26 +335,12 @@ t.test(
   },
 )
 
-/** Creates a database without a table; returns its owner's address and the role of the service. */
-const createEmpty = async (t: Test) => {
-  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-  const server = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL })
-  await server.connect()
-  const name = `test_empty_${randomBytes(6).toString('hex')}`
-  await server.query(`create database ${name} template template0 owner ${userOf(ownerUrl)}`)
-  t.teardown(async () => {
-    await server.query(`drop database ${name} with (force)`)
-    await server.end()
-  })
-  return { href: ownerUrl.replace(/[^/]+$/, name), role: userOf(url) }
-}
-
 t.test('processes that migrate an empty database at the same time apply each file once, and all succeed', async t => {
-  const { href, role } = await createEmpty(t)
-  const results = await Promise.all(Array.from({ length: 4 }, () => migrate(href, migrations, role)))
+  const { url, ownerUrl } = await createEmptyDatabase(t, 'orders')
+  const results = await Promise.all(Array.from({ length: 4 }, () => migrate(ownerUrl, migrations, userOf(url))))
   const files = readdirSync(migrations).map(file => file.replace('.sql', ''))
   t.strictSame(results.flat().toSorted(), files.toSorted())
-  const pool = createPool({ url: href, name: 'check', connections: 1 })
+  const pool = createPool({ url: ownerUrl, name: 'check', connections: 1 })
   t.teardown(() => pool.end())
   await inTenant<Tables, void>(pool, 'demo', async tx => {
     t.strictSame(await tx.rows('select * from orders'), [])
@@ -366,33 +348,28 @@ t.test('processes that migrate an empty database at the same time apply each fil
 })
 
 t.test('a baseline lists the files it replaces; it is skipped after its release and refused before', async t => {
-  const { href, role } = await createEmpty(t)
-  const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
-  t.teardown(() => rm(folder, { recursive: true }))
+  const { url, ownerUrl } = await createEmptyDatabase(t, 'orders')
+  const role = userOf(url)
+  const folder = makeFolder(t)
   const text = '-- Replaces the migrations of 0.1.0: 0001-one\n-- 0002-two\n\ncreate table twos (id integer);\n'
   await writeFile(join(folder, '0002-release-0.1.0.sql'), text)
   await writeFile(join(folder, '0003-three.sql'), 'create table threes (id integer);\n')
-  const owner = new pg.Client(href)
-  await owner.connect()
-  t.teardown(() => owner.end())
-  t.strictSame(await migrate(href, folder, role), ['0002-release-0.1.0', '0003-three'])
+  const owner = await connectTo(t, ownerUrl)
+  t.strictSame(await migrate(ownerUrl, folder, role), ['0002-release-0.1.0', '0003-three'])
   const listed = (await owner.query('select name from kysely_migration order by name')).rows.map(({ name }) => name)
   t.strictSame(listed, ['0001-one', '0002-two', '0003-three'])
   await owner.query(`drop table threes; delete from kysely_migration where name = '0003-three'`)
-  t.strictSame(await migrate(href, folder, role), ['0003-three'])
+  t.strictSame(await migrate(ownerUrl, folder, role), ['0003-three'])
   await owner.query(`drop table threes; delete from kysely_migration where name <> '0001-one'`)
-  await t.rejects(migrate(href, folder, role), { message: /older than 0\.1\.0: upgrade it to 0\.1\.0 first/ })
+  await t.rejects(migrate(ownerUrl, folder, role), { message: /older than 0\.1\.0: upgrade it to 0\.1\.0 first/ })
 })
 
 t.test('a migration waits for a table in use without blocking its users', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-  const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
-  t.teardown(() => rm(folder, { recursive: true }))
+  const folder = makeFolder(t)
   await cp(migrations, folder, { recursive: true })
   await writeFile(join(folder, '9999-column.sql'), 'alter table log add column novelty text;')
-  const [reader, owner] = [new pg.Client(url), new pg.Client(ownerUrl)]
-  await Promise.all([reader.connect(), owner.connect()])
-  t.teardown(() => Promise.all([reader.end(), owner.end()]))
+  const [reader, owner] = [await connectTo(t, url), await connectTo(t, ownerUrl)]
   await reader.query('begin; select from log')
   const migrating = migrate(ownerUrl, folder, userOf(url))
   const waiting = `select from pg_locks where relation = 'log'::regclass and not granted`

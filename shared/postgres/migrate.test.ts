@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, readdirSync } from 'node:fs'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chown } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { findFreePort } from '../../dev/ports.ts'
+import { makeFolder } from '../../dev/test-database.ts'
 import { migrate } from './migrate.ts'
 
 /** Debian installs each version of PostgreSQL beside the others, with a user named postgres. */
@@ -15,11 +15,10 @@ t.test(
   { skip: !old && 'no older PostgreSQL is installed, or the test does not run as root' },
   async t => {
     const [uid, gid] = ['-u', '-g'].map(flag => Number(execFileSync('id', [flag, 'postgres']))) as [number, number]
-    const folder = await mkdtemp(join(tmpdir(), 'courier-old-'))
+    const folder = makeFolder(t)
     const run = (name: string, ...args: string[]): unknown =>
       execFileSync(join(dirname(old ?? ''), name), ['-D', folder, ...args], { uid, gid, cwd: '/', stdio: 'ignore' })
     await chown(folder, uid, gid)
-    t.teardown(() => rm(folder, { recursive: true, force: true }))
     run('initdb', '--no-sync', '--username=postgres', '--auth=trust', '--no-locale')
     const port = await findFreePort()
     run('pg_ctl', 'start', '-w', '-o', `-p ${port} -h 127.0.0.1 -c unix_socket_directories=''`)

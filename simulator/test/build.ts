@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import { listen } from '../../dev/ports.ts'
 import { demoNumber } from '../accounts/accounts.ts'
 import { createSimulator, type SimulatorOptions } from '../app.ts'
 
@@ -47,12 +47,11 @@ export const receiveWebhooks = async (t: Test) => {
       response.end(query.get('hub.challenge') ?? '')
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const changes = () =>
     posts.flatMap(({ body }) => body.entry.flatMap((entry: { changes: unknown[] }) => entry.changes))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
+    url: `http://127.0.0.1:${await listen(server)}/webhooks`,
     posts,
     responses,
     changes,

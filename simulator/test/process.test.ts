@@ -1,32 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
-
-const folder = join(import.meta.dirname, '..')
-
-/** Starts a program of the simulator in a process of its own, which ends with the test. */
-const start = (t: Test, file: string, environment: Record<string, string>) => {
-  const { NODE_ENV: _, ...inherited } = process.env
-  const child = spawn(process.execPath, [join(folder, file)], { env: { ...inherited, ...environment } })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += chunk))
-  t.teardown(() => child.kill('SIGKILL'))
-  return { child, ended: once(child, 'exit').then(([code]) => code as number | null), output: () => output }
-}
-
-/** Resolves to the address where the child listens. undefined: the child ended. */
-const addressOf = async (child: ChildProcess, output: () => string): Promise<string | undefined> => {
-  let url: string | undefined
-  while (!url && child.exitCode === null) {
-    await new Promise(resolve => setTimeout(resolve, 20))
-    url = /http:\/\/127\.0\.0\.1:\d+/.exec(output())?.[0]
-  }
-  return url
-}
+import t from 'tap'
+import { launch } from '../../dev/service-process.ts'
+import { root } from '../../dev/settings.ts'
 
 t.test('refuses to start in production, with one line that says why', async t => {
-  const { ended, output } = start(t, 'main.ts', { NODE_ENV: 'production', SIMULATOR_PORT: '0' })
+  const { ended, output } = launch(t, 'simulator/main.ts', { NODE_ENV: 'production', SIMULATOR_PORT: '0' })
   t.equal(await ended, 1)
   t.match(
     output(),
@@ -35,7 +13,7 @@ t.test('refuses to start in production, with one line that says why', async t =>
 })
 
 t.test('names every wrong setting at once', async t => {
-  const { ended, output } = start(t, 'main.ts', {
+  const { ended, output } = launch(t, 'simulator/main.ts', {
     SIMULATOR_PORT: 'x',
     WEBHOOK_URL: 'ftp://a',
     SIMULATOR_DELAY_FACTOR: '-1',
@@ -48,7 +26,7 @@ t.test('names every wrong setting at once', async t => {
 })
 
 t.test('reads its settings and stops on SIGTERM, although responses hang', async t => {
-  const { child, ended, output } = start(t, 'main.ts', {
+  const { child, ended, listening, output } = launch(t, 'simulator/main.ts', {
     SIMULATOR_PORT: '0',
     LOG_LEVEL: 'info',
     WEBHOOK_URL: 'none',
@@ -57,7 +35,7 @@ t.test('reads its settings and stops on SIGTERM, although responses hang', async
     SIMULATOR_THROUGHPUT_PER_SECOND: '0',
     SIMULATOR_ANSWER_LATENCY_MS: '5',
   })
-  const url = await addressOf(child, output)
+  const url = await listening()
   const response = await fetch(`${url}/debug_token?input_token=of-the-test`, {
     headers: { authorization: 'Bearer of-the-test' },
   })
@@ -85,18 +63,18 @@ t.test('reads its settings and stops on SIGTERM, although responses hang', async
 
 t.test('a closed simulator keeps no process alive', async t => {
   const startedAt = performance.now()
-  const { ended, output } = start(t, 'test/close-and-end.ts', {})
+  const { ended, output } = launch(t, 'simulator/test/close-and-end.ts', {})
   t.equal(await ended, 0, output())
   t.ok(performance.now() - startedAt < 8000)
 })
 
 t.test('the numbers of tenants work as their notifier files say', async t => {
-  const { child, output } = start(t, 'main.ts', {
+  const { listening } = launch(t, 'simulator/main.ts', {
     SIMULATOR_PORT: '0',
     WEBHOOK_URL: 'none',
-    SIMULATOR_ACCOUNTS: join(folder, '../examples/lanka-notifier.json'),
+    SIMULATOR_ACCOUNTS: join(root, 'examples/lanka-notifier.json'),
   })
-  const url = await addressOf(child, output)
+  const url = await listening()
   const ask = (path: string, token: string) =>
     fetch(`${url}/v17.0/${path}`, { headers: { authorization: `Bearer ${token}` } })
   const number = await ask('206540352242922', 'lanka-access-token')
@@ -107,8 +85,8 @@ t.test('the numbers of tenants work as their notifier files say', async t => {
 })
 
 t.test('names a file that lists no channels', async t => {
-  const path = join(folder, '../examples/batch.json')
-  const { ended, output } = start(t, 'main.ts', { SIMULATOR_PORT: '0', SIMULATOR_ACCOUNTS: path })
+  const path = join(root, 'examples/batch.json')
+  const { ended, output } = launch(t, 'simulator/main.ts', { SIMULATOR_PORT: '0', SIMULATOR_ACCOUNTS: path })
   t.equal(await ended, 1)
   t.match(output(), `${path}, from SIMULATOR_ACCOUNTS: /channels Expected required property`)
 })

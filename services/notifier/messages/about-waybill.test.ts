@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import { listen } from '../../../dev/ports.ts'
 import { createOrdersClient } from '../orders-client/http-client.ts'
 import { findOrders } from '../orders-client/orders-client.ts'
 import { standIn, withoutPage } from '../test/orders-stand-in.ts'
@@ -230,9 +230,8 @@ t.test('requests no more waybills once orders fails to respond', async t => {
 
 t.test('an invalid response, a refusal and no response all count as unavailable', async t => {
   let served: [status: number, body: string] = [200, '']
-  const server = createServer((_, response) => response.writeHead(served[0]).end(served[1])).listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createServer((_, response) => response.writeHead(served[0]).end(served[1]))
+  const url = `http://127.0.0.1:${await listen(server)}`
   const client = createOrdersClient({ url, serviceToken, logger: pino({ level: 'silent' }) })
   t.teardown(() => client.close())
   for (served of [

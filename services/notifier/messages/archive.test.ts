@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
+import { makeFolder } from '../../../dev/test-database.ts'
 import type { Tx } from '../database/tables.ts'
 import { archiveWith } from '../test/command-line.ts'
 import { messageTo } from '../test/fixture.ts'
@@ -11,8 +11,7 @@ import { build } from '../test/portal.ts'
 
 t.test('moves old finished messages and their timelines to files', async t => {
   const { accept, call, rows, url, ownerUrl } = await build(t)
-  const folder = mkdtempSync(join(tmpdir(), 'courier-archive-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = makeFolder(t)
   const owner = createPool({ url: ownerUrl, name: 'test owner', connections: 1 })
   t.teardown(() => owner.end())
   const change = (text: string, values: unknown[]) => inTenant(owner, 'demo', (tx: Tx) => tx.client.query(text, values))

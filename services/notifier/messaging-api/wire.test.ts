@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { findFreePort } from '../../../dev/ports.ts'
 import {
   type Behaviour,
   connect,
@@ -31,15 +30,8 @@ const send = async (t: Test, behaviour: Behaviour, requestMilliseconds = 500, se
   return { got, took }
 }
 
-/** Returns the address of a port that was free a moment ago, where nobody listens. */
-const nobody = async (): Promise<string> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `http://127.0.0.1:${port}`
-}
+/** Returns an address at which nobody listens. */
+const nobody = async (): Promise<string> => `http://127.0.0.1:${await findFreePort()}`
 
 t.test('a refused connection writes nothing', async t => {
   const got = await connect(t, await nobody()).send(credentials, '1', message)

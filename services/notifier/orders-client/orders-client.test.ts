@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import t from 'tap'
+import { listen } from '../../../dev/ports.ts'
 import { serviceToken } from '../test/portal.ts'
 import { createOrdersClient } from './http-client.ts'
 
@@ -11,15 +10,13 @@ t.test('slow look-ups of orders and their open circuit delay no look-up of staff
     if (request.url !== '/internal/staff-tokens') return
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ now: new Date().toISOString(), data: [null] }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   t.teardown(() => {
     server.closeAllConnections()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
-  const logger = pino({ level: 'silent' })
-  const client = createOrdersClient({ url: `http://127.0.0.1:${port}`, serviceToken, logger })
+  const url = `http://127.0.0.1:${await listen(server)}`
+  const client = createOrdersClient({ url, serviceToken, logger: pino({ level: 'silent' }) })
   t.teardown(client.close)
   const findStaff = () => client.findStaff([{ tenant: 'demo', hash: '0'.repeat(64) }])
   const slow = Promise.all(Array.from({ length: 8 }, () => client.find('demo', 'DM00000001')))

@@ -2,8 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { storeSecret } from '../channels/secrets.ts'
 import type { Tx } from '../database/tables.ts'
-import { addTenant, createFixture, messageTo, phoneNumberId, until } from '../test/fixture.ts'
-import { spawnWorker } from '../test/spawn-worker.ts'
+import { addTenant, createFixture, messageTo, phoneNumberId, spawnWorker, until } from '../test/fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import pg from 'pg'
 import t from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import type { Tx } from '../database/tables.ts'
 import { acceptMessages } from '../messages/accept.ts'
 import { toBatch } from '../messages/schema.ts'
@@ -101,9 +101,7 @@ const moments = {
 for (const [moment, trigger] of Object.entries(moments))
   t.test(`a claim whose commit ${moment} while the database goes away sends each message once`, async t => {
     const { accept, rows, ownerUrl, queue, control } = await createFixture(t, { isRunning: false })
-    const owner = new pg.Client({ connectionString: ownerUrl })
-    await owner.connect()
-    t.teardown(() => owner.end())
+    const owner = await connectTo(t, ownerUrl)
     // Ends every connection of the notifier when the first message becomes `sending`, or when that is committed; for
     // a moment, no connection can be opened.
     await owner.query(`

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createFixture, messageTo, until } from '../test/fixture.ts'
-import { spawnWorker } from '../test/spawn-worker.ts'
+import { createFixture, messageTo, spawnWorker, until } from '../test/fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>
 

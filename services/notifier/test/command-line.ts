@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
-import { cloneDatabase } from '../../../dev/test-database.ts'
+import { cloneDatabase, makeFolder } from '../../../dev/test-database.ts'
 import { serviceToken } from './portal.ts'
 
 const run = promisify(execFile)
@@ -14,8 +13,7 @@ const admin = join(import.meta.dirname, '../admin.ts')
 /** Prepares the operator's commands on a database of their own, and a function that saves a file of the test. */
 export const commands = async (t: Test, more: Record<string, string> = {}) => {
   const { url } = await cloneDatabase(t, 'notifier')
-  const folder = mkdtempSync(join(tmpdir(), 'courier-notifier-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = makeFolder(t)
   const env = {
     NOTIFIER_DATABASE_URL: url,
     CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,

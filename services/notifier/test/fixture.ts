@@ -6,6 +6,7 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { pino } from 'pino'
+import { type Environment, spawnReady } from '../../../dev/service-process.ts'
 import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createSimulator } from '../../../simulator/app.ts'
 import { createTokenKeeper, storeSecret } from '../channels/secrets.ts'
@@ -129,6 +130,12 @@ export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, opt
     new Queue({ pool, logger, send, window, recipientPauseSeconds, sendSeconds, ...more })
   return { api, tokens, send, createQueue }
 }
+
+type Fixture = Pick<Awaited<ReturnType<typeof createFixture>>, 'url' | 'baseUrl' | 'keys'>
+
+/** Runs a worker on the fixture's database and simulator until the test ends; resolves when the worker is ready. */
+export const spawnWorker = (t: Teardown, { url, baseUrl, keys }: Fixture, more: Environment = {}) =>
+  spawnReady(t, 'services/notifier/test/worker.ts', { DATABASE_URL: url, API_URL: baseUrl, KEYS: keys, ...more })
 
 export const addTenant = (pool: pg.Pool, tenant: string, number: string, options: FixtureOptions) =>
   inTenant(pool, tenant, async (tx: Tx) => {

@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
+import { listen } from '../../../dev/ports.ts'
 import {
   createMessagingApi,
   type MessagingApi,
@@ -47,13 +47,11 @@ export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Be
     })
     onConnect?.(socket)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   t.teardown(() => {
     server.close()
     for (const socket of sockets) socket.destroy()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listen(server)}`
   return { url, server, arrived, bytes: () => pieces.join(''), connections: () => connections }
 }
 

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { ActionOutcome, CustomerAction, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { pino } from 'pino'
+import { listen } from '../../../dev/ports.ts'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createOrdersClient } from '../orders-client/http-client.ts'
 import type { TrackingEvent } from '../orders-client/orders-client.ts'
@@ -85,9 +85,8 @@ export const standIn = async (t: Teardown, ...orders: Partial<OrderSnapshot>[]) 
     const order = spellWaybill(waybill ?? '').flatMap(spelling => known.get(spelling) ?? [])[0]
     const status = state.isBroken ? 500 : !isAllowed ? 401 : order ? 200 : 404
     send(status, status === 200 ? { data: { edits: [], ...order, timeline: tracking } } : { message: 'No.' })
-  }).listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  const url = `http://127.0.0.1:${await listen(server)}`
   const client = createOrdersClient({ url, serviceToken, logger: pino({ level: 'silent' }) })
   t.teardown(async () => {
     await client.close()

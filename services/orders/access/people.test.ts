@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
 import t from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
@@ -198,9 +198,7 @@ t.test('a merchant sees and changes only its own people; invalid input is refuse
 t.test('a person stays deactivated if somebody takes the address meanwhile', async t => {
   const books = await logIn('books@example.com', 'ceylon-books-demo')
   const { id } = (await call('POST', '/person', { ...nimali, email: 'race@example.com' }, books)).body.data
-  const race = new pg.Client(fixture.database.superuserUrl)
-  t.teardown(() => race.end())
-  await race.connect()
+  const race = await connectTo(t, fixture.database.superuserUrl)
   await race.query(`begin; select pg_advisory_xact_lock(hashtextextended('demo', 0))`)
   await race.query('update merchant_people set is_active = false where person_id = $1', [id])
   const activated = call('PATCH', `/person/${id}`, { is_active: true }, books)

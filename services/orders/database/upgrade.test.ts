@@ -1,11 +1,9 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
-import pg from 'pg'
 import t, { type Test } from 'tap'
-import { cloneDatabase } from '../../../dev/test-database.ts'
+import { cloneDatabase, connectTo, makeFolder } from '../../../dev/test-database.ts'
 import { openFeed } from '../log/feed.ts'
 import { readChanges } from '../log/read-changes.ts'
 import { readOldest } from '../relay/queries.ts'
@@ -17,11 +15,8 @@ const folder = join(import.meta.dirname, 'migrations')
 /** Opens a database with the migrations before `first`; `upgrade` applies the others. */
 const openEarlier = async (t: Test, first: string) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-  const owner = new pg.Client({ connectionString: ownerUrl })
-  await owner.connect()
-  t.teardown(() => owner.end())
-  const earlier = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
-  t.teardown(() => rm(earlier, { recursive: true }))
+  const owner = await connectTo(t, ownerUrl)
+  const earlier = makeFolder(t)
   const isEarlier = (source: string) => !source.endsWith('.sql') || basename(source) < first
   await cp(folder, earlier, { recursive: true, filter: isEarlier })
   await owner.query('drop schema public cascade; create schema public')

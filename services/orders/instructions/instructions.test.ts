@@ -1,7 +1,6 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import pg from 'pg'
 import t from 'tap'
-import { onCitus } from '../../../dev/test-database.ts'
+import { connectTo, onCitus } from '../../../dev/test-database.ts'
 import { findReattempts } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
 import { serviceToken } from '../test/build.ts'
@@ -198,9 +197,7 @@ const skip = process.argv.includes(onCitus)
 t.test('the default leaves a failure alone that began while an older one was late', { skip }, async t => {
   await fail(['DM00000045'])
   await rows(`update attempts set due_at = now() - interval '1 second' where waybill_number = 'DM00000045'`)
-  const courier = new pg.Client({ connectionString: database.superuserUrl })
-  await courier.connect()
-  t.teardown(() => courier.end())
+  const courier = await connectTo(t, database.superuserUrl)
   await courier.query('begin')
   await courier.query(`select from orders where waybill_number = 'DM00000045' for update`)
   const deciding = inTenant(pool, 'demo', (tx: Tx) => decideLate(tx, 'demo'))

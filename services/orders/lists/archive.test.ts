@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -9,6 +8,7 @@ import { archive as archiveKinds } from '@courier/shared/cli/archive.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { takeAudit } from '@courier/shared/postgres/old-rows.ts'
 import t, { type Test } from 'tap'
+import { makeFolder } from '../../../dev/test-database.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
 import { takeTimelines } from './archive.ts'
 
@@ -22,8 +22,7 @@ t.teardown(() => owner.end())
 /** Deletes all orders. Provides `make`, which creates an order of a chosen age, and `archive` with its own folder. */
 const fixture = async (t: Test) => {
   await built.rows('truncate orders, order_events, order_edits')
-  const folder = mkdtempSync(join(tmpdir(), 'courier-archive-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = makeFolder(t)
   const { url, ownerUrl } = built.database
   const env = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
   const archiveAs = (environment: Record<string, string>, ...words: string[]) =>

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Dispatcher } from 'undici'
+import { listen } from '../../../dev/ports.ts'
 import { webhookKeyring } from '../test/build.ts'
 import { waitUntil } from '../test/receiver.ts'
 import { webhooksFixture } from '../test/webhooks-fixture.ts'
@@ -104,9 +105,8 @@ const startServer = async (t: Test) => {
     state.connections++
     socket.destroy()
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  state.port = await listen(server)
   t.teardown(() => server.close())
-  state.port = (server.address() as AddressInfo).port
   return state
 }
 
@@ -177,11 +177,10 @@ t.test('a redirect into a private network is not followed', async t => {
   const server = createServer((_, response) =>
     response.writeHead(307, { location: `http://127.0.0.1:${inside.port}/` }).end(),
   )
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${await listen(server)}/`
   t.teardown(() => server.close())
   const agent = createAgent(undefined)
   t.teardown(() => agent.destroy())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   t.match(await sendOnce(optionsOf(agent), { ...message, url }), { code: 307, error: null })
   t.equal(inside.connections, 0)
 })

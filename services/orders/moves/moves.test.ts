@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
 import t from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
 
@@ -223,9 +223,7 @@ t.test('the outbox has the events of a waybill in the order of their moves', asy
 
 t.test('the wait for a locked order is bounded', async t => {
   await make(['DM10000060'])
-  const client = new pg.Client({ connectionString: database.ownerUrl })
-  await client.connect()
-  t.teardown(() => client.end())
+  const client = await connectTo(t, database.ownerUrl)
   await client.query(`select set_config('app.tenant', 'demo', false)`)
   await client.query('begin')
   await client.query(`select from orders where waybill_number = 'DM10000060' for update`)
@@ -238,9 +236,7 @@ t.test('the wait for a locked order is bounded', async t => {
 
 t.test('a move that waited for another is checked against the result of the other', async t => {
   await make(['DM10000070'])
-  const client = new pg.Client({ connectionString: database.ownerUrl })
-  await client.connect()
-  t.teardown(() => client.end())
+  const client = await connectTo(t, database.ownerUrl)
   await client.query(`select set_config('app.tenant', 'demo', false)`)
   await client.query('begin')
   await client.query(`update orders set status_key = 'key_3' where waybill_number = 'DM10000070'`)

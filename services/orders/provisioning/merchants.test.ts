@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { UsageError } from '@courier/shared/cli/command-line.ts'
-import pg from 'pg'
 import t, { type Test } from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createOrders } from '../app.ts'
 import { build } from '../test/build.ts'
@@ -47,9 +47,7 @@ const open = async (t: Test) => {
   ]
   /** Begins a transaction of another operator; `waitForIt` resolves when somebody waits for its locks. */
   const begin = async () => {
-    const operator = new pg.Client({ connectionString: built.database.superuserUrl })
-    await operator.connect()
-    t.teardown(() => operator.end())
+    const operator = await connectTo(t, built.database.superuserUrl)
     await operator.query('begin')
     const waiting = `select 1 from pg_locks join pg_stat_activity using (pid) where not granted
       and datname = current_database()`

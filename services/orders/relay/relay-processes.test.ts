@@ -1,35 +1,18 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { spawnReady } from '../../../dev/service-process.ts'
 import { serviceToken } from '../test/build.ts'
 import { waitUntil } from '../test/receiver.ts'
 import { startRelayFixture } from '../test/relay-fixture.ts'
 
 /** Starts a process with a relay, and waits until it is ready. The end of the test kills it. */
-const spawnRelay = async (t: Test, databaseUrl: string, notifierUrl: string, leaseSeconds: number) => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../test/relay-process.ts', import.meta.url))], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: {
-      ...process.env,
-      DATABASE_URL: databaseUrl,
-      NOTIFIER_URL: notifierUrl,
-      SERVICE_TOKEN: serviceToken,
-      LEASE_SECONDS: String(leaseSeconds),
-    },
+const spawnRelay = (t: Test, databaseUrl: string, notifierUrl: string, leaseSeconds: number) =>
+  spawnReady(t, 'services/orders/test/relay-process.ts', {
+    DATABASE_URL: databaseUrl,
+    NOTIFIER_URL: notifierUrl,
+    SERVICE_TOKEN: serviceToken,
+    LEASE_SECONDS: String(leaseSeconds),
   })
-  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const gone = once(child, 'exit')
-    child.kill(signal)
-    await gone
-  }
-  t.teardown(() => end('SIGKILL'))
-  for await (const line of createInterface({ input: child.stdout })) if (line === 'ready') break
-  return { kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
-}
 
 t.test('several processes share the work: one of them delivers each event, once and in order', async t => {
   const { receiver, database, book, move, addTenant, addRelay, countWaiting } = await startRelayFixture(t)

@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CourierEvents, type OrderEvent } from '@courier/shared/contract/order-events.ts'
 import { FormatRegistry } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { listen } from '../../../dev/ports.ts'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { serviceToken } from './build.ts'
 
@@ -24,7 +23,7 @@ interface OrderEvents {
 }
 
 export interface Receiver {
-  readonly url: string
+  url: string
   /** Lists the acknowledged requests. */
   readonly posts: OrderEvents[]
   /** Holds the acknowledged events, each once, in the order of first delivery. */
@@ -83,13 +82,12 @@ export const startReceiver = async (t: Teardown, port = 0): Promise<Receiver> =>
     const data = { taken: fresh.length, repeated: events.length - fresh.length, expired: 0 }
     respond(200, { data })
   }
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  receiver.url = `http://127.0.0.1:${await listen(server, port)}`
   t.teardown(receiver.close)
-  return Object.assign(receiver, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+  return receiver
 }
 
-export const waitUntil = async (what: string, isSo: () => unknown, seconds = 30): Promise<void> => {
+export const waitUntil = async (what: string, isSo: () => unknown, seconds = 60): Promise<void> => {
   const end = performance.now() + seconds * 1000
   while (!(await isSo())) {
     if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
+import { listen } from '../../../dev/ports.ts'
 import type { Teardown } from '../../../dev/test-database.ts'
 
 /** Describes a message as it arrived. */
@@ -81,13 +80,11 @@ export const startWebhookReceiver = async (t: Teardown) => {
     most: 0,
     react: (_: Received): Reaction => ({}),
   }
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   t.teardown(async () => {
     server.closeAllConnections()
     await new Promise(resolve => server.close(resolve))
   })
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=path-secret`
+  receiver.url = `http://127.0.0.1:${await listen(server)}/hook?key=path-secret`
   return receiver
 }
 
