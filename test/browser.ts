@@ -46,6 +46,18 @@ export const findBarriers = async (page: Page): Promise<string[]> => {
   return serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
+/** Checks that a screen fits both widths and has no barriers. With SCREENSHOTS, saves pictures of the screen. */
+export const showScreen = async (t: Test, page: Page, screen: string): Promise<void> => {
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 })
+    t.ok((await measureWidth(page)) <= width, `${screen} fits ${width} px`)
+    if (process.env.SCREENSHOTS)
+      await page.screenshot({ path: `${process.env.SCREENSHOTS}/${screen}-${width}.png`, fullPage: true })
+  }
+  await page.setViewportSize({ width: 1280, height: 844 })
+  t.strictSame(await findBarriers(page), [], screen)
+}
+
 /** Returns the width that the page needs, in pixels. */
 export const measureWidth = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollWidth')

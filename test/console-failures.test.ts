@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
+import { launchBrowser, showScreen } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
@@ -12,16 +12,7 @@ if (browser) {
   const desk = await openConsole(t, browser, url)
   const { page } = desk
   await signIn(page)
-  const show = async (t: Test, screen: string) => {
-    for (const width of [1280, 390]) {
-      await page.setViewportSize({ width, height: 844 })
-      t.ok((await measureWidth(page)) <= width, `${screen} fits ${width} px`)
-      if (process.env.SCREENSHOTS)
-        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${screen}-${width}.png`, fullPage: true })
-    }
-    await page.setViewportSize({ width: 1280, height: 844 })
-    t.strictSame(await findBarriers(page), [])
-  }
+  const show = (t: Test, screen: string) => showScreen(t, page, screen)
   const panel = (name: string) => page.getByRole('region', { name, exact: true })
 
   t.test('staff mark two deliveries as failed, say why, and decide what happens', async t => {

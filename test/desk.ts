@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { findBarriers, measureWidth } from './browser.ts'
+import { showScreen } from './browser.ts'
 import { waitUntil } from './courier.ts'
 
 /** Opens tabs of one browser at the desk, signed in. `problems` lists the problems of all tabs. */
@@ -26,17 +26,7 @@ export const openDesk = async (t: Test, browser: Browser, url: string) => {
   return { open, problems }
 }
 
-/** Checks that a screen fits both widths and has no barriers. With SCREENSHOTS, saves pictures of the screen. */
-export const showDesk = async (t: Test, page: Page, screen: string): Promise<void> => {
-  for (const width of [1280, 390]) {
-    await page.setViewportSize({ width, height: 844 })
-    t.ok((await measureWidth(page)) <= width, `${screen} fits ${width} px`)
-    if (process.env.SCREENSHOTS)
-      await page.screenshot({ path: `${process.env.SCREENSHOTS}/desk-${screen}-${width}.png`, fullPage: true })
-  }
-  await page.setViewportSize({ width: 1280, height: 844 })
-  t.strictSame(await findBarriers(page), [], screen)
-}
+export const showDesk = (t: Test, page: Page, screen: string): Promise<void> => showScreen(t, page, `desk-${screen}`)
 
 /** Checks a screen in the other languages. `isThere` selects an element that the screen shows. */
 export const showInLanguages = async (t: Test, page: Page, screen: string, isThere: string): Promise<void> => {
