@@ -1,20 +1,14 @@
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { buildServer } from '../test/server.ts'
 import { acceptJson } from './json-body.ts'
-import { createServer } from './server.ts'
 
 const limits = { inAll: 300_000, ofAddress: 200_000 }
 
 /** Starts a server that tells its callers apart by X-Forwarded-For. */
 const start = async (t: Test) => {
-  const app = await createServer({
-    api: { title: 'Test', description: 'Test', tags: [] },
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    isReady: async () => {},
+  const app = await buildServer(t, {
     trustedProxies: '127.0.0.1',
     bytesInFlight: limits,
   })
@@ -28,7 +22,6 @@ const start = async (t: Test) => {
   app.server.on('connection', socket => sockets.push(socket))
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
-  t.teardown(() => app.close())
 
   /** Sends a head and part of a body; `response` is the first data that comes back. */
   const send = (line: string, headers: Record<string, string | number>, part: string | Buffer = '') => {

@@ -2,20 +2,13 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { buildServer } from '../test/server.ts'
 import { acceptJson } from './json-body.ts'
-import { createServer } from './server.ts'
 
 /** Starts a server that counts the requests it handled, each for `milliseconds`, and soon gives up on slow requests. */
 const start = async (t: Test, milliseconds = 0) => {
-  const app = await createServer({
-    api: { title: 'Test', description: 'Test', tags: [] },
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    isReady: async () => {},
-  })
+  const app = await buildServer(t)
   let handled = 0
   await app.register(async json => {
     acceptJson(json)
@@ -26,7 +19,6 @@ const start = async (t: Test, milliseconds = 0) => {
     })
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  t.teardown(() => app.close())
   Object.assign(app.server, { headersTimeout: 100, requestTimeout: 200 })
   const socket = connect({ port: (app.server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true })
   t.teardown(() => socket.destroy())

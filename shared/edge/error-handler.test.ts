@@ -4,12 +4,11 @@ import { PassThrough } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { httpError } from '../errors/errors.ts'
 import { describeError } from '../log.ts'
 import { CommitInDoubt } from '../postgres/database.ts'
-import { createServer } from './server.ts'
+import { buildServer } from '../test/server.ts'
 
 const failures: Record<string, unknown> = {
   inner: new Error('the vault key is s3cret'),
@@ -29,11 +28,8 @@ const start = async (t: Test) => {
   const stream = new PassThrough()
   const lines: Record<string, unknown>[] = []
   stream.on('data', (line: Buffer) => lines.push(JSON.parse(line.toString())))
-  const app = await createServer({
-    api: { title: 'Test', description: 'Test', tags: [] },
+  const app = await buildServer(t, {
     logger: pino({ serializers: { err: describeError } }, stream),
-    registry: new Registry(),
-    isReady: async () => {},
   })
   app.get('/orders/:waybill', async () => ({}))
   app.put('/orders/:waybill', async () => ({}))
@@ -50,7 +46,6 @@ const start = async (t: Test) => {
       throw failures[(params as { how: string }).how]
     },
   })
-  t.teardown(() => app.close())
 
   const request = async (method: 'GET' | 'POST' | 'DELETE', url: string, body?: string, type = 'application/json') => {
     const given = body === undefined ? {} : { payload: body, headers: { 'content-type': type } }

@@ -1,21 +1,15 @@
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { requireService } from '../access/authenticate.ts'
 import { httpError } from '../errors/errors.ts'
+import { buildServer } from '../test/server.ts'
 import { type AddressLimits, findNetwork } from './addresses.ts'
 import { Limit, limitRequests } from './limits.ts'
-import { createServer } from './server.ts'
 
 const serviceToken = 'a-service-token-of-tests'
 
 /** Builds an application whose routes respond as their names say; a caller may make five requests a minute. */
 const build = async (t: Test, addressLimits: AddressLimits) => {
-  const app = await createServer({
-    api: { title: 'test', description: '', tags: [] },
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    isReady: async () => {},
+  const app = await buildServer(t, {
     addressLimits,
   })
   const refuse = async () => {
@@ -34,7 +28,6 @@ const build = async (t: Test, addressLimits: AddressLimits) => {
     internal.addHook('onRequest', requireService(serviceToken))
     internal.get('/internal/thing', async () => ({}))
   })
-  t.teardown(() => app.close())
   return (url: string, remoteAddress = '192.0.2.1', headers: Record<string, string> = {}) =>
     app.inject({ url, remoteAddress, headers })
 }

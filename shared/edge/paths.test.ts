@@ -1,22 +1,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { createServer, type Edge } from './server.ts'
+import { buildServer } from '../test/server.ts'
+import type { Edge } from './server.ts'
 
 const start = async (t: Test, edge: Edge = {}) => {
-  const app = await createServer({
-    api: { title: 'Test', description: 'Test', tags: [] },
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    isReady: async () => {},
-    ...edge,
-  })
+  const app = await buildServer(t, edge)
   app.get('/api/orders/:waybill', async ({ params }) => params)
   app.get('/internal/orders/:waybill', async ({ params }) => params)
   app.get('/where', async request => ({ url: request.publicUrl }))
-  t.teardown(() => app.close())
   return app
 }
 

@@ -2,20 +2,16 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { buildServer } from '../test/server.ts'
 import { readAddress } from './addresses.ts'
 import { acceptJson } from './json-body.ts'
-import { createServer } from './server.ts'
 
 /** Starts a server; `seen` has the network of each request, and `log` has the lines of level warn and above. */
 const start = async (t: Test, trustedProxies?: string) => {
   const log: string[] = []
-  const app = await createServer({
-    api: { title: 'Test', description: 'Test', tags: [] },
+  const app = await buildServer(t, {
     logger: pino({ level: 'warn' }, { write: (line: string) => log.push(line) }),
-    registry: new Registry(),
-    isReady: async () => {},
     trustedProxies,
     addressLimits: { requests: 10, refusals: 10 },
     bytesInFlight: { inAll: 1_000, ofAddress: 1_000 },
@@ -31,7 +27,6 @@ const start = async (t: Test, trustedProxies?: string) => {
     json.post('/', async () => ({}))
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo
 
   const head = 'POST / HTTP/1.1\r\nhost: x\r\nx-forwarded-for: 192.0.2.7\r\ncontent-type: application/json\r\n'

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { createServer } from '../edge/server.ts'
+import { buildServer } from '../test/server.ts'
 import { errorResponses, errorStatuses, invalid } from './errors.ts'
 
 t.test('docs/merchants/errors.md lists exactly the codes with their statuses', async t => {
@@ -14,14 +12,11 @@ t.test('docs/merchants/errors.md lists exactly the codes with their statuses', a
 })
 
 const start = async (t: Test) => {
-  const api = { title: 'Test', version: '1', description: 'Test', tags: [] }
-  const logger = pino({ level: 'silent' })
-  const app = await createServer({ api, logger, registry: new Registry(), isReady: async () => {} })
+  const app = await buildServer(t)
   const response = { 200: Type.Object({}), ...errorResponses(422) }
   app.get('/wrong', { schema: { response } }, async () => {
     throw invalid({ cod: ['The cod field is required.'] })
   })
-  t.teardown(() => app.close())
   return app
 }
 

@@ -1,8 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import t from 'tap'
-import { createServer } from '../edge/server.ts'
+import { buildServer } from '../test/server.ts'
 import { FilterText, listQuery, text } from './filters.ts'
 import { ListBody, pageFields, toPage, writePage } from './pages.ts'
 
@@ -10,20 +8,13 @@ const { schema: Query } = listQuery(pageFields, { name: text('Part of it.') })
 const total = 32
 const numbers = Array.from({ length: total }, (_, index) => index + 1)
 
-const app = await createServer({
-  api: { title: 'Test', description: 'Test', tags: [] },
-  logger: pino({ level: 'silent' }),
-  registry: new Registry(),
-  publicUrl: 'http://courier.example:3000',
-  isReady: async () => {},
-})
+const app = await buildServer(t, { publicUrl: 'http://courier.example:3000' })
 const schema = { querystring: Query, response: { 200: ListBody(Type.Integer()) } }
 app.get('/numbers', { schema }, async request => writePage(request, request.query, numbers))
 app.get('/nothing', { schema }, async request => writePage(request, request.query, []))
 app.get('/name', { schema: { querystring: Query } }, async request => ({
   name: (request.query as Record<string, unknown>)['filter[name]'],
 }))
-t.teardown(() => app.close())
 
 const get = async (url: string) => {
   const response = await app.inject({ url, headers: { host: 'evil.example' } })
