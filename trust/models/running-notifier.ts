@@ -6,7 +6,7 @@ import type { Tx } from '../../services/notifier/database/tables.ts'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
 import { standIn } from '../../services/notifier/test/orders-stand-in.ts'
 import { build } from '../../services/notifier/test/portal.ts'
-import { envelope, sign } from '../../services/notifier/test/webhooks-fixture.ts'
+import { envelope, postWebhook } from '../../services/notifier/test/webhooks-fixture.ts'
 import type { Trouble } from '../../simulator/trouble/trouble.ts'
 import { expectSame } from './history.ts'
 import type { Message } from './message/model.ts'
@@ -65,9 +65,7 @@ export const runningNotifier = async (t: Teardown) => {
     )
 
   const post = async (body: string): Promise<void> => {
-    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': sign(body, appSecret) }
-    const response = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
-    expectSame('webhook', response.statusCode, 200)
+    expectSame('webhook', (await postWebhook(app, body, appSecret)).statusCode, 200)
   }
   /** Builds the body of a webhook with this `value`. */
   const webhook = (value: Record<string, unknown>): string => JSON.stringify(envelope(value, phoneNumberId))

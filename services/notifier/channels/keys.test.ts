@@ -9,7 +9,7 @@ import type { Tx } from '../database/tables.ts'
 import { commands } from '../test/command-line.ts'
 import { addTenant, createFixture, messageTo, phoneNumberId, until } from '../test/fixture.ts'
 import { build } from '../test/portal.ts'
-import { envelope, sign, status } from '../test/webhooks-fixture.ts'
+import { envelope, postWebhook, status } from '../test/webhooks-fixture.ts'
 import { rotateKeys } from './rotate.ts'
 import { storeSecret } from './secrets.ts'
 import { readKeyring } from './vault.ts'
@@ -164,14 +164,8 @@ t.test('a webhook whose app secret cannot be opened gets 503, so that the API re
   await inTenant(pool, 'demo', (tx: Tx) =>
     storeSecret(tx, sealing, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),
   )
-  const payload = JSON.stringify(envelope({ statuses: [status({})] }, phoneNumberId))
-  const post = () =>
-    app.inject({
-      method: 'POST',
-      url: '/webhooks/messaging',
-      headers: { 'x-hub-signature-256': sign(payload, 'demo-app-secret'), 'content-type': 'application/json' },
-      payload,
-    })
+  const body = envelope({ statuses: [status({})] }, phoneNumberId)
+  const post = () => postWebhook(app, body)
   t.match(await post(), { statusCode: 503, headers: { 'retry-after': '5' } })
   await rows(`delete from secrets where kind = 'app_secret'`)
   t.equal((await post()).statusCode, 401)

@@ -8,7 +8,7 @@ import { applyFile } from '../provisioning/apply.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 import { addTenant, messageTo, until } from '../test/fixture.ts'
 import { build } from '../test/portal.ts'
-import { envelope, inbound, sign } from '../test/webhooks-fixture.ts'
+import { envelope, inbound, postWebhook } from '../test/webhooks-fixture.ts'
 import { proveDue } from './prove.ts'
 
 const number = '306540352242922'
@@ -44,12 +44,8 @@ const twoTenants = async (t: Test) => {
   const check = async (name: Name) => (await call('POST', `${channel}/check`, {}, headers[name])).body.data
   const send = async (name: Name) =>
     (await call('POST', '/api/messages', messageTo('0770000101', { channel: number }), headers[name])).body.data.id
-  const webhook = async (secret: string, from: string) => {
-    const payload = JSON.stringify(envelope({ messages: [inbound({ from })] }, number))
-    const signature = sign(payload, secret)
-    const signed = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
-    return (await app.inject({ method: 'POST', url: '/webhooks/messaging', headers: signed, payload })).statusCode
-  }
+  const webhook = async (secret: string, from: string) =>
+    (await postWebhook(app, envelope({ messages: [inbound({ from })] }, number), secret)).statusCode
   const proven = async () =>
     (await rows('select tenant_id from channels where proven_at is not null and phone_number_id = $1', [number])).map(
       row => row.tenant_id,

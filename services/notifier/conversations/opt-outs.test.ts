@@ -6,14 +6,14 @@ import { createNotifierHousekeeping } from '../housekeeping.ts'
 import { resendMessage } from '../messages/change.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
-import { build, serviceToken } from '../test/portal.ts'
+import { build } from '../test/portal.ts'
 import { giveRules } from '../test/rules-of-demo.ts'
-import { envelope, inbound, sign, status } from '../test/webhooks-fixture.ts'
+import { envelope, inbound, postWebhook, status } from '../test/webhooks-fixture.ts'
 
 const wabaId = '102290129340398'
 const secrets = { access_token: 'demo-access-token', app_secret: 'an-app-secret', verify_token: 'a-verify-token' }
 /** Starts the application with a synced catalogue, whose order_created is a marketing template. */
-const { call, app, rows, pool, queue, control } = await build(t, undefined, undefined, { wabaId })
+const { call, deliver, app, rows, pool, queue, control } = await build(t, undefined, undefined, { wabaId })
 await call('PUT', `/api/channels/${phoneNumberId}`, secrets)
 await call('POST', '/api/templates/sync')
 await rows(`update templates set category = 'MARKETING' where name = 'order_created'`)
@@ -22,9 +22,7 @@ queue.start()
 const post = async (value: Record<string, unknown>, field = 'messages') => {
   const body = envelope(value, phoneNumberId)
   for (const { changes } of body.entry) for (const change of changes) change.field = field
-  const headers = { 'x-hub-signature-256': sign(JSON.stringify(body), 'an-app-secret') }
-  const response = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
-  t.equal(response.statusCode, 200)
+  t.equal((await postWebhook(app, body, 'an-app-secret')).statusCode, 200)
 }
 
 let people = 0
@@ -226,26 +224,23 @@ t.test('a tenant may exempt utility messages about a parcel under way, and no ot
     { on: 'order.status_changed', template: 'order_delivered', language: 'en_US', body: ['a', 'b'] },
   ])
   await call('POST', `${place}/opt-out`, { reason: 'By letter.' })
-  const deliver = async (id: string, type: 'order.created' | 'order.status_changed', is_final: boolean) => {
-    const events = [orderEvent(id, { waybill_number: id, customer_phone, is_final }, type)]
-    const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
-    const payload = JSON.stringify({ tenant: 'demo', events: events })
-    t.equal((await app.inject({ method: 'POST', url: '/internal/events', headers, payload })).statusCode, 200)
+  const statusAfter = async (id: string, type: 'order.created' | 'order.status_changed', is_final: boolean) => {
+    await deliver(orderEvent(id, { waybill_number: id, customer_phone, is_final }, type))
     const [message] = await rows('select status from messages where waybill_number = $1', [id])
     return message.status
   }
-  t.equal(await deliver('not-chosen', 'order.status_changed', false), 'failed')
+  t.equal(await statusAfter('not-chosen', 'order.status_changed', false), 'failed')
   await inTenant(pool, 'demo', (tx: Tx) =>
     tx.updateTable('tenants').set({ opt_out_exempt: 'parcel_under_way' }).where('tenant_id', '=', 'demo').execute(),
   )
-  t.equal(await deliver('marketing', 'order.created', false), 'failed')
-  t.equal(await deliver('final', 'order.status_changed', true), 'failed')
-  t.not(await deliver('under-way', 'order.status_changed', false), 'failed')
+  t.equal(await statusAfter('marketing', 'order.created', false), 'failed')
+  t.equal(await statusAfter('final', 'order.status_changed', true), 'failed')
+  t.not(await statusAfter('under-way', 'order.status_changed', false), 'failed')
   const isSent = async (id: string) =>
     (await rows(`select 1 from messages where waybill_number = $1 and status = 'accepted'`, [id])).length === 1
   await until('the message is accepted', () => isSent('under-way'))
   await rows(`update channels set plan = 'free'`)
-  t.equal(await deliver('closed', 'order.status_changed', false), 'failed', 'no conversation is open')
+  t.equal(await statusAfter('closed', 'order.status_changed', false), 'failed', 'no conversation is open')
   await rows(`update channels set plan = 'paid'`)
   const [{ message_id }] = await rows(`select message_id from messages where waybill_number = 'closed'`)
   await inTenant(pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', message_id))

@@ -6,13 +6,13 @@ import { applyBudget } from '../provisioning/apply-costs.ts'
 import { applyAnnounced, reportCategories } from '../templates/category-changes.ts'
 import { messageTo, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
-import { build, serviceToken } from '../test/portal.ts'
+import { build } from '../test/portal.ts'
 import { giveRules } from '../test/rules-of-demo.ts'
 import { checkBudgets } from './budget.ts'
 
 const wabaId = '102290129340398'
 const log: string[] = []
-const { app, call, rows, pool, queue, control } = await build(t, 1_000_000, undefined, { wabaId })
+const { app, call, deliver, rows, pool, queue, control } = await build(t, 1_000_000, undefined, { wabaId })
 queue.start()
 await rows(`update tenants set currency = 'USD', time_zone = 'Asia/Colombo'`)
 await rows(`insert into tariffs values ('demo', 'utility', '*', '2026-01-01', 0.5)`)
@@ -180,14 +180,12 @@ t.test('a rule may stop when its template changes category, until the rule is ap
       ]),
     )
   let events = 0
-  const deliver = async () => {
+  const deliverTwo = async () => {
     const waybill_number = `W${++events}`
     const made = ['key_3', 'key_4'].map(status_key =>
       orderEvent(`${waybill_number} ${status_key}`, { waybill_number, status_key, merchant_name: 'Lanka Shoes' }),
     )
-    const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
-    const payload = JSON.stringify({ tenant: 'demo', events: made })
-    t.equal((await app.inject({ method: 'POST', url: '/internal/events', headers, payload })).statusCode, 200)
+    await deliver(...made)
     return rows(
       `select status = 'failed' as failed, error_meaning, merchant from messages where waybill_number = $1
         order by message_id`,
@@ -195,17 +193,21 @@ t.test('a rule may stop when its template changes category, until the rule is ap
     )
   }
   t.match(await report(true), [{ pausedRules: 0 }])
-  t.match(await deliver(), [{ failed: false, merchant: 'Lanka Shoes' }, { failed: false }])
+  t.match(await deliverTwo(), [{ failed: false, merchant: 'Lanka Shoes' }, { failed: false }])
   t.match(await report(false), [{ pausedRules: 1 }])
   t.strictSame(await report(false), [], 'a repeated report changes nothing')
-  t.match(await deliver(), [
+  t.match(await deliverTwo(), [
     { failed: true, error_meaning: /^The rule is paused .* became MARKETING\.$/ },
     { failed: false },
   ])
   await giveRules(pool, rules)
-  t.match(await deliver(), [{ failed: false }, { failed: false }])
+  t.match(await deliverTwo(), [{ failed: false }, { failed: false }])
   t.strictSame(await report(false), [])
-  t.match(await deliver(), [{ failed: false }, { failed: false }], 'a repeated webhook does not pause the rule again')
+  t.match(
+    await deliverTwo(),
+    [{ failed: false }, { failed: false }],
+    'a repeated webhook does not pause the rule again',
+  )
 })
 
 t.test('applies an announced change of category once when its time comes, without another webhook', async t => {

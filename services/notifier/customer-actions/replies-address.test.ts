@@ -4,7 +4,7 @@ import type { Tx } from '../database/tables.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
 import { changeAddress, confirm, customer, prepare, waybill } from '../test/replies-fixture.ts'
-import { envelope, inbound, sign } from '../test/webhooks-fixture.ts'
+import { envelope, inbound, postWebhook } from '../test/webhooks-fixture.ts'
 
 /** Prepares a customer who has pressed `change_address` for an order whose address may be changed. */
 const press = async (t: Test) => {
@@ -145,9 +145,7 @@ const withImages = async (t: Test) => {
   const { app } = prepared
   const receiveImage = async () => {
     const body = { from: customer, type: 'image', image: { id: '1', caption: '12 Galle Road' }, text: undefined }
-    const payload = JSON.stringify(envelope({ messages: [inbound(body)] }, phoneNumberId))
-    const headers = { 'x-hub-signature-256': sign(payload, 'demo-app-secret'), 'content-type': 'application/json' }
-    await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload })
+    await postWebhook(app, envelope({ messages: [inbound(body)] }, phoneNumberId))
   }
   return { ...prepared, receiveImage }
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent, orderFacts, standIn } from '../test/orders-stand-in.ts'
-import { build, serviceToken } from '../test/portal.ts'
+import { build } from '../test/portal.ts'
 import { giveRules } from '../test/rules-of-demo.ts'
 
 const rule = { on: 'order.created', template: 'order_delivered', language: 'en_US' }
@@ -20,7 +20,7 @@ const reader: OrdersClient = {
     return found
   },
 }
-const { app, call, rows, pool, queue, control } = await build(t, undefined, reader)
+const { call, deliver, rows, pool, queue, control } = await build(t, undefined, reader)
 queue.start()
 
 let orders = 0
@@ -29,16 +29,12 @@ const phoneOf = (waybill: string, first = '0770') => `${first}${waybill.slice(1)
 
 let events = 0
 /** Replaces the order and delivers its event. */
-const deliver = async (waybill_number: string, type: string, order: Partial<OrderSnapshot> = {}) => {
+const report = async (waybill_number: string, type: string, order: Partial<OrderSnapshot> = {}) => {
   const before = known.get(waybill_number) ?? orderFacts({ waybill_number, customer_phone: phoneOf(waybill_number) })
   known.set(waybill_number, { ...before, ...order })
-  const event = orderEvent(`${waybill_number} ${++events}`, { ...before, ...order }, type)
-  const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
-  const payload = { tenant: 'demo', events: [event] }
-  const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
-  if (response.statusCode !== 200) throw new Error(response.body)
+  await deliver(orderEvent(`${waybill_number} ${++events}`, { ...before, ...order }, type))
 }
-const edit = (waybill: string, order: Partial<OrderSnapshot> = {}) => deliver(waybill, 'order.edited', order)
+const edit = (waybill: string, order: Partial<OrderSnapshot> = {}) => report(waybill, 'order.edited', order)
 
 /** Pauses the channels, so that messages stay queued, or resumes them. */
 const pause = (isPaused: boolean) => rows(`update channels set state = $1`, [isPaused ? 'paused' : 'active'])
@@ -69,7 +65,7 @@ const made = 'made again: the order was edited'
 
 t.test('a queued message gets the new phone, name and amount, and keeps its id, time and note', async t => {
   const waybill = await prepare()
-  await deliver(waybill, 'order.created', { cod: 4500, note: 'by {{customer_name}}\0' })
+  await report(waybill, 'order.created', { cod: 4500, note: 'by {{customer_name}}\0' })
   const [before] = await messagesOf(waybill)
   const phone = phoneOf(waybill, '0711')
   await edit(waybill, { customer_phone: phone, customer_name: 'Kamala', cod: 90, note: null, status_key: 'key_9' })
@@ -98,7 +94,7 @@ t.test('messages for later keep their time when an edit makes them again', async
     ...{ to: '0770999999', send_at: new Date(Date.now() + 3_600_000).toISOString(), waybill_number: waybill },
     template: { name: 'order_delivered', language: { code: 'en_US' }, components: [] },
   })
-  await deliver(waybill, 'order.created')
+  await report(waybill, 'order.created')
   const before = await messagesOf(waybill)
   await edit(waybill, { customer_phone: phoneOf(waybill, '0711'), cod: 90 })
   const after = await messagesOf(waybill)
@@ -117,7 +113,7 @@ t.test('messages for later keep their time when an edit makes them again', async
 
 t.test('a text held for the old person’s conversation moves to the new person’s', async t => {
   const waybill = await prepare([{ on: 'order.created', text: 'COD {{cod}}', hold_until_open: true }])
-  await deliver(waybill, 'order.created')
+  await report(waybill, 'order.created')
   t.match(await messagesOf(waybill), [{ status: 'held' }])
   await edit(waybill, { cod: 91 })
   t.match(await messagesOf(waybill), [{ status: 'held', recipient: digits(phoneOf(waybill)) }])
@@ -136,7 +132,7 @@ t.test('a text held for the old person’s conversation moves to the new person�
 
 t.test('an edit sends nothing to a person who opted out; an invalid phone cancels the message', async t => {
   const waybill = await prepare()
-  await deliver(waybill, 'order.created')
+  await report(waybill, 'order.created')
   const phone = phoneOf(waybill, '0711')
   await rows(
     `insert into conversations (tenant_id, phone_number_id, recipient, opted_out_at) values ('demo', $1, $2, now())`,
@@ -149,7 +145,7 @@ t.test('an edit sends nothing to a person who opted out; an invalid phone cancel
   t.equal((await timelineOf(waybill)).at(-1)?.[1], 'the person asked for no more messages')
 
   const second = await prepare()
-  await deliver(second, 'order.created')
+  await report(second, 'order.created')
   await edit(second, { customer_phone: 'call the office' })
   const detail = "the order was edited: the customer's phone is not a phone number"
   t.match(await messagesOf(second), [{ status: 'cancelled', superseded_by: detail }])
@@ -158,7 +154,7 @@ t.test('an edit sends nothing to a person who opted out; an invalid phone cancel
 
 t.test('a message in flight keeps its content, and the notifier never resends it on its own', async t => {
   const waybill = await prepare()
-  await deliver(waybill, 'order.created', { cod: 4500 })
+  await report(waybill, 'order.created', { cod: 4500 })
   await rows(`update messages set status = 'sending', due_at = now() + interval '1 minute' where waybill_number = $1`, [
     waybill,
   ])
@@ -201,7 +197,7 @@ t.test('an edit updates the parts of staff’s messages that come from the order
 
 t.test('a resend reads the order anew, and is refused if the order’s phone has changed', async t => {
   const waybill = await prepare()
-  await deliver(waybill, 'order.created', { cod: 4500 })
+  await report(waybill, 'order.created', { cod: 4500 })
   await rows(`update messages set status = 'failed' where waybill_number = $1`, [waybill])
   const [{ id }] = await messagesOf(waybill)
   const resend = () => call('POST', `/api/messages/${id}/resend`)
@@ -265,7 +261,7 @@ t.test('a resend to a number that staff gave is refused once an edit has replace
 
 t.test('an edit cancels messages that an earlier version queued, since their source is unknown', async t => {
   const waybill = await prepare()
-  await deliver(waybill, 'order.created')
+  await report(waybill, 'order.created')
   await rows(`update messages set source = null where waybill_number = $1`, [waybill])
   await edit(waybill, { cod: 90 })
   t.match(await messagesOf(waybill), [{ status: 'cancelled' }])

@@ -8,7 +8,7 @@ import { markRestored } from '../restoring/restored.ts'
 import { addTenant, phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
 import { confirm, customer, prepare, waybill } from '../test/replies-fixture.ts'
-import { envelope, inbound, minutesAgo, sign } from '../test/webhooks-fixture.ts'
+import { envelope, inbound, minutesAgo, postWebhook } from '../test/webhooks-fixture.ts'
 
 const conversation = `/api/conversations/${customer}`
 
@@ -16,11 +16,9 @@ const open = async (t: Test) => {
   const prepared = await prepare(t)
   const { app, pool, keyring, call } = prepared
   /** Posts a webhook as the platform does. */
-  const receive = async (fields: object, number = phoneNumberId, secret = 'demo-app-secret') => {
-    const payload = JSON.stringify(envelope({ messages: [inbound({ ...fields })] }, number))
-    const headers = { 'x-hub-signature-256': sign(payload, secret), 'content-type': 'application/json' }
-    const { statusCode } = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload })
-    t.equal(statusCode, 200)
+  const receive = async (fields: object, number = phoneNumberId, secret?: string) => {
+    const body = envelope({ messages: [inbound({ ...fields })] }, number)
+    t.equal((await postWebhook(app, body, secret)).statusCode, 200)
   }
   const addNumber = (tenant: string, number: string) =>
     inTenant(pool, tenant, async (tx: Tx) => {

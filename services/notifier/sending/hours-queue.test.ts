@@ -1,11 +1,11 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { applyFile } from '../provisioning/apply.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 import { messageTo, phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
-import { build, serviceToken } from '../test/portal.ts'
+import { build } from '../test/portal.ts'
 import { demoFile, giveRules } from '../test/rules-of-demo.ts'
 import { sweep } from './sweep.ts'
 
@@ -20,7 +20,7 @@ const text = { language: 'en_US', body: ['{{customer_name}}', '{{waybill_number}
 const templates: Record<string, string> = { key_12: 'order_out_for_delivery', key_13: 'order_delivered' }
 const rule = (on: string, more: object = {}) => ({ on, template: templates[on] ?? 'order_cancelled', ...text, ...more })
 
-const { app, call, rows, pool, queue, control, keyring } = await build(t)
+const { call, deliver, rows, pool, queue, control, keyring } = await build(t)
 queue.start()
 
 /** Stores rules and hours; cancels the queued messages of earlier tests. */
@@ -42,7 +42,7 @@ let orders = 0
 const newWaybill = () => `W${++orders}`
 const phoneOf = (waybill: string) => `9477${waybill.slice(1).padStart(7, '0')}`
 
-const deliver = async (t: Test, waybill: string, ...statuses: string[]) => {
+const report = async (waybill: string, ...statuses: string[]) => {
   const customer_phone = `+${phoneOf(waybill)}`
   const events = statuses.map(status_key =>
     orderEvent(
@@ -51,10 +51,7 @@ const deliver = async (t: Test, waybill: string, ...statuses: string[]) => {
       status_key === 'key_1' ? 'order.created' : 'order.status_changed',
     ),
   )
-  const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
-  const payload = JSON.stringify({ tenant: 'demo', events })
-  const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
-  t.equal(response.statusCode, 200)
+  await deliver(...events)
 }
 
 const messagesOf = (waybill: string) =>
@@ -71,7 +68,7 @@ const sentTo = (waybill: string) => control.messages({ to: phoneOf(waybill) }).m
 t.test('a message waits until its tenant’s hours begin, unless its rule’s own hours allow it', async t => {
   await prepare([rule('key_12'), rule('key_13', { send_between: ['00:00', '24:00'] })], closed)
   const waybill = newWaybill()
-  await deliver(t, waybill, 'key_12', 'key_13')
+  await report(waybill, 'key_12', 'key_13')
   await until('the other message is sent', async () => (await statusesOf(waybill)) === 'queued,accepted')
   const [waiting] = await messagesOf(waybill)
   t.equal(waiting.send_at.toISOString().slice(11), `${closed[0]}:00.000Z`)
@@ -79,7 +76,7 @@ t.test('a message waits until its tenant’s hours begin, unless its rule’s ow
   t.equal(waiting.detail, `waits: messages are sent from ${closed[0]} to ${closed[1]} (UTC)`)
   await prepare([rule('key_12')], open)
   const inside = newWaybill()
-  await deliver(t, inside, 'key_12')
+  await report(inside, 'key_12')
   await until('the message is sent', async () => (await statusesOf(inside)) === 'accepted')
   t.match(await messagesOf(inside), [{ send_at: null, detail: null }])
 })
@@ -88,7 +85,7 @@ t.test('a message whose hours end while it is queued is deferred, and no attempt
   await prepare([rule('key_12')], open)
   await rows(`update channels set state = 'paused'`)
   const waybill = newWaybill()
-  await deliver(t, waybill, 'key_12')
+  await report(waybill, 'key_12')
   await rows(`update messages set hours = jsonb_set(hours, '{between}', $2), attempts = 1 where waybill_number = $1`, [
     waybill,
     JSON.stringify(closed),
@@ -104,7 +101,7 @@ t.test('a message whose hours end while it is queued is deferred, and no attempt
 t.test('after a night, messages about one waybill leave in the order of its events', async t => {
   await prepare([rule('key_12'), rule('key_13')], closed)
   const waybill = newWaybill()
-  await deliver(t, waybill, 'key_12', 'key_13')
+  await report(waybill, 'key_12', 'key_13')
   const [first] = await messagesOf(waybill)
   control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
   await rows(
@@ -124,7 +121,7 @@ t.test('after a long pause of the number, messages about one waybill leave in th
   await prepare([rule('key_12'), rule('key_13')])
   await rows(`update channels set state = 'paused'`)
   const waybill = newWaybill()
-  await deliver(t, waybill, 'key_12', 'key_13')
+  await report(waybill, 'key_12', 'key_13')
   await rows(`update messages set created_at = created_at - interval '1 hour', status_at = status_at - interval '1 hour'
     where waybill_number = '${waybill}'`)
   control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
@@ -136,11 +133,11 @@ t.test('after a long pause of the number, messages about one waybill leave in th
 t.test('a later event cancels messages that it supersedes, even when both come at once', async t => {
   await prepare([rule('key_1'), rule('key_12'), rule('key_13', { supersedes: ['key_12', 'key_13'] })], closed)
   const [apart, other, together] = [newWaybill(), newWaybill(), newWaybill()]
-  await deliver(t, apart, 'key_1', 'key_12')
-  await deliver(t, other, 'key_12')
+  await report(apart, 'key_1', 'key_12')
+  await report(other, 'key_12')
   await call('POST', '/api/messages', messageTo('0779999999', { waybill_number: apart, channel: null }))
-  await deliver(t, apart, 'key_13')
-  await deliver(t, together, 'key_12', 'key_13')
+  await report(apart, 'key_13')
+  await report(together, 'key_12', 'key_13')
   const states = async (waybill: string) =>
     (await messagesOf(waybill)).filter(({ event }) => event).map(({ event, status }) => `${event} ${status}`)
   t.strictSame(await states(apart), ['key_1 queued', 'key_12 cancelled', 'key_13 queued'])
@@ -155,9 +152,9 @@ t.test('a superseded message in flight is not sent again', async t => {
   const waybill = newWaybill()
   control.behave({ answer_latency_ms: 700 })
   control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
-  await deliver(t, waybill, 'key_12')
+  await report(waybill, 'key_12')
   await until('the message is in flight', async () => (await statusesOf(waybill)) === 'sending')
-  await deliver(t, waybill, 'key_13')
+  await report(waybill, 'key_13')
   control.behave({ answer_latency_ms: 0 })
   await until('the message is queued again', async () => (await messagesOf(waybill))[0].attempts === 1)
   await rows('update messages set due_at = now() where waybill_number = $1 and status = $2', [waybill, 'queued'])
@@ -168,7 +165,7 @@ t.test('a superseded message in flight is not sent again', async t => {
 t.test('a rule’s time limit counts from its event, and may end before the hours begin', async t => {
   await prepare([rule('key_12', { expires_after_hours: 1 }), rule('key_13')], closed)
   const waybill = newWaybill()
-  await deliver(t, waybill, 'key_12', 'key_13')
+  await report(waybill, 'key_12', 'key_13')
   const limits = await rows(
     `select round(extract(epoch from expires_at - created_at) / 3600)::int as hours from messages
      where waybill_number = $1 order by message_id`,

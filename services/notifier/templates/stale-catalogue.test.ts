@@ -6,9 +6,9 @@ import { createCatalogueSyncs, createSyncChannel } from '../channels/sync-templa
 import type { Tx } from '../database/tables.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
-import { build, serviceToken } from '../test/portal.ts'
+import { build } from '../test/portal.ts'
 import { giveRules } from '../test/rules-of-demo.ts'
-import { change, sign } from '../test/webhooks-fixture.ts'
+import { change, postWebhook } from '../test/webhooks-fixture.ts'
 
 const wabaId = '102290129340398'
 const name = 'order_delivered'
@@ -29,18 +29,13 @@ const staffMessage = {
 /** Prepares a notifier with a synced catalogue that lacks a template of the platform. */
 const prepare = async (t: Test) => {
   const built = await build(t, undefined, undefined, { wabaId })
-  const { app, call, rows, pool, control, tokens, api } = built
+  const { call, rows, pool, control, tokens, api } = built
   await giveRules(pool, [rule])
   t.equal((await call('POST', '/api/templates/sync')).status, 200)
   await rows(`update channels set catalogue_due_at = now() + interval '1 day', catalogue_tried_at = now()`)
   const forget = () => rows(`delete from templates where name = '${name}'`)
   await forget()
-  const deliver = async (id: string) => {
-    const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
-    const payload = { tenant: 'demo', events: [orderEvent(id, { waybill_number: id })] }
-    const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
-    if (response.statusCode !== 200) throw new Error(response.body)
-  }
+  const deliver = (id: string) => built.deliver(orderEvent(id, { waybill_number: id }))
   const statusOf = async (waybill: string) =>
     (await rows('select status, error_code from messages where waybill_number = $1', [waybill]))[0]
   const isKnown = async () =>
@@ -135,11 +130,9 @@ t.test('a webhook that reports an approved template starts a sync of the catalog
   )
   const report = async (event: string) => {
     const value = { event, message_template_id: 1, message_template_name: name, message_template_language: 'en-US' }
-    const payload = JSON.stringify({
-      ...{ object: 'whatsapp_business_account', entry: [change(value, 'message_template_status_update', wabaId)] },
-    })
-    const headers = { 'x-hub-signature-256': sign(payload, 'demo-app-secret'), 'content-type': 'application/json' }
-    t.equal((await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload })).statusCode, 200)
+    const entry = [change(value, 'message_template_status_update', wabaId)]
+    const body = { object: 'whatsapp_business_account', entry }
+    t.equal((await postWebhook(app, body)).statusCode, 200)
   }
   catalogues.start()
   await report('REJECTED')

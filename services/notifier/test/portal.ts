@@ -63,5 +63,12 @@ export const build = async (
     const response = await app.inject({ method, url, headers: known, ...(method !== 'GET' && written) })
     return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
-  return { ...fixture, app, ...workers, call, token }
+  /** Delivers events as orders does. Throws an Error unless they are acknowledged. */
+  const deliver = async (...events: object[]): Promise<void> => {
+    const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
+    const payload = { tenant: 'demo', events }
+    const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
+    if (response.statusCode !== 200) throw new Error(response.body)
+  }
+  return { ...fixture, app, ...workers, call, deliver, token }
 }

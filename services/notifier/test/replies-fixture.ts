@@ -5,7 +5,7 @@ import type { Tx } from '../database/tables.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { phoneNumberId, until } from './fixture.ts'
 import { orderEvent, standIn } from './orders-stand-in.ts'
-import { build, serviceToken } from './portal.ts'
+import { build } from './portal.ts'
 import { giveRules } from './rules-of-demo.ts'
 
 export const waybill = 'DM00000001'
@@ -42,7 +42,7 @@ export const prepare = async (t: Test) => {
 export const prepareWith = async (t: Test, orders: OrdersClient) => {
   const log: string[] = []
   const built = await build(t, undefined, orders, { log })
-  const { pool, keyring, app, control, rows } = built
+  const { pool, keyring, app, control, rows, deliver } = built
   await inTenant(pool, 'demo', (tx: Tx) =>
     storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),
   )
@@ -51,12 +51,6 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
   control.behave({ webhook_url: `${url}/webhooks/messaging` })
   built.queue.start()
   built.actions.start()
-  const deliver = async (...events: object[]): Promise<void> => {
-    const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
-    const payload = { tenant: 'demo', events }
-    const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
-    if (response.statusCode !== 200) throw new Error(response.body)
-  }
   /** Sends the message about an order; returns the API's id for the message. */
   const offer = async (waybill_number = waybill): Promise<string> => {
     const offers = () => control.messages().filter(({ template }) => template !== null)
@@ -102,5 +96,5 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
     const lines = (await app.inject({ url: '/metrics' })).payload.split('\n')
     return Number(lines.find(line => line.startsWith(`${name} `))?.split(' ')[1] ?? 0)
   }
-  return { ...built, url, log, deliver, offer, texts, question, giveAddress, stored, settled, texted, heard, counted }
+  return { ...built, url, log, offer, texts, question, giveAddress, stored, settled, texted, heard, counted }
 }

@@ -3,6 +3,7 @@ import type { AddressLimits } from '@courier/shared/edge/addresses.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
 import { createPool, withErrorListeners } from '@courier/shared/postgres/database.ts'
+import type { FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -103,11 +104,8 @@ export const createFixture = async (
       row => row.status,
     )
 
-  const call = async (body: unknown, secret = 'old', headers: Record<string, string> = {}) => {
-    const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
-    const signed = { 'x-hub-signature-256': sign(payload, secret), 'content-type': 'application/json', ...headers }
-    return app.inject({ method: 'POST', url: '/webhooks/messaging', headers: signed, payload })
-  }
+  const call = (body: unknown, secret = 'old', headers?: Record<string, string>) =>
+    postWebhook(app, body, secret, headers)
   const get = (url: string, tenant = 'demo') => app.inject({ url, headers: { 'x-tenant': tenant } })
 
   return { app, pool, rows, addMessages, messageOf, timelineOf, call, get, releases: () => released }
@@ -127,6 +125,18 @@ const seed = async (rows: (text: string, values?: unknown[]) => Promise<unknown>
 
 export const sign = (payload: string | Buffer, secret: string): string =>
   `sha256=${createHmac('sha256', secret).update(payload).digest('hex')}`
+
+/** Posts a webhook as the platform does, signed with the secret. */
+export const postWebhook = (
+  app: Pick<FastifyInstance, 'inject'>,
+  body: unknown,
+  secret = 'demo-app-secret',
+  headers: Record<string, string> = {},
+) => {
+  const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  const signed = { 'x-hub-signature-256': sign(payload, secret), 'content-type': 'application/json', ...headers }
+  return app.inject({ method: 'POST', url: '/webhooks/messaging', headers: signed, payload })
+}
 
 export const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)
 
