@@ -1,4 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { parse } from '../services/notifier/messaging-api/read-json.ts'
 
 export type JsonSchema = Record<string, unknown>
 
@@ -103,14 +104,6 @@ export const deviation = (operation: Operation, { status, headers, text }: Respo
   if (!isValid) return `responded ${status} as ${type} instead of ${[...contents.keys()]}`
   const body = type === 'application/json' ? parse(text) : text
   return isValid(body) ? undefined : `responded ${status} with a body that is not documented: ${text}`
-}
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns true for a valid response to an unknown operation: JSON with a message, 4xx. */
