@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
+import pg from 'pg'
 import { cloneOnCitus, makeCitusTemplate } from './citus.ts'
 import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { embeddedPassword, root } from './settings.ts'
@@ -59,11 +62,34 @@ export const cloneDatabase = async (t: Teardown, service: Service): Promise<Test
     t.teardown(drop)
     return addresses(citus, service, name)
   }
+  return createDatabase(t, service, testName(service))
+}
+
+/** Creates a database of `service` without tables, dropped when the test ends. */
+export const createEmptyDatabase = (t: Teardown, service: Service): Promise<TestDatabase> =>
+  createDatabase(t, service, 'template0')
+
+const createDatabase = async (t: Teardown, service: Service, template: string): Promise<TestDatabase> => {
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
   const name = `${testName(service)}_${randomBytes(6).toString('hex')}`
-  const create = `create database ${name} template ${testName(service)} owner ${testName(service)}_owner strategy file_copy`
+  const create = `create database ${name} template ${template} owner ${testName(service)}_owner strategy file_copy`
   await onServer(server, client => client.query(create))
   t.teardown(() => onServer(server, client => client.query(`drop database ${name} with (force)`)))
   return addresses(server, service, name)
+}
+
+/** Opens a connection, which the end of the test closes. */
+export const connectTo = async (t: Teardown, url: string): Promise<pg.Client> => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.teardown(() => client.end())
+  return client
+}
+
+/** Creates an empty folder, which the end of the test removes. */
+export const makeFolder = (t: Teardown): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'courier-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }

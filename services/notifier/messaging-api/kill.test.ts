@@ -1,6 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { createChance } from '../../../test/chance.ts'
 import {
   type Arrived,
   type Behaviour,
@@ -15,14 +16,6 @@ import type { MessagingApi } from './client.ts'
 
 const rounds = 5
 const callsPerRound = 200
-
-/** Returns the same numbers for the same seed (mulberry32). */
-const randomOf = (seed: number) => (): number => {
-  seed = (seed + 0x6d2b79f5) | 0
-  let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-}
 
 const idOf = ({ line }: Arrived): string => line.split('/')[2] ?? ''
 
@@ -58,7 +51,7 @@ for (let seed = 1; seed <= rounds; seed++)
   t.test(
     `${callsPerRound} requests on dying connections: only those that sent no byte are not_written (${seed})`,
     async t => {
-      const random = randomOf(seed)
+      const random = createChance(seed)
       const { url, server, arrived, bytes } = await startServer(t, killer(random))
       const { port } = server.address() as AddressInfo
       const api = connect(t, url, { connections: 50, requestMilliseconds: 2_000 })

@@ -1,17 +1,11 @@
-import type { AddressInfo } from 'node:net'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import t from 'tap'
+import { createChance } from '../../../test/chance.ts'
 import type { Tx } from '../database/tables.ts'
 import { createFixture, envelope, inbound, minutesAgo, sign, status } from '../test/webhooks-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>
 type Update = Record<string, unknown>
-
-/** Generates the same numbers in every run. */
-const createRandom = (seed: number) => (): number => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
-  return seed / 2 ** 32
-}
 
 const shuffle = <T>(items: T[], random: () => number): T[] =>
   items
@@ -25,9 +19,8 @@ const storm = async (
   updates: Update[],
   fields: 'statuses' | 'messages' = 'statuses',
 ): Promise<number[]> => {
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/webhooks/messaging`
-  const random = createRandom(updates.length)
+  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/webhooks/messaging`
+  const random = createChance(updates.length)
   const waiting = shuffle([...updates, ...updates, ...updates], random)
   const responses: number[] = []
   const worker = async (): Promise<void> => {

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createPool } from '@courier/shared/postgres/database.ts'
-import pg from 'pg'
 import t, { type Test } from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import { createOrders } from '../app.ts'
 import { build } from '../test/build.ts'
+import { refusal } from '../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
 const file = tenantFile()
@@ -14,13 +15,8 @@ const keyed = (key: string, options: { token?: string; tenant?: string } = {}) =
   ...options,
   headers: { 'idempotency-key': key },
 })
-const refused = (errors: Record<string, string[]>) => ({
-  message: 'The given data was invalid.',
-  code: 'validation_failed',
-  errors,
-})
 const otherBody = {
-  ...refused({
+  ...refusal({
     'idempotency-key': ['This Idempotency-Key came with another body before. Use a new key for a new batch.'],
   }),
   code: 'idempotency_key_reused',
@@ -134,9 +130,7 @@ t.test('a key is free again after 24 hours', async t => {
 
 /** Makes a request wait in the middle: an uncommitted row holds its waybill until `release`. */
 const hold = async (t: Test, waybill: string) => {
-  const holder = new pg.Client({ connectionString: database.superuserUrl })
-  await holder.connect()
-  t.teardown(() => holder.end())
+  const holder = await connectTo(t, database.superuserUrl)
   await holder.query('begin')
   await holder.query(
     `insert into orders values ('demo', $1, 1, 1, null, 'key_1', '', '', '', null, null, 1, 1, 1, 1, null, null, 1)`,

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createOrders } from '../app.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { build } from '../test/build.ts'
+import { refusal } from '../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
 const { apply, bulk, ordersOptions, rows, token, createToken } = await build(t)
@@ -18,11 +19,6 @@ const tenantWith = async (id: string, format: string, mode: 'auto' | 'manual' = 
 }
 const none = (count: number): undefined[] => Array.from({ length: count })
 const created = (...data: string[]) => ({ message: 'Orders Created Successfully', data })
-const refused = (errors: Record<string, string[]>) => ({
-  message: 'The given data was invalid.',
-  code: 'validation_failed',
-  errors,
-})
 
 const numbers: [mask: string, capacity: number, waybills: Record<number, string>][] = [
   ['DM########', 1e8, { 0: 'DM00000000', 1: 'DM00000001', 99999999: 'DM99999999' }],
@@ -105,7 +101,7 @@ t.test('a waybill that occurs twice in a batch is an error at the later order', 
   const { status, body } = await post('DM00000007', undefined, 'DM00000007', ' DM00000007')
   t.equal(status, 422)
   const duplicate = ['The waybill number field has a duplicate value.']
-  t.strictSame(body, refused({ 'order_data.2.waybill_number': duplicate, 'order_data.3.waybill_number': duplicate }))
+  t.strictSame(body, refusal({ 'order_data.2.waybill_number': duplicate, 'order_data.3.waybill_number': duplicate }))
   t.equal(await count(), 0)
 })
 
@@ -113,7 +109,7 @@ t.test('manual mode requires a waybill in the format', async t => {
   const { post, count } = await tenantWith('manual', 'M-##', 'manual')
   t.strictSame(
     (await post('M-01', undefined, 'M-001')).body,
-    refused({
+    refusal({
       'order_data.1.waybill_number': ['The waybill number field is required.'],
       errors: [
         'The waybill M-001 does not match the requested format. Waybills look like M-##, where # is a digit. It is in order_data.2.',
@@ -124,7 +120,7 @@ t.test('manual mode requires a waybill in the format', async t => {
   t.strictSame((await post('M-02', 'M-01')).body, created('M-02', 'M-01'))
   t.strictSame(
     (await post('M-03', 'M-01')).body,
-    refused({ 'order_data.1.waybill_number': ['The waybill number has already been taken.'] }),
+    refusal({ 'order_data.1.waybill_number': ['The waybill number has already been taken.'] }),
   )
   t.equal(await count(), 2)
 })
@@ -138,7 +134,7 @@ t.test('two tenants may have the same waybill', async t => {
 })
 
 const noneLeft = (mask: string) =>
-  refused({
+  refusal({
     errors: [
       `Fewer waybill numbers of the format ${mask} are left than the batch needs. Ask the courier company for a longer format.`,
     ],

@@ -3,13 +3,9 @@ import t, { type Test } from 'tap'
 import { applyTenant } from '../provisioning/apply.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { build } from '../test/build.ts'
+import { refusal } from '../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
-const refused = (errors: Record<string, string[]>) => ({
-  message: 'The given data was invalid.',
-  code: 'validation_failed',
-  errors,
-})
 const quoted = (...data: unknown[]) => ({ message: 'Nothing was created: this was a dry run', data })
 const quote = (delivery_charge: number, fields: Record<string, unknown> = {}) => ({
   order_no: null,
@@ -80,7 +76,7 @@ t.test('a dry run finds the errors that a real request would', async t => {
   for (const [body, errors, token] of bodies) {
     const response = await bulk(body, { ...dry, ...(token && { token }) })
     t.equal(response.status, 422)
-    t.strictSame(response.body, refused(errors))
+    t.strictSame(response.body, refusal(errors))
   }
   t.strictSame(await rows('select count(*)::int from orders'), [{ count: 1 }])
 })
@@ -94,7 +90,7 @@ t.test('a bare dry_run makes a dry run, false and 0 do not, and other words are 
   for (const query of ['?dry_run=x', '?dry_run=TRUE', '?dry_run=true&dry_run=false']) {
     const response = await bulk(batch(), { query })
     t.equal(response.status, 422)
-    t.strictSame(response.body, refused({ dry_run: ['The dry run field must be true or false.'] }), query)
+    t.strictSame(response.body, refusal({ dry_run: ['The dry run field must be true or false.'] }), query)
   }
   t.strictSame(await rows('select count(*)::int from orders'), [{ count: 3 }])
 })
@@ -132,14 +128,14 @@ t.test('the very next batch and dry run see the prices that an operator changed 
   const lacks = [
     'No rate card is assigned for the combination Kotte to Galle. It is from Kotte in Colombo to Galle in Galle, for order_data.0.',
   ]
-  t.strictSame((await bulk(kilogram)).body, refused({ 'rate_card.destination_city_id': lacks }))
+  t.strictSame((await bulk(kilogram)).body, refusal({ 'rate_card.destination_city_id': lacks }))
 })
 
 t.test('a city is known as soon as it is applied, and unknown as soon as it is removed', async t => {
   const { bulk, database } = await build(t)
   const apply = operatorOf(t, database.url)
   const toNewCity = batch([order({ destination_city_id: 2102 })])
-  const unknown = refused({ 'order_data.0.destination_city_id': ['The selected destination city id is invalid.'] })
+  const unknown = refusal({ 'order_data.0.destination_city_id': ['The selected destination city id is invalid.'] })
   for (let round = 0; round < 2; round++) {
     t.strictSame((await bulk(toNewCity)).body, unknown)
     await apply(changed(file => file.states[1]?.cities.push({ id: 2102, name: 'Ambalangoda' })))

@@ -9,7 +9,8 @@ import { tenantFile } from '../test/tenant.ts'
 import { webhooksFixture } from '../test/webhooks-fixture.ts'
 import { deleteOldActions } from './queries.ts'
 
-const { make, move, get, staffGet, request, rows, apply, pool, staffOf, staffToken, token } = await ordersFixture(t)
+const { make, moveAlong, get, staffGet, request, rows, apply, pool, staffOf, staffToken, token } =
+  await ordersFixture(t)
 
 let actions = 0
 const nextId = () => `msg_test${++actions} 0`
@@ -23,12 +24,6 @@ const act = async (...given: object[]) => {
   const { status, body } = await post({ tenant: 'demo', actions: given })
   if (status !== 200) throw new Error(JSON.stringify(body))
   return body.data
-}
-const moveAlong = async (waybill: string, keys: number[]): Promise<void> => {
-  for (const key of keys) {
-    const { status } = await move([waybill], `key_${key}`)
-    if (status !== 200) throw new Error(`${waybill} to ${key}: ${status}`)
-  }
 }
 const confirmed = { initial_status_key: 'key_2' }
 const changesOf = async (waybill: string) =>

@@ -3,7 +3,7 @@ import { serviceToken } from '../test/build.ts'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
 
-const { make, makeOfBooks, move, cancel, request, get, staffGet, rows, apply, ...rest } = await ordersFixture(t)
+const { make, makeOfBooks, moveAlong, cancel, request, get, staffGet, rows, apply, ...rest } = await ordersFixture(t)
 const { pool, staffToken, booksToken } = rest
 
 const edit = (waybill: string, body: unknown, options = {}) =>
@@ -12,12 +12,6 @@ const staffEdit = (waybill: string, body: unknown, options = {}) =>
   request('PATCH', `/api/staff/order/${waybill}`, body, { token: staffToken, ...options })
 const ifMatch = (tag: unknown) => ({ headers: { 'if-match': String(tag) } })
 const orderOf = async (waybill: string) => (await get(`/order/${waybill}`)).body.data
-const moveAlong = async (waybill: string, keys: number[]): Promise<void> => {
-  for (const key of keys) {
-    const { status } = await move([waybill], `key_${key}`)
-    if (status !== 200) throw new Error(`${waybill} to ${key}: ${status}`)
-  }
-}
 const confirmed = { initial_status_key: 'key_2' }
 
 t.test('a merchant changes an order; its edits, changes and audit name the fields and hold no values', async t => {

@@ -1,19 +1,12 @@
 import { deepStrictEqual } from 'node:assert'
 import t from 'tap'
 import { ordersFixture } from '../test/orders-fixture.ts'
-import { tenantFile } from '../test/tenant.ts'
+import { shortStatuses, tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
-
-const statuses = [
-  { key: 'key_1', moves: ['key_2'] },
-  { key: 'key_2', moves: ['key_3', 'key_13'] },
-  { key: 'key_3', moves: [] },
-  { key: 'key_13', moves: [] },
-]
 
 t.test('cash', async t => {
   const { make, move, request, staffOf, staffGet, pool, rows } = await ordersFixture(t, {
-    file: { ...tenantFile(), statuses },
+    file: { ...tenantFile(), statuses: shortStatuses },
   })
   const [cashier, manager] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = cashier, headers = {}) =>

@@ -1,8 +1,9 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
+import { createChance } from '../../../test/chance.ts'
 import type { Tx } from '../database/tables.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
-import { tenantFile } from '../test/tenant.ts'
+import { shortStatuses, tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { foldDay } from './fold.ts'
 
@@ -11,23 +12,8 @@ import { foldDay } from './fold.ts'
 
 const seed = Number(process.env.MONEY_SEED ?? Date.now() % 1_000_000)
 const steps = Number(process.env.MONEY_STEPS ?? 150)
-const statuses = [
-  { key: 'key_1', moves: ['key_2'] },
-  { key: 'key_2', moves: ['key_3', 'key_13', 'key_21'] },
-  { key: 'key_3', moves: [] },
-  { key: 'key_13', moves: [] },
-  { key: 'key_21', moves: [] },
-]
 const charge = 450
 const returnFee = 150
-
-/** Returns numbers from 0 to 1, the same for the same seed. */
-const createRandom = (state: number) => (): number => {
-  state = (state + 0x6d2b79f5) | 0
-  let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-}
 
 interface Parcel {
   readonly waybill: string
@@ -47,17 +33,14 @@ interface Parcel {
 }
 
 t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => {
-  const file = { ...tenantFile(), statuses }
+  const file = { ...tenantFile(), statuses: shortStatuses }
   Object.assign(file.rate_cards[0] ?? {}, { return_fee: returnFee })
-  const { make, move, request, staffOf, get, staffGet, pool, rows } = await ordersFixture(t, { file })
+  const fixture = await ordersFixture(t, { file })
+  const { make, move, request, staffOf, get, staffGet, pool, rows } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
-  const [{ today, shop }] = await rows(
-    `select (now() at time zone time_zone)::date::text as today,
-      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop
-    from tenants where tenant_id = 'demo'`,
-  )
-  const random = createRandom(seed)
+  const { today, shop } = await fixture.readFacts()
+  const random = createChance(seed)
   const below = (count: number): number => Math.floor(random() * count)
   const parcels: Parcel[] = Array.from({ length: 24 }, (_, n) => {
     const fresh = {

@@ -1,20 +1,12 @@
 import { deepStrictEqual } from 'node:assert'
 import { writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
 import t from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
-import { tenantFile } from '../test/tenant.ts'
+import { shortStatuses, tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { fillDate } from './make-invoices.ts'
-
-const statuses = [
-  { key: 'key_1', moves: ['key_2'] },
-  { key: 'key_2', moves: ['key_3', 'key_13', 'key_21'] },
-  { key: 'key_3', moves: [] },
-  { key: 'key_13', moves: [] },
-  { key: 'key_21', moves: [] },
-]
 
 t.test('fills the parts of a day into a mask', async t => {
   t.equal(fillDate('CFX-YY-MM-#####', '2026-02-19'), 'CFX-26-02-#####')
@@ -22,16 +14,11 @@ t.test('fills the parts of a day into a mask', async t => {
 })
 
 t.test('invoices', async t => {
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses } })
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
   const { make, makeOfBooks, move, request, staffOf, staffGet, get, pool, rows: asOwner, app, booksToken } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
-  const [{ today, shop, books }] = await fixture.rows(
-    `select (now() at time zone time_zone)::date::text as today,
-      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop,
-      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'books@example.com') as books
-        from tenants where tenant_id = 'demo'`,
-  )
+  const { today, shop, books } = await fixture.readFacts()
   const confirmed = { initial_status_key: 'key_2', weight: 1 }
   /** Delivers parcels with a COD of 1,000, of which the shop is owed 550. Nimal has the cash. */
   const deliver = async (waybills: string[], fields = {}) => {
@@ -264,9 +251,7 @@ t.test('invoices', async t => {
     await makeOfBooks(['DM92000092'], { ...confirmed, cod: 1000 })
     t.equal((await move(['DM92000092'], 'key_13', { collected_by: 'Nimal' })).status, 200)
     await handOver(2000)
-    const superuser = new pg.Client({ connectionString: fixture.database.superuserUrl })
-    await superuser.connect()
-    t.teardown(() => superuser.end())
+    const superuser = await connectTo(t, fixture.database.superuserUrl)
     await superuser.query('begin')
     await superuser.query('select from invoice_counters for update')
     const isWaiting = async (requests: number) => {
@@ -324,7 +309,7 @@ t.test('invoices', async t => {
 t.test('an invoice takes both a delivery that was taken back and its reversal, or neither', async t => {
   const money = { payable_when: 'delivered', payable_after_days: 1 } as const
   const { make, move, request, staffOf, get, rows } = await ordersFixture(t, {
-    file: { ...tenantFile({ money }), statuses },
+    file: { ...tenantFile({ money }), statuses: shortStatuses },
   })
   const token = await staffOf('Chamari')
   const post = (path: string, body: object) => request('POST', `/api/staff${path}`, body, { token })
@@ -360,7 +345,7 @@ t.test('the company file says when and how merchants are paid', async t => {
     invoice_ref_mask: 'R#',
     cash_ceiling: 500,
   } as const
-  const file = { ...tenantFile({ money }), statuses }
+  const file = { ...tenantFile({ money }), statuses: shortStatuses }
   Object.assign(file.merchants[0] ?? {}, { charges_apart: true })
   const { make, move, request, staffOf, staffGet, rows } = await ordersFixture(t, { file })
   await make(['DM92100001'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
@@ -375,7 +360,7 @@ t.test('the company file says when and how merchants are paid', async t => {
 })
 
 t.test('an invoice is a PDF with its lines on several pages, in the scripts of the names', async t => {
-  const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses }
+  const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses: shortStatuses }
   const { make, move, request, staffOf, rows, app, token, booksToken } = await ordersFixture(t, { file })
   await rows(`update merchants set name = 'නිමාලි පොත් හල தமிழ் கடை' where email = 'shop@example.com'`)
   const waybills = Array.from({ length: 70 }, (_, n) => `DM9209${String(n).padStart(4, '0')}`)

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert'
 import { setTimeout } from 'node:timers/promises'
-import pg from 'pg'
 import t from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
@@ -30,9 +30,7 @@ t.test('lines after a delivery', async t => {
     (await rows('select kind from money_lines where waybill_number = $1 order by line_no', [waybill])).map(
       ({ kind }) => kind,
     )
-  const [{ today, shop }] = await rows(`select (now() at time zone time_zone)::date::text as today,
-    (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop
-      from tenants where tenant_id = 'demo'`)
+  const { today, shop } = await fixture.readFacts()
   const handOver = (sum: number, counted = sum) =>
     post('/cash/handover', { collected_by: 'Nimal', declared: sum, counted })
   const invoice = async () => (await post('/invoice', { merchant_id: shop, until: today })).body.data[0]
@@ -220,15 +218,13 @@ t.test('lines after a delivery', async t => {
     }
     /** Starts a request that a lock keeps from writing to a table, then a second request; then frees the lock. */
     const race = async <First, Second>(table: string, first: () => Promise<First>, second: () => Promise<Second>) => {
-      const owner = new pg.Client({ connectionString: fixture.database.superuserUrl })
-      await owner.connect()
+      const owner = await connectTo(t, fixture.database.superuserUrl)
       await owner.query(`begin; lock table ${table} in share mode`)
       const started = first()
       await setTimeout(300)
       const other = second()
       await setTimeout(300)
       await owner.query('rollback')
-      await owner.end()
       return [await started, await other] as const
     }
     await paidByCard('DM93000401')

@@ -1,34 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readKeys } from '@courier/shared/vault.ts'
-import pg from 'pg'
 import t from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import { rotateKeys } from '../merchant-webhooks/rotate-keys.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
-import { tenantFile } from '../test/tenant.ts'
+import { shortStatuses, tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
-const statuses = [
-  { key: 'key_1', moves: ['key_2'] },
-  { key: 'key_2', moves: ['key_3', 'key_13'] },
-  { key: 'key_3', moves: [] },
-  { key: 'key_13', moves: [] },
-]
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 
 t.test('the pay run', async t => {
   const old = newKey('old')
   const webhooks = { keyring: readKeys('WEBHOOK_KEYS', old), allowsPrivate: true }
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses }, webhooks })
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses }, webhooks })
   const { make, makeOfBooks, move, request, staffOf, staffGet, rows, pool, app, staffToken } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
-  const [{ today, shop, books }] = await rows(
-    `select (now() at time zone time_zone)::date::text as today,
-      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'shop@example.com') as shop,
-      (select merchant_id::float8 from merchants where tenant_id = 'demo' and email = 'books@example.com') as books
-        from tenants where tenant_id = 'demo'`,
-  )
+  const { today, shop, books } = await fixture.readFacts()
   const confirmed = { initial_status_key: 'key_2', cod: 1000, weight: 1 }
   await make(['DM95000001'], confirmed)
   await makeOfBooks(['DM95000002'], confirmed)
@@ -103,7 +92,7 @@ t.test('the pay run', async t => {
       `update invoices set state = 'submitted', submitted_at = now() - interval '4 days' where invoice_no = $1`,
       [numbers[1]],
     )
-    const file = { ...tenantFile(), statuses }
+    const file = { ...tenantFile(), statuses: shortStatuses }
     await fixture.apply({ ...file, tenant: { ...file.tenant, money: { accept_after_days: 30 } } })
     t.match(await rows(`select state from invoices where invoice_no = $1`, [numbers[1]]), [{ state: 'approved' }])
     await fixture.apply(file)
@@ -174,8 +163,7 @@ t.test('the pay run', async t => {
       `update invoices set submitted_at = now() - interval '3 days' + interval '700 ms' where invoice_no = $1`,
       [no],
     )
-    const owner = new pg.Client({ connectionString: fixture.database.superuserUrl })
-    await owner.connect()
+    const owner = await connectTo(t, fixture.database.superuserUrl)
     await owner.query(`begin; select from orders where waybill_number = 'DM95000011' for update`)
     const body = { waybill_numbers: ['DM95000011'], reason: 'Open' }
     const disputing = request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)
@@ -183,7 +171,6 @@ t.test('the pay run', async t => {
     const running = run()
     await delay(300)
     await owner.query('rollback')
-    await owner.end()
     t.equal((await disputing).status, 200)
     const { payouts, left_out } = await running
     t.match([...payouts, ...left_out], [{ invoice_no: no, total: 550 }])

@@ -1,22 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import pg from 'pg'
 import t from 'tap'
+import { connectTo } from '../../../dev/test-database.ts'
 import type { Tx } from '../database/tables.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
-import { tenantFile } from '../test/tenant.ts'
+import { shortStatuses, tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { foldDay } from './fold.ts'
 
-const statuses = [
-  { key: 'key_1', moves: ['key_2'] },
-  { key: 'key_2', moves: ['key_3', 'key_13'] },
-  { key: 'key_3', moves: [] },
-  { key: 'key_13', moves: [] },
-]
-
 t.test('statements', async t => {
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses } })
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
   const { make, move, get, request, staffOf, staffGet, pool, rows, app, staffToken } = fixture
   const deliver = async (waybill: string) => {
     await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
@@ -76,7 +69,7 @@ t.test('statements', async t => {
   t.test('the time zone of a company cannot change while a sealed day has not ended in the new zone', async t => {
     const inZone = (time_zone: string) => {
       const file = tenantFile()
-      return fixture.apply({ ...file, tenant: { ...file.tenant, time_zone }, statuses })
+      return fixture.apply({ ...file, tenant: { ...file.tenant, time_zone }, statuses: shortStatuses })
     }
     const west = 'Etc/GMT+12'
     const sealed = `(now() at time zone '${west}')::date`
@@ -151,8 +144,7 @@ t.test('a new time zone waits for bookings that the old one dates', async t => {
     request('POST', '/api/staff/compensation', { waybill_number, amount: 1, reason: 'Lost' }, { token: staffToken })
   const [first = '', second = ''] = await make(['DM94000031', 'DM94000032'])
   t.equal((await compensate(first)).status, 200)
-  const owner = new pg.Client({ connectionString: database.superuserUrl })
-  await owner.connect()
+  const owner = await connectTo(t, database.superuserUrl)
   await owner.query('begin; lock table ledger_transfers in share mode')
   const booking = compensate(second)
   await delay(300)
@@ -161,7 +153,6 @@ t.test('a new time zone waits for bookings that the old one dates', async t => {
   const fold = () => inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
   await fold()
   await owner.query('rollback')
-  await owner.end()
   t.match([await booking, await applying], [{ status: 200 }, { kind: 'applied' }])
   t.equal(await fold(), 1)
   t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])

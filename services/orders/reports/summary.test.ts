@@ -1,19 +1,13 @@
 import t from 'tap'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 
-const { make, makeOfBooks, cancel, move, get, rows, booksToken } = await ordersFixture(t)
+const { make, makeOfBooks, cancel, moveAlong, get, rows, booksToken } = await ordersFixture(t)
 
 const summary = async (query = '', options = {}) => (await get(`/order/summary${query}`, options)).body
 /** Makes orders that were created at `time`. */
 const createAt = async (time: string, waybills: string[], fields: Record<string, unknown> = {}): Promise<void> => {
   await make(waybills, fields)
   await rows('update orders set created_at = $1 where waybill_number = any($2)', [time, waybills])
-}
-const moveAlong = async (waybill: string, keys: number[]): Promise<void> => {
-  for (const key of keys) {
-    const { status } = await move([waybill], `key_${key}`)
-    if (status !== 200) throw new Error(`${waybill} to ${key}: ${status}`)
-  }
 }
 const toRider = [5, 6, 8, 9, 10, 11, 12]
 const confirmed = { initial_status_key: 'key_2' }

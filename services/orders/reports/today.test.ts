@@ -3,16 +3,11 @@ import t from 'tap'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { createToday } from './today.ts'
 
-const { make, makeOfBooks, move, rows, pool, staffGet, staffOf, get, apply, ordersOptions } = await ordersFixture(t)
+const fixture = await ordersFixture(t)
+const { make, makeOfBooks, move, moveAlong, rows, pool, staffGet, staffOf, get, apply, ordersOptions } = fixture
 
 const confirmed = { initial_status_key: 'key_2' }
 const toRider = [5, 6, 8, 9, 10, 11, 12]
-const moveAlong = async (waybills: string[], keys: number[]): Promise<void> => {
-  for (const key of keys) {
-    const { status } = await move(waybills, `key_${key}`)
-    if (status !== 200) throw new Error(`${waybills} to ${key}: ${status}`)
-  }
-}
 
 t.test(
   'counts orders created, failed and delivered today and on the days before, in the time zone of the tenant',

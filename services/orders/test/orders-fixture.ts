@@ -45,13 +45,31 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
       { waybill_numbers, status_key, ...rest },
       { token: staffToken, ...options },
     )
+  /** Returns the company's day today, and the ids of its merchants. */
+  const readFacts = async (): Promise<{ today: string; shop: number; books: number }> => {
+    const idOf = (email: string) =>
+      `(select merchant_id::float8 from merchants where tenant_id = 'demo' and email = '${email}')`
+    const [facts] = await built.rows(
+      `select (now() at time zone time_zone)::date::text as today, ${idOf('shop@example.com')} as shop,
+        ${idOf('books@example.com')} as books from tenants where tenant_id = 'demo'`,
+    )
+    return facts
+  }
+  /** Moves orders as staff through the statuses with these numbers, one after the other. */
+  const moveAlong = async (waybills: string | string[], keys: number[]): Promise<void> => {
+    for (const key of keys) {
+      const { status } = await move([waybills].flat(), `key_${key}`)
+      if (status !== 200) throw new Error(`${waybills} to ${key}: ${status}`)
+    }
+  }
   const cancel = (waybill_numbers: unknown, options: RequestOptions = {}) =>
     request('POST', `${merchant}/order/cancel`, { waybill_numbers }, options)
   const get = (path: string, options: RequestOptions = {}) => request('GET', `${merchant}${path}`, undefined, options)
   const staffGet = (path: string, options: RequestOptions = {}) =>
     request('GET', `/api/staff${path}`, undefined, { token: staffToken, ...options })
 
-  return { ...built, request, make, makeOfBooks, move, cancel, get, staffGet, staffOf, staffToken, booksToken }
+  const helpers = { request, make, makeOfBooks, move, moveAlong, readFacts, cancel, get, staffGet }
+  return { ...built, ...helpers, staffOf, staffToken, booksToken }
 }
 
 /** Returns the body of a 422. */

@@ -64,6 +64,15 @@ export const tenantFile = (settings: Partial<TenantFile['tenant']> = {}): Tenant
   ],
 })
 
+/** Lists statuses in which one move cancels, delivers or returns a confirmed order. */
+export const shortStatuses = [
+  { key: 'key_1', moves: ['key_2'] },
+  { key: 'key_2', moves: ['key_3', 'key_13', 'key_21'] },
+  { key: 'key_3', moves: [] },
+  { key: 'key_13', moves: [] },
+  { key: 'key_21', moves: [] },
+]
+
 /** Returns a correct order to Galle; `fields` replace its fields or add to them. */
 export const order = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
   customer_name: 'Nimali Perera',

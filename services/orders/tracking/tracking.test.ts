@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import http from 'node:http'
 import t from 'tap'
-import { ordersFixture } from '../test/orders-fixture.ts'
+import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { tenantFile } from '../test/tenant.ts'
 import { maskName, maskPhone } from './mask.ts'
 import { timeAgo } from './time-ago.ts'
@@ -12,11 +12,7 @@ await apply(tenantFile({ id: 'other' }))
 const track = '/api/public/merchant/order/tracking-info'
 const everywhere = '/api/public/order/tracking-info'
 const unknown = { message: 'The requested waybill does not exist in the system', code: 'not_found' }
-const missing = {
-  message: 'The given data was invalid.',
-  code: 'validation_failed',
-  errors: { waybill_number: ['The waybill number field is required.'] },
-}
+const missing = refusal({ waybill_number: ['The waybill number field is required.'] })
 
 await make(['DM00000001'], { initial_status_key: 'key_2', customer_secondary_phone: '0112345678' })
 await move(['DM00000001'], 'key_5', { note: 'Van 7' })
