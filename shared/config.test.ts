@@ -13,7 +13,7 @@ const Settings = Type.Object({
 
 const url = 'postgres://orders:courier@127.0.0.1:5432/orders'
 
-const errorsOf = (environment: Record<string, string | undefined>): string[] => {
+const listErrors = (environment: Record<string, string | undefined>): string[] => {
   try {
     return [`no error: ${JSON.stringify(loadConfig(Settings, environment))}`]
   } catch (error) {
@@ -45,14 +45,14 @@ t.test('variables that the schema does not name are left out', async t => {
 
 t.test('an empty variable counts as missing', async t => {
   for (const empty of ['', '   ', undefined]) {
-    t.same(errorsOf({ DATABASE_URL: empty }), ['DATABASE_URL is missing: the database'])
+    t.same(listErrors({ DATABASE_URL: empty }), ['DATABASE_URL is missing: the database'])
     t.equal(loadConfig(Settings, { DATABASE_URL: url, PORT: empty }).PORT, 3000)
     t.notOk('REPLICA_URL' in loadConfig(Settings, { DATABASE_URL: url, REPLICA_URL: empty }))
   }
 })
 
 t.test('one error names all bad and missing variables, one per line', async t => {
-  const errors = errorsOf({ REPLICA_URL: 'mysql://there', PORT: 'http', LOG_LEVEL: 'loud', ORDERS: '5001' })
+  const errors = listErrors({ REPLICA_URL: 'mysql://there', PORT: 'http', LOG_LEVEL: 'loud', ORDERS: '5001' })
   t.strictSame(errors.toSorted(), [
     'DATABASE_URL is missing: the database',
     'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (how much is logged)',
@@ -64,12 +64,12 @@ t.test('one error names all bad and missing variables, one per line', async t =>
 
 t.test('only digits make a whole number', async t => {
   for (const text of ['3000.7', '1e3', 'true', 'false', '0x10', '-1', '65536', '1_000', 'Infinity'])
-    t.match(errorsOf({ DATABASE_URL: url, PORT: text }), [/^PORT must be a port number, 0 to 65535, not /], text)
+    t.match(listErrors({ DATABASE_URL: url, PORT: text }), [/^PORT must be a port number, 0 to 65535, not /], text)
 })
 
 t.test('the value of a secret is never shown', async t => {
   for (const secret of ['mysql://orders:s3cret@there', 's3cret', 'postgres://', 'postgres:s3cret'])
-    t.strictSame(errorsOf({ DATABASE_URL: secret }), ['DATABASE_URL must be a postgres:// address (the database)'])
+    t.strictSame(listErrors({ DATABASE_URL: secret }), ['DATABASE_URL must be a postgres:// address (the database)'])
 })
 
 t.test('a secret may be in a file, named by NAME_FILE; its last newline is dropped', async t => {
@@ -78,12 +78,12 @@ t.test('a secret may be in a file, named by NAME_FILE; its last newline is dropp
   t.equal(loadConfig(Settings, at('url')).DATABASE_URL, url)
   t.equal(loadConfig(Settings, { ...at('url'), DATABASE_URL: ' ' }).DATABASE_URL, url)
   t.equal(loadConfig(Settings, { DATABASE_URL: url, DATABASE_URL_FILE: '' }).DATABASE_URL, url)
-  t.strictSame(errorsOf({ ...at('url'), DATABASE_URL: url }), [
+  t.strictSame(listErrors({ ...at('url'), DATABASE_URL: url }), [
     'DATABASE_URL and DATABASE_URL_FILE are both set: set one of them',
   ])
-  t.strictSame(errorsOf(at('none')), [`DATABASE_URL_FILE cannot be read: ${folder}/none (ENOENT)`])
-  t.strictSame(errorsOf(at('empty')), [`DATABASE_URL_FILE names an empty file: ${folder}/empty`])
-  t.strictSame(errorsOf(at('wrong')), ['DATABASE_URL must be a postgres:// address (the database)'])
+  t.strictSame(listErrors(at('none')), [`DATABASE_URL_FILE cannot be read: ${folder}/none (ENOENT)`])
+  t.strictSame(listErrors(at('empty')), [`DATABASE_URL_FILE names an empty file: ${folder}/empty`])
+  t.strictSame(listErrors(at('wrong')), ['DATABASE_URL must be a postgres:// address (the database)'])
 })
 
 t.test('only a secret may be in a file', async t => {
@@ -92,5 +92,5 @@ t.test('only a secret may be in a file', async t => {
 
 t.test('a URL that cannot be parsed is invalid', async t => {
   for (const broken of ['postgres://orders:s3cret@there:port/orders', 'postgres://[orders'])
-    t.strictSame(errorsOf({ DATABASE_URL: broken }), ['DATABASE_URL must be a postgres:// address (the database)'])
+    t.strictSame(listErrors({ DATABASE_URL: broken }), ['DATABASE_URL must be a postgres:// address (the database)'])
 })

@@ -46,7 +46,7 @@ export const findDemonstrationSecrets = (settings: Settings): string[] =>
     return secret !== undefined && (name.endsWith('_KEYS') ? hasKey(value, secret) : value === secret)
   })
 
-/** Matches the key under any id, even as an older key: anybody can open what it sealed. */
+/** Matches the key under any id, even as an older key: anyone can open what it seals. */
 const hasKey = (keys: string, key: string): boolean => {
   const decodeKey = (pair: string) => Buffer.from(pair.slice(pair.indexOf(':') + 1).trim(), 'base64').toString('hex')
   return keys.split(',').some(pair => decodeKey(pair) === decodeKey(key))
@@ -67,12 +67,12 @@ const isLoopback = (hostname: string): boolean => /^(localhost|\[::1\]|127(\.\d+
  * allowed.
  */
 export const demonstrationProblems = (settings: Settings): [string, string][] => {
-  const reason = reasonToRefuse(settings)
+  const reason = findReason(settings)
   if (reason === undefined) return []
-  return findDemonstrationSecrets(settings).map(name => [name, `${name} ${writeSentence(name)} ${reason}: ${wayOut}`])
+  return findDemonstrationSecrets(settings).map(name => [name, `${name} ${writeSentence(name)} ${reason}: ${remedy}`])
 }
 
-const wayOut = 'set a secret of your own (npm run secrets writes a .env for docker compose)'
+const remedy = 'set a secret of your own (npm run secrets writes a .env for docker compose)'
 
 const writeSentence = (name: string): string => {
   if (!name.endsWith('_DATABASE_URL')) return 'is the public demonstration secret, refused with'
@@ -82,7 +82,7 @@ const writeSentence = (name: string): string => {
 
 export const isProduction = ({ NODE_ENV, DEMO }: Settings): boolean => NODE_ENV === 'production' && DEMO !== 'true'
 
-const reasonToRefuse = (settings: Settings): string | undefined => {
+const findReason = (settings: Settings): string | undefined => {
   const { MESSAGING_API_URL: url } = settings
   if (url !== undefined && !isSimulator(url)) return 'a MESSAGING_API_URL that is not the simulator'
   return isProduction(settings) ? 'NODE_ENV=production without DEMO=true' : undefined

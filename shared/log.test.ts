@@ -8,8 +8,8 @@ import t, { type Test } from 'tap'
 import { cloneDatabase } from '../dev/test-database.ts'
 import { describeError } from './log.ts'
 
-/** Returns the error of Postgres for a wrong statement, made beside a table of people. */
-const failureOf = async (t: Test, text: string, values: unknown[] = []): Promise<pg.DatabaseError> => {
+/** Returns the error of Postgres for a wrong statement, run in a database with a table of people. */
+const provoke = async (t: Test, text: string, values: unknown[] = []): Promise<pg.DatabaseError> => {
   const { url } = await cloneDatabase(t, 'orders')
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -30,7 +30,7 @@ const failureOf = async (t: Test, text: string, values: unknown[] = []): Promise
 }
 
 /** Returns the line that a logger writes for an error. */
-const logged = async (err: Error): Promise<string> => {
+const writeLine = async (err: Error): Promise<string> => {
   const stream = new PassThrough()
   const line = once(stream, 'data')
   pino({ serializers: { err: describeError } }, stream).error({ err }, 'request.failed')
@@ -38,9 +38,9 @@ const logged = async (err: Error): Promise<string> => {
 }
 
 t.test('a unique violation is logged without the row, with its code, table and constraint', async t => {
-  const error = await failureOf(t, 'insert into people values ($1, 20)', ['Nimali Perera'])
+  const error = await provoke(t, 'insert into people values ($1, 20)', ['Nimali Perera'])
   t.match(error.detail, /Nimali Perera/, 'Postgres itself names the row')
-  const line = await logged(error)
+  const line = await writeLine(error)
   t.notMatch(line, /Nimali|Perera/)
   t.match(JSON.parse(line), {
     msg: 'request.failed',
@@ -56,9 +56,9 @@ t.test('a unique violation is logged without the row, with its code, table and c
 })
 
 t.test('a row that fails a check is not logged', async t => {
-  const error = await failureOf(t, 'insert into people values ($1, 200)', ['Kamal Silva'])
+  const error = await provoke(t, 'insert into people values ($1, 200)', ['Kamal Silva'])
   t.match(error.detail, /Kamal Silva/)
-  const line = await logged(error)
+  const line = await writeLine(error)
   t.notMatch(line, /Kamal|Silva/)
   t.match(JSON.parse(line).err, { code: '23514', constraint: 'people_age_check' })
 })
@@ -70,9 +70,9 @@ t.test('a data exception is logged without the value in its message', async t =>
     `select 'Kamal Silva'::uuid`,
   ]
   for (const statement of statements) {
-    const error = await failureOf(t, statement)
+    const error = await provoke(t, statement)
     t.match(error.message, /Kamal/, 'Postgres itself names the value')
-    const line = await logged(error)
+    const line = await writeLine(error)
     t.notMatch(line, /Kamal|Silva/)
     t.match(JSON.parse(line).err, {
       type: 'DatabaseError',
@@ -84,7 +84,7 @@ t.test('a data exception is logged without the value in its message', async t =>
 })
 
 /** Returns the output of a service's logger at the level. */
-const printed = async (level: string, isForPeople: boolean): Promise<string> => {
+const runLogger = async (level: string, isForPeople: boolean): Promise<string> => {
   const program = `
     const { createLogger } = await import('${new URL('log.ts', import.meta.url)}')
     const logger = createLogger('orders', '${level}', ${isForPeople})
@@ -94,14 +94,14 @@ const printed = async (level: string, isForPeople: boolean): Promise<string> => 
 }
 
 t.test('a terminal gets readable lines that name the service, and request lines only at debug', async t => {
-  const atInfo = await printed('info', true)
+  const atInfo = await runLogger('info', true)
   t.match(atInfo, /orders: batch\.booked/)
   t.notMatch(atInfo, /request\.completed/)
-  t.match(await printed('debug', true), /orders: request\.completed[\s\S]*orders: batch\.booked/)
+  t.match(await runLogger('debug', true), /orders: request\.completed[\s\S]*orders: batch\.booked/)
 })
 
 t.test('any other output gets JSON, with a line for each request', async t => {
-  const lines = (await printed('info', false)).trim().split('\n')
+  const lines = (await runLogger('info', false)).trim().split('\n')
   t.match(
     lines.map(line => JSON.parse(line)),
     [
@@ -112,30 +112,30 @@ t.test('any other output gets JSON, with a line for each request', async t => {
 })
 
 t.test('a value that looks like a stack is not logged', async t => {
-  const line = await logged(await failureOf(t, 'select $1::text::integer', ['x\n    at Kamal Silva']))
+  const line = await writeLine(await provoke(t, 'select $1::text::integer', ['x\n    at Kamal Silva']))
   t.notMatch(line, /Kamal|Silva/)
 })
 
-t.test('the place where a function failed is not logged', async t => {
-  const error = await failureOf(t, `do $$ begin perform 'Kamal'::text::integer; end $$`)
+t.test('the context of a failed function is not logged', async t => {
+  const error = await provoke(t, `do $$ begin perform 'Kamal'::text::integer; end $$`)
   t.match(error.where, /PL\/pgSQL/)
-  t.notMatch(await logged(error), /PL\/pgSQL|Kamal/)
+  t.notMatch(await writeLine(error), /PL\/pgSQL|Kamal/)
 })
 
 t.test('an error of Postgres inside another error is logged without values too', async t => {
-  const inner = await failureOf(t, 'insert into people values ($1, 20)', ['Nimali Perera'])
-  const data = await failureOf(t, `select 'Kamal Silva'::text::integer`)
+  const inner = await provoke(t, 'insert into people values ($1, 20)', ['Nimali Perera'])
+  const data = await provoke(t, `select 'Kamal Silva'::text::integer`)
   const outers = [
     new Error('the batch failed', { cause: inner }),
     new Error('the batch failed', { cause: data }),
     new AggregateError([inner, data], 'both failed'),
   ]
-  for (const outer of outers) t.notMatch(await logged(outer), /Nimali|Perera|Kamal|Silva/)
+  for (const outer of outers) t.notMatch(await writeLine(outer), /Nimali|Perera|Kamal|Silva/)
 })
 
 t.test('logs any other error whole', async t => {
   const error = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
-  t.match(JSON.parse(await logged(error)).err, {
+  t.match(JSON.parse(await writeLine(error)).err, {
     type: 'Error',
     message: 'connect ECONNREFUSED 127.0.0.1:5432',
     code: 'ECONNREFUSED',

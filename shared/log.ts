@@ -28,7 +28,7 @@ const withoutRequests: NonNullable<LoggerOptions['hooks']> = {
 
 /**
  * Prepares an error for the log, with its causes. Postgres puts values of rows into `detail`, `where` and, for data
- * exceptions (SQLSTATE class 22), into the message itself: those are left out.
+ * exceptions (SQLSTATE class 22), into the message itself: the log omits these.
  */
 export const describeError = (error: unknown): Record<string, unknown> => {
   if (!(error instanceof Error)) return { type: typeof error }
@@ -40,14 +40,14 @@ export const describeError = (error: unknown): Record<string, unknown> => {
     code,
     message: showsValues ? 'data exception' : error.message,
     ...(isOfPostgres && { table, constraint, routine }),
-    stack: frames(error),
+    stack: readFrames(error),
     ...(cause !== undefined && { cause: describeError(cause) }),
     ...(Array.isArray(errors) && { errors: errors.map(describeError) }),
   }
 }
 
 /** Returns the stack without the message in front of it. */
-const frames = ({ stack = '', message }: Error): string => {
+const readFrames = ({ stack = '', message }: Error): string => {
   const end = stack.indexOf(message) + message.length
   return stack.slice(Math.max(0, stack.indexOf('\n    at ', end)))
 }

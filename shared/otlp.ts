@@ -14,8 +14,8 @@ const exportMilliseconds = 2_000
 export const createTracer = (service: string, endpoint: string, logger: Logger): Tracer => {
   const ignore = (): void => {}
   // Logs no message: it may quote the collector's response.
-  const failed = (): void => logger.warn('traces.export_failed')
-  diag.setLogger({ error: failed, warn: failed, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
+  const warn = (): void => logger.warn('traces.export_failed')
+  diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/$/, '')}/v1/traces`,
     timeoutMillis: exportMilliseconds,
@@ -40,7 +40,7 @@ export const createTracer = (service: string, endpoint: string, logger: Logger):
         },
       }
     },
-    close: () => provider.shutdown().catch(failed),
+    close: () => provider.shutdown().catch(warn),
   }
 }
 

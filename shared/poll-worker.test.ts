@@ -9,17 +9,17 @@ const create = (t: Test, run: PollOptions['run'], more: Partial<PollOptions> = {
   return worker
 }
 
-const until = async (isTrue: () => boolean): Promise<void> => {
+const waitUntil = async (isTrue: () => boolean): Promise<void> => {
   while (!isTrue()) await sleep(5)
 }
 
-/** Creates a run that counts its starts, and ends when it is let go. */
-const gate = () => {
-  const state = { runs: 0, letGo: () => {} }
+/** Creates a run that counts its starts, and ends when the test releases it. */
+const createHeldRun = () => {
+  const state = { runs: 0, release: () => {} }
   const run = () => {
     state.runs++
     return new Promise<void>(resolve => {
-      state.letGo = resolve
+      state.release = resolve
     })
   }
   return { state, run }
@@ -29,25 +29,25 @@ t.test('runs at the start, again at once while there is more, then waits until i
   let runs = 0
   const worker = create(t, async () => ++runs < 3)
   worker.start()
-  await until(() => runs === 3)
+  await waitUntil(() => runs === 3)
   await sleep(50)
   t.equal(runs, 3)
   worker.wake()
-  await until(() => runs === 4)
+  await waitUntil(() => runs === 4)
 })
 
 t.test('a wake during a run causes one more run, never two at a time', async t => {
-  const { state, run } = gate()
+  const { state, run } = createHeldRun()
   const worker = create(t, run)
   worker.start()
-  await until(() => state.runs === 1)
+  await waitUntil(() => state.runs === 1)
   worker.wake()
   worker.wake()
   await sleep(20)
   t.equal(state.runs, 1)
-  state.letGo()
-  await until(() => state.runs === 2)
-  state.letGo()
+  state.release()
+  await waitUntil(() => state.runs === 2)
+  state.release()
   await sleep(50)
   t.equal(state.runs, 2)
 })
@@ -62,7 +62,7 @@ t.test('stop aborts the signal, waits for the run in progress and starts no othe
     return true
   })
   worker.start()
-  await until(() => isStarted)
+  await waitUntil(() => isStarted)
   await worker.stop()
   t.ok(isEnded)
 })
@@ -75,7 +75,7 @@ t.test('stop ends a wait, and a worker that was never started', async t => {
   await waiting.stop()
 })
 
-t.test('a failure is logged and reported, and the next run comes later each time', async t => {
+t.test('each failure is logged and reported, and doubles the wait until the next run', async t => {
   const lines: string[] = []
   const starts: number[] = []
   const failed: string[] = []
@@ -83,7 +83,7 @@ t.test('a failure is logged and reported, and the next run comes later each time
     t,
     async () => {
       starts.push(performance.now())
-      throw new Error('the database is away')
+      throw new Error('the database is unavailable')
     },
     {
       everySeconds: 0.02,
@@ -92,7 +92,7 @@ t.test('a failure is logged and reported, and the next run comes later each time
     },
   )
   worker.start()
-  await until(() => starts.length === 4)
+  await waitUntil(() => starts.length === 4)
   await worker.stop()
   t.match(lines[0], /"work_failed"/)
   t.same(failed, ['work', 'work', 'work', 'work'])

@@ -31,18 +31,18 @@ const start = async (t: Test, react: (response: ServerResponse, index: number) =
   return { baseUrl: `http://127.0.0.1:${actualPort}`, port: actualPort, arrived, close, connections: () => connections }
 }
 
-const clientOf = (t: Test, baseUrl: string, more: Partial<ServiceClientOptions> = {}) => {
+const createClient = (t: Test, baseUrl: string, more: Partial<ServiceClientOptions> = {}) => {
   const client = createServiceClient({ baseUrl, serviceToken, callMilliseconds: 1_000, ...more })
   t.teardown(() => client.close())
   return client
 }
 
-const answer = (response: ServerResponse, status = 200, body = '{"data":1}'): unknown =>
+const respond = (response: ServerResponse, status = 200, body = '{"data":1}'): unknown =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(body)
 
 t.test('a request carries the token and JSON, and connections are kept alive', async t => {
-  const { baseUrl, arrived, connections } = await start(t, response => answer(response))
-  const client = clientOf(t, baseUrl)
+  const { baseUrl, arrived, connections } = await start(t, response => respond(response))
+  const client = createClient(t, baseUrl)
   t.strictSame(await client.get('/internal/orders/demo/DM1'), { kind: 'response', status: 200, body: { data: 1 } })
   t.strictSame(await client.post('/internal/events', { tenant: 'démo' }), {
     kind: 'response',
@@ -58,7 +58,7 @@ t.test('a request carries the token and JSON, and connections are kept alive', a
 })
 
 t.test('any status is a response, with or without JSON; redirects are not followed', async t => {
-  const answers: [number, string, unknown][] = [
+  const responses: [number, string, unknown][] = [
     [404, '{"message":"No."}', { message: 'No.' }],
     [500, 'broken', undefined],
     [302, '', undefined],
@@ -66,11 +66,11 @@ t.test('any status is a response, with or without JSON; redirects are not follow
   ]
   const { baseUrl, arrived } = await start(t, (response, index) => {
     response.setHeader('location', '/elsewhere')
-    answer(response, answers[index]?.[0], answers[index]?.[1])
+    respond(response, responses[index]?.[0], responses[index]?.[1])
   })
-  const client = clientOf(t, baseUrl, { failuresToOpen: 1 })
-  for (const [status, , body] of answers) t.strictSame(await client.get('/'), { kind: 'response', status, body })
-  t.equal(arrived.length, answers.length)
+  const client = createClient(t, baseUrl, { failuresToOpen: 1 })
+  for (const [status, , body] of responses) t.strictSame(await client.get('/'), { kind: 'response', status, body })
+  t.equal(arrived.length, responses.length)
 })
 
 t.test('a missing response resolves to a reason without content of the request', async t => {
@@ -79,28 +79,28 @@ t.test('a missing response resolves to a reason without content of the request',
     [() => {}, /^no response in time$/],
     [response => void response.writeHead(200, { 'content-length': 100 }).write('{"data":'), /^no response in time$/],
     [response => void response.socket?.end('nonsense\r\n\r\n'), /^the response is not HTTP$/],
-    [response => answer(response, 200, `"${'x'.repeat(2_000_000)}"`), /^the response is too large$/],
+    [response => respond(response, 200, `"${'x'.repeat(2_000_000)}"`), /^the response is too large$/],
   ]
   for (const [react, reason] of reactions) {
     const { baseUrl, arrived } = await start(t, react)
     const started = performance.now()
-    const got = await clientOf(t, baseUrl).post('/internal/events', { customer_phone: '0770000101' })
+    const got = await createClient(t, baseUrl).post('/internal/events', { customer_phone: '0770000101' })
     t.match(got, { kind: 'unreachable', reason })
     t.ok(performance.now() - started < 4_000)
     await delay(50)
     t.equal(arrived.length, 1, 'the request is sent once')
   }
-  t.match(await clientOf(t, 'http://127.0.0.1:1').get('/'), { kind: 'unreachable', reason: 'connection refused' })
-  t.match(await clientOf(t, 'http://nowhere.invalid').get('/'), { kind: 'unreachable', reason: /^host not found/ })
+  t.match(await createClient(t, 'http://127.0.0.1:1').get('/'), { kind: 'unreachable', reason: 'connection refused' })
+  t.match(await createClient(t, 'http://nowhere.invalid').get('/'), { kind: 'unreachable', reason: /^host not found/ })
 })
 
 t.test('the circuit opens after several failures in a row, and closes on its own', async t => {
-  const first = await start(t, response => answer(response))
-  const client = clientOf(t, first.baseUrl, { failuresToOpen: 3, openMilliseconds: 500 })
+  const first = await start(t, response => respond(response))
+  const client = createClient(t, first.baseUrl, { failuresToOpen: 3, openMilliseconds: 500 })
   t.match(await client.get('/'), { kind: 'response' })
   await first.close()
   for (let turn = 0; turn < 3; turn++) t.match(await client.get('/'), { reason: 'connection refused' })
-  const second = await start(t, response => answer(response), first.port)
+  const second = await start(t, response => respond(response), first.port)
   const open = await client.get('/')
   t.match(open, { kind: 'unreachable', reason: 'not tried: the circuit is open' })
   t.equal(second.arrived.length, 0)
@@ -114,15 +114,15 @@ t.test('the circuit opens after several failures in a row, and closes on its own
 
 t.test('a single request tests an open circuit; the others wait no longer than a request may take', async t => {
   let isHanging = true
-  const { baseUrl, arrived } = await start(t, response => void (isHanging || answer(response)))
-  const client = clientOf(t, baseUrl, { failuresToOpen: 2, openMilliseconds: 300 })
+  const { baseUrl, arrived } = await start(t, response => void (isHanging || respond(response)))
+  const client = createClient(t, baseUrl, { failuresToOpen: 2, openMilliseconds: 300 })
   await Promise.all([client.get('/'), client.get('/')])
   t.equal(arrived.length, 2)
   await delay(400)
   const started = performance.now()
-  const answers = await Promise.all([client.get('/'), client.get('/'), client.get('/')])
+  const responses = await Promise.all([client.get('/'), client.get('/'), client.get('/')])
   t.strictSame(
-    answers.map(({ kind }) => kind),
+    responses.map(({ kind }) => kind),
     ['unreachable', 'unreachable', 'unreachable'],
   )
   t.equal(arrived.length, 3)

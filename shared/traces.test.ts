@@ -51,7 +51,7 @@ t.test('items of several traces get a span in each, and without a tracer they st
   )
 })
 
-t.test('an unavailable collector costs a warning without its address, and does not delay stopping', async t => {
+t.test('an unavailable collector is logged without its address, and does not delay shutdown', async t => {
   const log: string[] = []
   const logger = pino({}, { write: line => void log.push(line) })
   const tracer = createTracer('orders', 'http://user:secret@127.0.0.1:1', logger)

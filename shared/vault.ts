@@ -79,7 +79,7 @@ export const sealAs = (keyring: Keyring, reference: Reference, text: string): Se
   if (!key) throw unknownKey(keyring, newest)
   const iv = randomBytes(ivBytes)
   const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes })
-  cipher.setAAD(boundTo(reference, newest))
+  cipher.setAAD(bind(reference, newest))
   const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return { keyId: newest, sealed: Buffer.concat([iv, cipher.getAuthTag(), ciphertext]) }
 }
@@ -90,7 +90,7 @@ export const openAs = (keyring: Keyring, reference: Reference, { keyId, sealed }
   if (!key) throw unknownKey(keyring, keyId)
   if (sealed.length < ivBytes + tagBytes) throw notOpened()
   const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
-  decipher.setAAD(boundTo(reference, keyId))
+  decipher.setAAD(bind(reference, keyId))
   decipher.setAuthTag(sealed.subarray(ivBytes, ivBytes + tagBytes))
   const text = decipher.update(sealed.subarray(ivBytes + tagBytes))
   try {
@@ -101,7 +101,7 @@ export const openAs = (keyring: Keyring, reference: Reference, { keyId, sealed }
 }
 
 /** Writes the associated data. JSON keeps the parts apart: ("a", "bc") and ("ab", "c") differ. */
-const boundTo = (reference: Reference, keyId: string): Buffer => Buffer.from(JSON.stringify([...reference, keyId]))
+const bind = (reference: Reference, keyId: string): Buffer => Buffer.from(JSON.stringify([...reference, keyId]))
 
 const unknownKey = ({ setting }: Keyring, keyId: string): VaultError =>
   new VaultError(`${setting} has no key ${keyId}: add it again to read what it sealed`)
@@ -109,7 +109,7 @@ const unknownKey = ({ setting }: Keyring, keyId: string): VaultError =>
 const notOpened = (): VaultError =>
   new VaultError('a sealed secret was altered, or belongs to another owner, purpose or key')
 
-/** Opens a secret; undefined if that throws VaultError. */
+/** Returns undefined if `open` throws VaultError. */
 export const tryOpen = <Text>(open: () => Text): Text | undefined => {
   try {
     return open()

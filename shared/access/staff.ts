@@ -43,10 +43,9 @@ const requireStaff =
     bindCaller(request, { tenant, token_id: tokenId })
   }
 
-/** Returns the key of the rate limit: all tokens of a member of staff share it. */
-const staffIn = ({ staff: { tenant, name } }: FastifyRequest): string => `${tenant} ${name}`
+/** All tokens of a member of staff share one limit. */
+const writeLimitKey = ({ staff: { tenant, name } }: FastifyRequest): string => `${tenant} ${name}`
 
-/** Writes the sentence of a refusal. */
 const wordRefusal = (roles: readonly string[], allowed: readonly string[]): string =>
   `Your role${roles.length > 1 ? 's' : ''}, ${roles.join(' and ')}, may not do this. Allowed: ${allowed.join(', ')}.`
 
@@ -86,7 +85,7 @@ export const admitStaff = (
     route.schema = { ...route.schema, security, response: { ...(response as object), 403: forbidden } }
   })
   app.addHook('onRequest', requireStaff(findCaller))
-  app.addHook('onRequest', limitRequests(new Limit('staff', requestsPerMinute), staffIn))
+  app.addHook('onRequest', limitRequests(new Limit('staff', requestsPerMinute), writeLimitKey))
   app.addHook('onRequest', requireRole)
   refuseUnknownFields(app)
 }

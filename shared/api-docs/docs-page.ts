@@ -13,7 +13,7 @@ export interface Audience {
   description: string
   /** Lists the groups of operations, in the order of the page. */
   tags: readonly string[]
-  /** Shows a first request, as a shell takes it; `$URL` stands for the service's address. */
+  /** Shows a first request as a shell command; `$URL` stands for the service's address. */
   quickStart?: string
 }
 
@@ -26,7 +26,7 @@ interface Pages {
   url: string | undefined
 }
 
-const read = (filename: string) => ({
+const readAsset = (filename: string) => ({
   filename,
   content: readFileSync(join(import.meta.dirname, 'docs-page', filename), 'utf8'),
 })
@@ -44,7 +44,7 @@ export const serveAudience = async (app: FastifyInstance, pages: Pages, audience
       indexPrefix: address?.pathname ?? '/',
       // Requests that the page sends go to the configured URL.
       staticCSP: `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${address?.origin ?? ''}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-      theme: { title, css: [read('page.css')], js: [read('page.js')] },
+      theme: { title, css: [readAsset('page.css')], js: [readAsset('page.js')] },
       transformSpecification: (_whole, { publicUrl }) => {
         const part = selectPart(document(), audience.tags)
         return { ...part, info: { ...part.info, title, description: introduce(pages, audience, publicUrl) } }
@@ -90,7 +90,7 @@ export const listAudiences = ({ title, description, audiences }: Pages, base: st
 <main>
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(description)}</p>
-<ul>${audiences.map(each => linkTo(each, base)).join('\n')}</ul>
+<ul>${audiences.map(each => writeLink(each, base)).join('\n')}</ul>
 <p>For programs: <a href="${base}openapi.json">openapi.json</a> describes all requests, and
 <a href="${base}health/ready">health/ready</a> says whether the service works.</p>
 </main>
@@ -98,5 +98,5 @@ export const listAudiences = ({ title, description, audiences }: Pages, base: st
 </html>
 `
 
-const linkTo = ({ name, title, description }: Audience, base: string): string =>
+const writeLink = ({ name, title, description }: Audience, base: string): string =>
   `<li><a href="${base}docs/${name}">${title}</a>: ${escapeHtml(description)}</li>`

@@ -58,7 +58,7 @@ export const completeDocument = (generated: object): OpenApi => {
   const document: OpenApi = JSON.parse(JSON.stringify(generated))
   const components = new Components()
   for (const operation of listOperations(document)) complete(operation, components)
-  document.components.schemas = components.sorted()
+  document.components.schemas = components.sort()
   shareErrors(document)
   const used = new Set(listOperations(document).flatMap(({ tags = [] }) => tags))
   document.tags = document.tags.filter(({ name }) => used.has(name))
@@ -88,7 +88,7 @@ const complete = (operation: Operation, components: Components): void => {
   operation.security ??= []
   const parameters = (operation.parameters ?? []).map(parameter => ({
     ...parameter,
-    ...(parameter.in === 'header' && headerFields(parameter)),
+    ...(parameter.in === 'header' && describeHeader(parameter)),
     schema: components.read(parameter.schema),
   }))
   const isOfTenant = operation.security.some(scheme => 'token' in scheme)
@@ -113,7 +113,7 @@ const complete = (operation: Operation, components: Components): void => {
 const shareErrors = (document: OpenApi): void => {
   const errors = listOperations(document).flatMap(({ responses }) =>
     Object.entries(responses)
-      .filter(([, { content }]) => content?.['application/json']?.schema?.$ref === refTo('Error'))
+      .filter(([, { content }]) => content?.['application/json']?.schema?.$ref === writeRef('Error'))
       .map(([status, response]) => ({ name: `Error${status}`, status, response, responses })),
   )
   const byText = Map.groupBy(errors, ({ response }) => JSON.stringify(response))
@@ -140,7 +140,7 @@ const headerNames = [tenantHeader.name, 'Idempotency-Key', 'X-Hub-Signature-256'
  * Returns a header's name in its usual spelling. The tenant is always required, even if the schema leaves that to other
  * checks.
  */
-const headerFields = ({ name: lower, required = false }: Parameter): Pick<Parameter, 'name' | 'required'> => {
+const describeHeader = ({ name: lower, required = false }: Parameter): Pick<Parameter, 'name' | 'required'> => {
   const name = headerNames.find(known => known.toLowerCase() === lower) ?? lower
   return { name, required: required || name === tenantHeader.name }
 }
@@ -161,7 +161,7 @@ const listExamples = (schema: Schema, given?: Media['examples']): Pick<Media, 'e
 class Components {
   readonly #schemas = new Map<string, Schema>()
 
-  sorted(): Record<string, Schema> {
+  sort(): Record<string, Schema> {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
@@ -175,16 +175,16 @@ class Components {
     const known = this.#schemas.get(title)
     if (known && !isDeepStrictEqual(known, body)) throw new Error(`Two schemas have the title ${title}.`)
     this.#schemas.set(title, body)
-    return { $ref: refTo(title), ...(description !== undefined && { description }) }
+    return { $ref: writeRef(title), ...(description !== undefined && { description }) }
   }
 }
 
-const asTime = (schema: Schema): Schema =>
+const toTime = (schema: Schema): Schema =>
   schema.anyOf
-    ? { ...schema, anyOf: schema.anyOf.map(asTime) }
+    ? { ...schema, anyOf: schema.anyOf.map(toTime) }
     : { ...schema, ...(schema.type === 'string' && { format: 'date-time' }) }
 
-const refTo = (name: string): string => `#/components/schemas/${name}`
+const writeRef = (name: string): string => `#/components/schemas/${name}`
 
 /**
  * Returns the schema with the schemas inside it changed, and with simpler keywords for a union of literals and for a
@@ -194,7 +194,7 @@ const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => 
   const { patternProperties, anyOf, ...result } = schema
   const { properties, items, additionalProperties } = result
   if (properties) {
-    const named = Object.entries(properties).map(([name, one]) => [name, change(isTime.test(name) ? asTime(one) : one)])
+    const named = Object.entries(properties).map(([name, one]) => [name, change(isTime.test(name) ? toTime(one) : one)])
     result.properties = Object.fromEntries(named)
   }
   if (items) result.items = change(items)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { CommitInDoubt } from '../postgres/database.ts'
 import { runCommand } from './command-line.ts'
 
-t.test('a command whose commit is in doubt says so', async t => {
+t.test('a command reports that the outcome of its commit is unknown', async t => {
   const written = t.capture(process.stderr, 'write')
   const doubt = async () => {
     throw new CommitInDoubt({ cause: new Error('Connection terminated unexpectedly') })

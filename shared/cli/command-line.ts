@@ -22,7 +22,7 @@ type Cell = string | number | boolean | Date | null
 export const printTable = (rows: Record<string, Cell>[], nothing: string): void => {
   if (!rows[0]) return print(nothing)
   const names = Object.keys(rows[0])
-  const lines = [names, ...rows.map(row => names.map(name => text(row[name] ?? null)))]
+  const lines = [names, ...rows.map(row => names.map(name => format(row[name] ?? null)))]
   const widths = names.map((_, column) => Math.max(...lines.map(line => line[column]?.length ?? 0)))
   for (const line of lines)
     print(
@@ -33,7 +33,7 @@ export const printTable = (rows: Record<string, Cell>[], nothing: string): void 
     )
 }
 
-const text = (cell: Cell): string => (cell instanceof Date ? cell.toISOString() : String(cell ?? '-'))
+const format = (cell: Cell): string => (cell instanceof Date ? cell.toISOString() : String(cell ?? '-'))
 
 /** Prints each error of a file or other input that was not `done`, on standard error, or as JSON on standard output. */
 export const printFieldErrors = (file: string, errors: FieldErrors, json: boolean, done = 'applied'): void => {
@@ -75,7 +75,7 @@ export const runCommand = async (
   try {
     await action()
   } catch (error) {
-    const advice = adviceFor(error as Failure, program, databaseSetting)
+    const advice = writeAdvice(error as Failure, program, databaseSetting)
     if (advice === undefined) throw error
     process.stderr.write(`${program}: ${advice}\n`)
     process.exitCode = 1
@@ -85,7 +85,7 @@ export const runCommand = async (
 type Failure = Error & { code?: string; severity?: string }
 
 /** Returns advice for the operator; undefined for a bug in our code. */
-const adviceFor = (error: Failure, program: string, databaseSetting: string): string | undefined => {
+const writeAdvice = (error: Failure, program: string, databaseSetting: string): string | undefined => {
   if (error instanceof UsageError || error instanceof UnsupportedPostgres) return error.message
   if (error instanceof CommitInDoubt)
     return 'the connection to Postgres was lost during the commit, so it is not known whether the command was carried out: look before you repeat it'

@@ -12,7 +12,7 @@ export const readSecret = async (variable: string, what: string): Promise<string
   if (fromEnvironment) return fromEnvironment
   if (!process.stdin.isTTY) throw new UsageError(`set ${variable} to the ${what}, or run this at a terminal`)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-  // The prompt comes after this call, which turns the terminal's echo off, so that no key is shown.
+  // The prompt comes after this call, which turns the terminal's echo off, so that no keystroke is shown.
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true })
   process.stderr.write(`${what}: `)
   // Ctrl-C and Ctrl-D close the prompt.

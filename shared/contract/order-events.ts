@@ -200,7 +200,7 @@ export const KnownEvents = Type.Object(
     /** Is `after` of the next request; null at the end. */
     next: nullable,
     /**
-     * Messages are in doubt for events before this time that the notifier lacks. null: its database was never restored.
+     * The notifier may have sent messages for events before this time that it lacks. null: it was never restored.
      */
     in_doubt_before: nullable,
   },

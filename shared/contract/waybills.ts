@@ -1,7 +1,7 @@
 /** Limits the text that can be a waybill number, spaces included. */
 const maxTypedLength = 100
 
-/** Matches text that has one spelling: ASCII without blanks and lower-case letters. */
+/** Matches text that has one spelling: ASCII without blanks or lower-case letters. */
 export const hasOneSpelling = /^[\x21-\x60\x7b-\x7e]*$/
 
 /**

@@ -21,13 +21,13 @@ export const findNetwork = (address = ''): string => {
   const [first, last] = [head, tail ?? ''].map(text => (text === '' ? [] : text.split(':'))) as [string[], string[]]
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length
   const groups = [...first, ...Array<string>(Math.max(0, zeros)).fill('0'), ...last]
-  return groups.slice(0, 4).map(shortest).join(':')
+  return groups.slice(0, 4).map(shorten).join(':')
 }
 
 /** Identifies the network that a request came from. */
 export const readAddress = (request: FastifyRequest): string => findNetwork(request.ip)
 
-const shortest = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
+const shorten = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
 
 /**
  * Lists paths that are not counted by address: only our own machines request health and metrics; /internal/ costs one

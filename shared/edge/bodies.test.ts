@@ -35,21 +35,21 @@ const start = async (t: Test) => {
     const closed = new Promise(resolve => socket.once('close', resolve))
     return { socket, response, closed }
   }
-  const inFlight = async () => {
+  const countBytes = async () => {
     const { payload } = await app.inject('/metrics')
     return Number(/^body_bytes_in_flight (\d+)$/m.exec(payload)?.[1])
   }
-  const untilInFlight = async (bytes: number) => {
-    for (let tries = 0; (await inFlight()) !== bytes; tries++) {
-      if (tries === 200) throw new Error(`${await inFlight()} bytes are in flight, not ${bytes}`)
+  const waitForBytes = async (bytes: number) => {
+    for (let tries = 0; (await countBytes()) !== bytes; tries++) {
+      if (tries === 200) throw new Error(`${await countBytes()} bytes are in flight, not ${bytes}`)
       await delay(10)
     }
   }
-  return { app, send, inFlight, untilInFlight, received: () => sockets.reduce((sum, one) => sum + one.bytesRead, 0) }
+  return { app, send, countBytes, waitForBytes, received: () => sockets.reduce((sum, one) => sum + one.bytesRead, 0) }
 }
 
 const megabytes = 1_000_000
-const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
+const writeChunk = (bytes: number) => `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
 
 t.test('a body that is announced as too large is refused by its head alone', async t => {
   const { send } = await start(t)
@@ -67,7 +67,7 @@ t.test('a client that writes all of a refused body before it reads gets its resp
       const { socket, response, closed } = send(line, headers)
       const errors: Error[] = []
       socket.on('error', error => errors.push(error)).pause()
-      const part = 'content-length' in headers ? body : chunk(body.length)
+      const part = 'content-length' in headers ? body : writeChunk(body.length)
       await new Promise(resolve => socket.write(part, resolve))
       socket.resume()
       t.match(
@@ -87,37 +87,37 @@ t.test('reads at most 16 MiB of a refused body', async t => {
 })
 
 t.test('keeps almost nothing of a hundred large bodies that no route expects', async t => {
-  const { send, inFlight, untilInFlight } = await start(t)
+  const { send, countBytes, waitForBytes } = await start(t)
   const body = Buffer.alloc(4.8 * megabytes, ' ')
   let most = 0
   for (const line of ['POST /small', 'GET /none', 'POST /nothing'])
     for (const headers of [{ 'content-length': 5 * megabytes }, { 'transfer-encoding': 'chunked' }]) {
-      const part = 'content-length' in headers ? body : chunk(body.length)
+      const part = 'content-length' in headers ? body : writeChunk(body.length)
       const requests = Array.from({ length: 17 }, () => send(line, headers, part))
-      const watch = setInterval(() => inFlight().then(bytes => (most = Math.max(most, bytes))), 5)
+      const watch = setInterval(() => countBytes().then(bytes => (most = Math.max(most, bytes))), 5)
       await Promise.all(requests.map(({ response }) => response))
       clearInterval(watch)
       for (const { socket } of requests) socket.destroy()
     }
   t.ok(most < 17 * 200_000, `${most} bytes were held`)
-  await untilInFlight(0)
+  await waitForBytes(0)
 })
 
 t.test('bytes in flight are limited per address and in total, and counted as they arrive', async t => {
-  const { app, send, untilInFlight } = await start(t)
-  const half = (address: string, bytes: number) =>
+  const { app, send, waitForBytes } = await start(t)
+  const post = (address: string, bytes: number) =>
     send('POST /large', { 'content-length': 150_000, 'x-forwarded-for': address }, ' '.repeat(bytes))
   const [first, second] = ['192.0.2.1', '192.0.2.2'] as const
-  const slow = half(first, 10)
-  await untilInFlight(10)
-  const held = half(first, 100_000)
-  await untilInFlight(100_010)
-  const refused = await half(first, 0).response
+  const slow = post(first, 10)
+  await waitForBytes(10)
+  const held = post(first, 100_000)
+  await waitForBytes(100_010)
+  const refused = await post(first, 0).response
   t.match(refused, /^HTTP\/1.1 429 .*connection: close\r\nretry-after: 1\r\n/is, 'another body from that address')
 
-  half(second, 100_000)
-  await untilInFlight(200_010)
-  t.match(await half('192.0.2.3', 0).response, /^HTTP\/1.1 503 .*retry-after: 1\r\n/is, 'another body from any address')
+  post(second, 100_000)
+  await waitForBytes(200_010)
+  t.match(await post('192.0.2.3', 0).response, /^HTTP\/1.1 503 .*retry-after: 1\r\n/is, 'another body from any address')
   const small = {
     method: 'POST',
     url: '/small',
@@ -128,21 +128,21 @@ t.test('bytes in flight are limited per address and in total, and counted as the
 
   held.socket.write(' '.repeat(50_000))
   t.match(await held.response, /^HTTP\/1.1 400 /, 'the complete body gets its response')
-  await untilInFlight(100_010)
+  await waitForBytes(100_010)
   slow.socket.destroy()
-  await untilInFlight(100_000)
+  await waitForBytes(100_000)
 })
 
 t.test('a body of unknown length is refused when it exceeds the limits', async t => {
-  const { send, untilInFlight } = await start(t)
+  const { send, waitForBytes } = await start(t)
   const chunked = { 'transfer-encoding': 'chunked', 'x-forwarded-for': '192.0.2.1' }
-  const first = send('POST /large', chunked, chunk(140_000))
-  await untilInFlight(140_000)
-  t.match(await send('POST /large', chunked, chunk(140_000)).response, /^HTTP\/1.1 429 /)
-  await untilInFlight(140_000)
+  const first = send('POST /large', chunked, writeChunk(140_000))
+  await waitForBytes(140_000)
+  t.match(await send('POST /large', chunked, writeChunk(140_000)).response, /^HTTP\/1.1 429 /)
+  await waitForBytes(140_000)
   first.socket.write('0\r\n\r\n')
   t.match(await first.response, /^HTTP\/1.1 400 /)
-  await untilInFlight(0)
+  await waitForBytes(0)
 })
 
 t.test('refuses an overlong content type, so that it is not cached', async t => {

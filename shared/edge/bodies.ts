@@ -21,7 +21,7 @@ export interface BytesInFlight {
 export const refuseLargeBodies = (app: FastifyInstance): void => {
   app.addHook('onRequest', (request, reply, done) => {
     const { 'content-type': type = '' } = request.headers
-    const length = announcedLength(request)
+    const length = readLength(request)
     // The getter routeOptions costs more than everything else here.
     const isTooLarge = length > smallBodyBytes && length > (request.routeOptions.bodyLimit ?? smallBodyBytes)
     // No parser reads the body after such a head; otherwise Node would read all of it before the next request.
@@ -33,7 +33,7 @@ export const refuseLargeBodies = (app: FastifyInstance): void => {
   })
 }
 
-const announcedLength = ({ headers }: FastifyRequest): number => Number(headers['content-length'] ?? 0)
+const readLength = ({ headers }: FastifyRequest): number => Number(headers['content-length'] ?? 0)
 
 /** Returns true for the methods whose bodies Fastify does not read. */
 const isBodyless = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
@@ -61,7 +61,7 @@ export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, 
   }
 
   app.addHook('preParsing', (request, reply, payload, done) => {
-    const length = announcedLength(request)
+    const length = readLength(request)
     if (isBodyless(request) || (length === 0 && !request.headers['transfer-encoding'])) return done(null, payload)
     // The client has gone: no `close` would end the count.
     if (reply.raw.closed) return done(null, payload)

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { buildServer } from '../test/server.ts'
 import { acceptJson } from './json-body.ts'
 
-/** Starts a server that counts the requests it handled, each for `milliseconds`, and soon gives up on slow requests. */
+/** Starts a server that handles each request for `milliseconds`, counts them, and soon gives up on slow ones. */
 const start = async (t: Test, milliseconds = 0) => {
   const app = await buildServer(t)
   let handled = 0
@@ -25,7 +25,7 @@ const start = async (t: Test, milliseconds = 0) => {
   return { socket, received: text(socket), handled: () => handled }
 }
 
-const statusesIn = (received: string): string[] => received.match(/(?<=HTTP\/1\.1 )\d+/g) ?? []
+const findStatuses = (received: string): string[] => received.match(/(?<=HTTP\/1\.1 )\d+/g) ?? []
 
 const head = 'POST /order HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 8\r\n\r\n'
 
@@ -38,9 +38,9 @@ for (const [what, sent, rest] of [
     socket.write(sent)
     await once(socket, 'readable')
     socket.end(rest)
-    t.match(statusesIn(await received), ['408'])
+    t.match(findStatuses(await received), ['408'])
     await delay(100)
-    t.equal(handled(), 0, 'the client was told that nothing was changed')
+    t.equal(handled(), 0, 'the response says that nothing was changed')
   })
 
 for (const [what, more] of [
@@ -52,7 +52,7 @@ for (const [what, more] of [
     const { socket, received, handled } = await start(t, 1_200)
     socket.write(`${head}{"a": 1}${more}`)
     const all = await received
-    t.equal(statusesIn(all)[0], '200')
+    t.equal(findStatuses(all)[0], '200')
     t.match(all, /^connection: close/im)
     t.equal(handled(), 1)
   })

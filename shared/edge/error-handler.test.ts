@@ -112,18 +112,18 @@ t.test('an address that cannot be decoded gets 400', async t => {
 
 t.test('the error of an unreadable body says why', async t => {
   const { request } = await start(t)
-  const ofOrders = (body: string, type?: string) => request('POST', '/orders', body, type)
-  t.match(await ofOrders('{"cod":'), { status: 400, body: { message: /JSON/ } })
-  t.match(await ofOrders('', 'application/json'), { status: 400, body: { message: /empty/ } })
-  t.match(await ofOrders('"'.padEnd(101)), {
+  const postOrders = (body: string, type?: string) => request('POST', '/orders', body, type)
+  t.match(await postOrders('{"cod":'), { status: 400, body: { message: /JSON/ } })
+  t.match(await postOrders('', 'application/json'), { status: 400, body: { message: /empty/ } })
+  t.match(await postOrders('"'.padEnd(101)), {
     status: 413,
     body: { message: 'The body is too large. Send it in smaller parts.' },
   })
-  t.match(await ofOrders('cod=1', 'application/x-www-form-urlencoded'), {
+  t.match(await postOrders('cod=1', 'application/x-www-form-urlencoded'), {
     status: 415,
     body: { message: 'Send the body as application/json.' },
   })
-  const { status, body } = await ofOrders('{"cod":"1"}')
+  const { status, body } = await postOrders('{"cod":"1"}')
   t.equal(status, 422)
   t.strictSame(body, {
     message: 'The given data was invalid.',

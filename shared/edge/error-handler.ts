@@ -20,7 +20,7 @@ export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }
 export const handleErrors = (app: FastifyInstance): void => {
   const allowedMethods = collectMethods(app)
 
-  app.setErrorHandler((error: FastifyError, request, reply) => send(request, reply, asHttpError(error, request), error))
+  app.setErrorHandler((error: FastifyError, request, reply) => send(request, reply, toHttpError(error, request), error))
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? '/'
@@ -56,7 +56,7 @@ export const sendError = (request: FastifyRequest, reply: FastifyReply, error: H
   return reply.type(problemType).send(JSON.stringify(problem))
 }
 
-const asHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError => {
+const toHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError => {
   if (isHttpError(error)) return error
   const isInDoubt = error instanceof CommitInDoubt
   if (isInDoubt && !isSafe(method)) return httpError('outcome_unknown', inDoubt)
@@ -80,7 +80,7 @@ const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD
 
 const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the request.'
 
-/** Goes without Retry-After: a client that repeats the request without an Idempotency-Key might do the work twice. */
+/** Has no Retry-After: a client that repeats the request without an Idempotency-Key might do the work twice. */
 const inDoubt =
   'It is not known whether the request took effect. Repeat it with the same Idempotency-Key; without one, check before you repeat it.'
 

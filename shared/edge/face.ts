@@ -82,7 +82,7 @@ const types: Readonly<Record<string, string>> = {
   '.mjs': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-/** Finds Preact with its hooks and htm in one module without imports: otherwise the page would need an import map. */
+/** Holds Preact with its hooks and htm in one module without imports: otherwise the page would need an import map. */
 const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'))
 
 const readFaceFile = (path: string): FaceFile => {

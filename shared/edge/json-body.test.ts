@@ -38,14 +38,14 @@ t.test('reads one of several large bodies in each round of the event loop', asyn
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const headers = { 'content-type': 'application/json' }
   const post = (body: string): Promise<Response> => fetch(url, { method: 'POST', headers, body })
-  const roundOf = async (body: string): Promise<number> =>
+  const readRound = async (body: string): Promise<number> =>
     ((await (await post(body)).json()) as { round: number }).round
   const large = JSON.stringify(['x'.repeat(20_000)])
   // Opens the connections.
-  await Promise.all(Array.from({ length: 8 }, () => roundOf(large)))
+  await Promise.all(Array.from({ length: 8 }, () => readRound(large)))
   setImmediate(count)
   t.teardown(() => (isOver = true))
-  const rounds = await Promise.all(Array.from({ length: 8 }, () => roundOf(large)))
+  const rounds = await Promise.all(Array.from({ length: 8 }, () => readRound(large)))
   t.equal(new Set(rounds).size, 8)
   t.equal((await post('['.repeat(20_000))).status, 400)
 })

@@ -28,8 +28,8 @@ export const parseJson = (bytes: Buffer): ParsedJson => {
  * and no log may see.
  */
 export const jsonProblem = (error: unknown): string => {
-  const [place] = /at position \d+ \(line \d+ column \d+\)$|end of JSON input$/.exec(String(error)) ?? []
-  return place === undefined ? '' : `: ${place.replace('end of JSON input', 'it ends too early')}`
+  const [position] = /at position \d+ \(line \d+ column \d+\)$|end of JSON input$/.exec(String(error)) ?? []
+  return position === undefined ? '' : `: ${position.replace('end of JSON input', 'it ends too early')}`
 }
 
 /** Up to this size a body costs little to parse, whatever is in it. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 
 /**
- * Registers gauges by name, each with its help: a scrape takes all their values from one measurement. The gauges are
+ * Registers gauges by name, each with its help: one measurement gives a scrape all their values. The gauges are
  * left out when the measurement fails, as without the database, or takes over a second.
  */
 export const createGauges = <Name extends string>(
@@ -12,7 +12,7 @@ export const createGauges = <Name extends string>(
   gauges: Readonly<Record<Name, string>>,
 ): void => {
   const waitTooLong = () => delay(1_000, undefined, { ref: false })
-  const measureOnce = inTurn(() => Promise.race([measure(), waitTooLong()]).catch(() => undefined))
+  const measureOnce = shareRuns(() => Promise.race([measure(), waitTooLong()]).catch(() => undefined))
   for (const [name, help] of Object.entries<string>(gauges))
     new Gauge({
       name,
@@ -34,7 +34,7 @@ const Metrics = {
 /** Serves `registry` at /metrics, with the metrics of the process. */
 export const serveMetrics = (app: FastifyInstance, registry: Registry): void => {
   collectDefaultMetrics({ register: registry })
-  const collect = inTurn(() => registry.metrics())
+  const collect = shareRuns(() => registry.metrics())
   const schema = {
     tags: ['operations'],
     operationId: 'getMetrics',
@@ -54,7 +54,7 @@ const pauseMs = 100
  * Makes one run at a time. Calls during a run and the pause after it share the next run, which begins after all those
  * calls.
  */
-const inTurn = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
+const shareRuns = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<Value> | undefined
   const begin = (): Promise<Value> => {

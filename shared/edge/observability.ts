@@ -11,7 +11,7 @@ declare module 'fastify' {
 }
 
 /**
- * Logs one line per request, without its query and body (those may name a person), and records its duration by route.
+ * Logs one line per request, without its query and body, which may name a person, and records its duration by route.
  * Continues its trace.
  */
 export const observeRequests = (app: FastifyInstance, registry: Registry, tracer?: Tracer): void => {
@@ -25,7 +25,7 @@ export const observeRequests = (app: FastifyInstance, registry: Registry, tracer
   })
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    if (tracer || request.headers.traceparent) takeUpTrace(request, reply, tracer)
+    if (tracer || request.headers.traceparent) continueTrace(request, reply, tracer)
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
@@ -47,7 +47,7 @@ const nameRoute = (request: FastifyRequest): string => request.routeOptions.url 
 
 const isWatched = (route: string): boolean => route.startsWith('/health') || route === '/metrics'
 
-const takeUpTrace = (request: FastifyRequest, reply: FastifyReply, tracer: Tracer | undefined): void => {
+const continueTrace = (request: FastifyRequest, reply: FastifyReply, tracer: Tracer | undefined): void => {
   const route = nameRoute(request)
   if (isWatched(route)) return
   const given = readTraceparent(request.headers.traceparent)

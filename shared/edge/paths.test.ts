@@ -13,7 +13,7 @@ const start = async (t: Test, edge: Edge = {}) => {
 }
 
 /** Returns the status of a request with that target, sent as written. */
-const statusOf = async (port: number, target: string): Promise<string | undefined> => {
+const getStatus = async (port: number, target: string): Promise<string | undefined> => {
   const socket = connect(port, '127.0.0.1')
   socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
   const [data] = await once(socket, 'data')
@@ -26,7 +26,7 @@ t.test('serves a path only in the documented spelling', async t => {
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const served = ['/metrics', '/metrics?x=%6d#', '/api/orders/DM1', '/api/orders/DM1/', '/docs/all/static/index.css']
-  for (const target of served) t.equal(await statusOf(port, target), '200', target)
+  for (const target of served) t.equal(await getStatus(port, target), '200', target)
   const odd = [
     '/%6detrics',
     '/%6Detrics?x=1',
@@ -48,7 +48,7 @@ t.test('serves a path only in the documented spelling', async t => {
     '/internal/orders/DM1/',
     '/docs/all/%73tatic/index.css',
   ]
-  for (const target of odd) t.equal(await statusOf(port, target), '404', target)
+  for (const target of odd) t.equal(await getStatus(port, target), '404', target)
 })
 
 t.test('any character of a parameter may be encoded', async t => {
@@ -112,7 +112,7 @@ t.test('the public URL defaults to the local address of the connection', async t
 })
 
 t.test('the OpenAPI document names the configured URL as its server', async t => {
-  const serversOf = async (edge: Edge) => (await (await start(t, edge)).inject('/openapi.json')).json().servers
-  t.strictSame(await serversOf({ publicUrl: 'https://api.example' }), [{ url: 'https://api.example' }])
-  t.strictSame(await serversOf({}), [{ url: '/' }], 'without one, the origin of the document')
+  const readServers = async (edge: Edge) => (await (await start(t, edge)).inject('/openapi.json')).json().servers
+  t.strictSame(await readServers({ publicUrl: 'https://api.example' }), [{ url: 'https://api.example' }])
+  t.strictSame(await readServers({}), [{ url: '/' }], 'without one, the origin of the document')
 })

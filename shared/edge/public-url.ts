@@ -18,7 +18,7 @@ export const namePublicUrl = (app: FastifyInstance, configured: string | undefin
   const fixed = configured?.replace(/\/$/, '')
   app.decorateRequest('publicUrl', {
     getter(this: FastifyRequest): string {
-      return fixed ?? forwardedUrl(this, isTrusted) ?? localUrl(this)
+      return fixed ?? readForwardedUrl(this, isTrusted) ?? readLocalUrl(this)
     },
   })
 }
@@ -26,13 +26,13 @@ export const namePublicUrl = (app: FastifyInstance, configured: string | undefin
 const hostText = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i
 
 /** Trusts only the proxy that is connected, as Fastify does. */
-const forwardedUrl = (request: FastifyRequest, isTrusted: IsTrusted): string | undefined => {
+const readForwardedUrl = (request: FastifyRequest, isTrusted: IsTrusted): string | undefined => {
   const { headers, host, protocol, socket } = request
   if (!headers['x-forwarded-host'] || !isTrusted(socket.remoteAddress ?? '', 0)) return undefined
   return hostText.test(host) ? `${protocol === 'https' ? 'https' : 'http'}://${host}` : undefined
 }
 
-const localUrl = ({ socket: { localAddress, localPort } }: FastifyRequest): string => {
+const readLocalUrl = ({ socket: { localAddress, localPort } }: FastifyRequest): string => {
   if (localAddress === undefined) return ''
   const address = localAddress.replace(/^::ffff:/, '')
   return `http://${address.includes(':') ? `[${address}]` : address}:${localPort}`

@@ -30,7 +30,7 @@ export interface Service {
   readonly migrate: () => Promise<readonly string[]>
   readonly host: string
   readonly port: number
-  /** Is named when the port is taken. */
+  /** Names the setting to change when the port is in use. */
   readonly portSetting: string
 }
 
@@ -43,8 +43,8 @@ export const startTracer = async (
   endpoint === undefined ? undefined : (await import('../otlp.ts')).createTracer(service, endpoint, logger)
 
 /**
- * Runs a service until SIGINT or SIGTERM. Exits with status 1 when it cannot start, as when Postgres is away for a
- * minute.
+ * Runs a service until SIGINT or SIGTERM. Exits with status 1 when it cannot start, as when Postgres is unavailable
+ * for a minute.
  */
 export const runService = async (service: Service): Promise<void> => {
   const { app, pool, logger, workers } = service
@@ -62,12 +62,12 @@ export const runService = async (service: Service): Promise<void> => {
     await app.listen({ host: service.host, port: service.port })
     for (const worker of workers) worker.start()
   } catch (err) {
-    logger.fatal({ err }, `process.cannot_start${remedyFor(err, service)}`)
+    logger.fatal({ err }, `process.cannot_start${findRemedy(err, service)}`)
     process.exit(1)
   }
 }
 
-const remedyFor = (err: unknown, { portSetting }: Service): string => {
+const findRemedy = (err: unknown, { portSetting }: Service): string => {
   if ((err as NodeJS.ErrnoException).code === 'EADDRINUSE') return `: set ${portSetting} to a free port`
   if (err instanceof UnsupportedPostgres) return `: ${err.message}`
   return isUnavailable(err) ? ': Postgres cannot be reached' : ''

@@ -19,7 +19,7 @@ import { type BytesInFlight, limitBytesInFlight, refuseLargeBodies, smallBodyByt
 import { handleConnections, refuseBrokenRequest } from './connections.ts'
 import { allowOrigins } from './cors.ts'
 import { handleErrors, routerOptions, sendError } from './error-handler.ts'
-import { health } from './health.ts'
+import { healthRoutes } from './health.ts'
 import { refuseVainKeys } from './idempotency.ts'
 import { serveMetrics } from './metrics.ts'
 import { observeRequests } from './observability.ts'
@@ -95,7 +95,7 @@ export const createServer = async (options: ServerOptions) => {
     // Requests that still arrive on open connections while closing are served, with connection: close.
     return503OnClosing: false,
     routerOptions,
-    ...(options.alias && { rewriteUrl: rewriter(options.alias) }),
+    ...(options.alias && { rewriteUrl: createRewriter(options.alias) }),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   for (const identity of ['staff', 'rawBody', 'guessingPause', 'isGuess']) app.decorateRequest(identity)
@@ -120,12 +120,12 @@ export const createServer = async (options: ServerOptions) => {
   })
   await docs(app, options.api, options)
   serveMetrics(app, options.registry)
-  await app.register(health, { isReady: options.isReady })
+  await app.register(healthRoutes, { isReady: options.isReady })
   return app
 }
 
 /** Rewrites a path before the router, so that hooks, limits, logs and metrics see one path. */
-const rewriter =
+const createRewriter =
   ({ from, to }: { from: string; to: string }) =>
   ({ url = '' }: { url?: string | undefined }): string =>
     url.startsWith(from) ? to + url.slice(from.length) : url

@@ -3,15 +3,15 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import t, { type Test as Tap } from 'tap'
 import { isBlank, label, listErrors, maxSentences, required, selectedInvalid } from './field-errors.ts'
 
-const errorsOf = (schema: TSchema, value: unknown) => {
+const findErrors = (schema: TSchema, value: unknown) => {
   const check = TypeCompiler.Compile(schema)
   if (check.Check(value)) throw new Error('the value is valid')
   return listErrors(check, value).errors
 }
 
 /** Returns the sentence about the field `customer_name` of that schema. */
-const sentence = (schema: TSchema, value: unknown): string | undefined =>
-  errorsOf(Type.Object({ customer_name: schema }), { customer_name: value }).customer_name?.[0]
+const findSentence = (schema: TSchema, value: unknown): string | undefined =>
+  findErrors(Type.Object({ customer_name: schema }), { customer_name: value }).customer_name?.[0]
 
 t.test('a missing field is required, whatever its type', async t => {
   const values = [undefined, null, '', ' \n', []]
@@ -19,7 +19,7 @@ t.test('a missing field is required, whatever its type', async t => {
   for (const schema of [...schemas, Type.String({ pattern: '\\S' })])
     for (const value of values.filter(value => !TypeCompiler.Compile(schema).Check(value)))
       t.equal(
-        sentence(schema, value),
+        findSentence(schema, value),
         'The customer name field is required.',
         `${schema.type} ${JSON.stringify(value)}`,
       )
@@ -46,18 +46,18 @@ t.test('each kind of error has its sentence', async t => {
     [Type.Union([Type.Integer(), Type.Null()], { must: 'be whole' }), 0.5, 'be whole'],
   ]
   for (const [schema, value, demand] of table)
-    t.equal(sentence(schema, value), `The customer name field must ${demand}.`, demand)
+    t.equal(findSentence(schema, value), `The customer name field must ${demand}.`, demand)
 })
 
 t.test('a schema may have the whole sentence', async t => {
   const schema = Type.Union([Type.Literal('key_1')], { sentence: 'The selected status is invalid.' })
-  t.equal(sentence(schema, 'key_9'), 'The selected status is invalid.')
+  t.equal(findSentence(schema, 'key_9'), 'The selected status is invalid.')
 })
 
 t.test('an unknown field is reported as such', async t => {
   const schema = Type.Object({ tenant: Type.Object({}, { additionalProperties: false }) })
   for (const colour of ['red', '', null, { of: 'a bag' }])
-    t.strictSame(errorsOf(schema, { tenant: { colour } }), { 'tenant.colour': ['The colour field is not known.'] })
+    t.strictSame(findErrors(schema, { tenant: { colour } }), { 'tenant.colour': ['The colour field is not known.'] })
 })
 
 t.test('an unknown field is reported with the nearest known name, if one is near', async t => {
@@ -71,22 +71,22 @@ t.test('an unknown field is reported with the nearest known name, if one is near
     colour: 'The colour field is not known.',
     ['x'.repeat(100_000)]: `The ${'x'.repeat(100_000)} field is not known.`,
   }
-  for (const [name, told] of Object.entries(table))
-    t.strictSame(errorsOf(schema, { waybill_number: 1, to: 1, send_at: 1, [name]: 1 }), { [name]: [told] })
+  for (const [name, expected] of Object.entries(table))
+    t.strictSame(findErrors(schema, { waybill_number: 1, to: 1, send_at: 1, [name]: 1 }), { [name]: [expected] })
   const odd = JSON.parse('{"waybill_number": 1, "to": 1, "send_at": 1, "__proto__": {"to": 2}, "constructor": 1}')
-  t.strictSame(Object.keys(errorsOf(schema, odd)), ['__proto__', 'constructor'])
+  t.strictSame(Object.keys(findErrors(schema, odd)), ['__proto__', 'constructor'])
 })
 
 t.test('the error of a value that fits no type of a union names every type', async t => {
   const id = Type.Union([Type.String({ maxLength: 3 }), Type.Number(), Type.Null()])
-  t.equal(sentence(id, true), 'The customer name field must be a string or a number.')
-  t.equal(sentence(id, 'four'), 'The customer name field must not be greater than 3 characters.')
+  t.equal(findSentence(id, true), 'The customer name field must be a string or a number.')
+  t.equal(findSentence(id, 'four'), 'The customer name field must not be greater than 3 characters.')
 })
 
 t.test('the error of a list in place of an object names the field that takes the list', async t => {
   const messages = Type.Object({ messages: Type.Array(Type.Any()), note: Type.Any() })
-  const told = 'The data must be an object. Send the list as {"messages": [...]}.'
-  t.strictSame(errorsOf(messages, [{}]), { '': [told] })
+  const expected = 'The data must be an object. Send the list as {"messages": [...]}.'
+  t.strictSame(findErrors(messages, [{}]), { '': [expected] })
 })
 
 t.test('counts the errors beyond a thousand, up to four thousand', async t => {
@@ -102,7 +102,7 @@ t.test('counts the errors beyond a thousand, up to four thousand', async t => {
 t.test('paths lead through objects and lists', async t => {
   const schema = Type.Object({ orders: Type.Array(Type.Object({ cod: Type.Integer() })) })
   const value = { orders: [{ cod: 1 }, { cod: '1' }, {}] }
-  t.strictSame(errorsOf(schema, value), {
+  t.strictSame(findErrors(schema, value), {
     'orders.1.cod': ['The cod field must be an integer.'],
     'orders.2.cod': ['The cod field is required.'],
   })
@@ -110,18 +110,18 @@ t.test('paths lead through objects and lists', async t => {
 
 t.test('a name with a slash or a tilde is in the path as it is', async t => {
   const schema = Type.Record(Type.String(), Type.Integer())
-  t.strictSame(Object.keys(errorsOf(schema, { 'Kotte/Dehiwala~': 'metro' })), ['Kotte/Dehiwala~'])
+  t.strictSame(Object.keys(findErrors(schema, { 'Kotte/Dehiwala~': 'metro' })), ['Kotte/Dehiwala~'])
 })
 
 t.test('a field with several errors gets one sentence', async t => {
   const schema = Type.Object({ name: Type.Intersect([Type.String({ maxLength: 2 }), Type.String({ pattern: '^a' })]) })
-  t.strictSame(errorsOf(schema, { name: 'bcd' }), { name: ['The name field must not be greater than 2 characters.'] })
+  t.strictSame(findErrors(schema, { name: 'bcd' }), { name: ['The name field must not be greater than 2 characters.'] })
 })
 
 t.test('a list of errors ends after a thousand sentences', async t => {
   const schema = Type.Array(Type.Object({ cod: Type.Integer() }))
   t.equal(maxSentences, 1000)
-  const found = errorsOf(
+  const found = findErrors(
     schema,
     Array.from({ length: maxSentences + 5 }, () => ({})),
   )
@@ -135,7 +135,7 @@ t.test('the items of a list that is too long are not inspected', async t => {
   const item = new Proxy({}, { get: () => ++looked, has: () => Boolean(++looked), ownKeys: () => [`${++looked}`] })
   const list = Type.Array(Type.Object({ cod: Type.Integer() }), { maxItems: 2 })
   const schema = Type.Object({ name: Type.String(), orders: list })
-  t.strictSame(errorsOf(schema, { orders: Array(200_000).fill(item) }), {
+  t.strictSame(findErrors(schema, { orders: Array(200_000).fill(item) }), {
     name: ['The name field is required.'],
     orders: ['The orders field must not have more than 2 items.'],
   })
@@ -144,7 +144,7 @@ t.test('the items of a list that is too long are not inspected', async t => {
 
 t.test('a value that is not an object is reported without a field name', async t => {
   for (const value of [null, [], 'text'])
-    t.strictSame(errorsOf(Type.Object({ id: Type.Integer() }), value), { '': ['The data must be an object.'] })
+    t.strictSame(findErrors(Type.Object({ id: Type.Integer() }), value), { '': ['The data must be an object.'] })
 })
 
 t.test('labels and the fixed sentences read as docs/merchants/contract.md#errors shows them', async t => {
@@ -160,7 +160,7 @@ t.test('blank values count as absent', async t => {
 })
 
 /** Returns the length of the longest text that a pattern was tried on while `check` ran. */
-const longestTried = (t: Tap, check: () => void): number => {
+const findLongestTried = (t: Tap, check: () => void): number => {
   const tried = t.capture(RegExp.prototype, 'test', RegExp.prototype.test)
   check()
   return Math.max(0, ...tried().map(({ args: [text] }) => text.length))
@@ -191,7 +191,7 @@ for (const [name, [schema, value, path, demand]] of Object.entries(tooLong))
     const both = Type.Object({ ...schema.properties, other: Short })
     const given = { ...(value as object), other: 'b' }
     let found: Record<string, string[]> = {}
-    t.ok(longestTried(t, () => (found = errorsOf(both, given))) < 100)
+    t.ok(findLongestTried(t, () => (found = findErrors(both, given))) < 100)
     t.match(found[path], [new RegExp(`${demand}\\.$`)])
     t.match(found.other, [/be a string/])
     t.strictSame(Object.keys(found).length, 2)

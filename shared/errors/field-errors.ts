@@ -11,7 +11,7 @@ export const label = (path: string): string =>
 export const required = (path: string): string => `The ${label(path)} field is required.`
 export const selectedInvalid = (path: string): string => `The selected ${label(path)} is invalid.`
 
-/** Returns true for text that Postgres does not take: it contains U+0000 or a lone surrogate. */
+/** Returns true for text that Postgres does not accept: it contains U+0000 or a lone surrogate. */
 export const isBadText = (text: string): boolean => /\0|\p{Surrogate}/u.test(text)
 export const badText = (path: string): string =>
   `The ${label(path)} field must not contain a null character or half of a surrogate pair.`
@@ -104,7 +104,7 @@ const addErrors = (list: ErrorList, schema: TSchema, value: unknown, prefix: str
     else
       list.add(
         path,
-        error.type === unknownField ? unknown(path, error.schema) : sentence(path, error.schema, error.value),
+        error.type === unknownField ? writeUnknown(path, error.schema) : writeSentence(path, error.schema, error.value),
       )
     if (list.isFull) break
   }
@@ -119,15 +119,15 @@ const findMember = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefine
   const listConstants = ({ properties = {} }: TSchema) =>
     Object.entries<TSchema>(properties).filter(([, of]) => of.const !== undefined)
   const kinds: TSchema[] = anyOf.filter((member: TSchema) => listConstants(member).length > 0)
-  const isIt = (member: TSchema): boolean =>
+  const hasConstants = (member: TSchema): boolean =>
     listConstants(member).every(([name, of]) => (value as Record<string, unknown>)[name] === of.const)
   const others = kinds.length > 0 ? anyOf.filter(({ properties }: TSchema) => properties) : []
-  return kinds.find(isIt) ?? others.find((member: TSchema) => !kinds.includes(member))
+  return kinds.find(hasConstants) ?? others.find((member: TSchema) => !kinds.includes(member))
 }
 
 const unknownField = ValueErrorType.ObjectAdditionalProperties
 
-const unknown = (path: string, { properties }: TSchema): string => {
+const writeUnknown = (path: string, { properties }: TSchema): string => {
   const near = nearestName(path.slice(path.lastIndexOf('.') + 1), Object.keys(properties ?? {}))
   return `The ${label(path)} field is not known.${near ? ` Did you mean ${near}?` : ''}`
 }
@@ -135,30 +135,30 @@ const unknown = (path: string, { properties }: TSchema): string => {
 /** Reads a part of a JSON pointer, which writes / and ~ in a name as ~1 and ~0. */
 const readPointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
-const sentence = (path: string, schema: TSchema, value: unknown): string => {
+const writeSentence = (path: string, schema: TSchema, value: unknown): string => {
   if (schema.sentence) return schema.sentence
   if (path === '') {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return `The data must ${isObject ? demand(schema, value) : 'be an object'}.${listHint(schema, value)}`
+    return `The data must ${isObject ? wordDemand(schema, value) : 'be an object'}.${writeHint(schema, value)}`
   }
   if (isBlank(value)) return required(path)
-  return `The ${label(path)} field must ${demand(schema, value)}.`
+  return `The ${label(path)} field must ${wordDemand(schema, value)}.`
 }
 
-/** Adds a hint to the error of a list that was sent in place of the object that holds it. */
-const listHint = ({ properties = {} }: TSchema, value: unknown): string => {
+/** Hints how to send a list that came in place of the object that holds it. */
+const writeHint = ({ properties = {} }: TSchema, value: unknown): string => {
   const lists = Object.keys(properties).filter(name => properties[name].type === 'array')
   return Array.isArray(value) && lists.length === 1 ? ` Send the list as {"${lists[0]}": [...]}.` : ''
 }
 
-const demand = (schema: TSchema, value: unknown): string => {
+const wordDemand = (schema: TSchema, value: unknown): string => {
   if (schema.must) return schema.must
   const literals = listLiterals(schema)
   if (literals.length > 0) return `be ${literals.length > 1 ? 'one of ' : ''}${literals.join(', ')}`
   if (schema.anyOf) return wordUnion(schema.anyOf, value)
   const type = Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value
   const isOfType = type === schema.type || (type === 'integer' && schema.type === 'number')
-  return (isOfType && limits[type]?.(schema, value as never)) || `be ${article(schema.type)} ${schema.type}`
+  return (isOfType && limits[type]?.(schema, value as never)) || `be ${chooseArticle(schema.type)} ${schema.type}`
 }
 
 /** Lists the legal values of a constant or of a union of constants; null means not given. */
@@ -172,13 +172,13 @@ const listLiterals = ({ const: literal, enum: listed, anyOf = [] }: TSchema): un
 const limits: Record<string, (schema: TSchema, value: never) => string | undefined> = {
   string: ({ minLength = 0, maxLength, pattern }, value: string) => {
     if (value.length > maxLength) return `not be greater than ${maxLength} characters`
-    if (value.length < minLength) return `have at least ${minLength} ${plural(minLength, 'character')}`
+    if (value.length < minLength) return `have at least ${minLength} ${pluralise(minLength, 'character')}`
     if (isBadText(value)) return 'not contain a null character or half of a surrogate pair'
     return pattern && `be a string that matches ${pattern}`
   },
   array: ({ minItems = 0, maxItems, uniqueItems }, value: unknown[]) => {
     if (value.length > maxItems) return `not have more than ${maxItems} items`
-    if (value.length < minItems) return `have at least ${minItems} ${plural(minItems, 'item')}`
+    if (value.length < minItems) return `have at least ${minItems} ${pluralise(minItems, 'item')}`
     return uniqueItems && 'not have the same item twice'
   },
   number: schema => wordBounds(schema),
@@ -190,17 +190,17 @@ const limits: Record<string, (schema: TSchema, value: never) => string | undefin
 const wordBounds = ({ type, minimum, maximum, exclusiveMinimum }: TSchema): string => {
   const bounds = Object.entries({ 'at least': minimum, 'more than': exclusiveMinimum, 'at most': maximum })
   const given = bounds.filter(([, bound]) => bound !== undefined).map(bound => bound.join(' '))
-  return `be ${article(type)} ${type}${given.length > 0 ? ` of ${given.join(' and ')}` : ''}`
+  return `be ${chooseArticle(type)} ${type}${given.length > 0 ? ` of ${given.join(' and ')}` : ''}`
 }
 
-const plural = (count: number, noun: string): string => (count === 1 ? noun : `${noun}s`)
+const pluralise = (count: number, noun: string): string => (count === 1 ? noun : `${noun}s`)
 
 /** Words the demand of the member whose type the value has, or else the demands of all members. */
 const wordUnion = (members: readonly TSchema[], value: unknown): string => {
   const given = members.filter(({ type }) => type !== 'null')
   const member = given.length === 1 ? given[0] : given.find(({ type }) => type === typeof value)
-  if (member) return demand(member, value)
-  return [...new Set(given.map(each => demand(each, undefined)))].join(' or ').replaceAll(' or be ', ' or ')
+  if (member) return wordDemand(member, value)
+  return [...new Set(given.map(each => wordDemand(each, undefined)))].join(' or ').replaceAll(' or be ', ' or ')
 }
 
-const article = (noun: string): string => (/^[aeio]/.test(noun) ? 'an' : 'a')
+const chooseArticle = (noun: string): string => (/^[aeio]/.test(noun) ? 'an' : 'a')

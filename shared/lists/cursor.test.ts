@@ -4,7 +4,7 @@ import t from 'tap'
 import { cursorFields, listCursor } from './cursor.ts'
 
 const cursor = listCursor(/^\d{4}-\d\d$/, /^\w*$/)
-const refusalOf = (action: () => unknown): unknown => {
+const catchError = (action: () => unknown): unknown => {
   try {
     return action()
   } catch (error) {
@@ -30,17 +30,17 @@ t.test('refuses a cursor of another list, and malformed cursors', async t => {
   }
   for (const text of ['x', encode('2026-02'), encode('2026-02 a b'), encode('2026-2 a'), encode('2026-02 a\0')])
     t.match(
-      refusalOf(() => cursor.read({ cursor: text })),
+      catchError(() => cursor.read({ cursor: text })),
       refusal,
       text,
     )
 })
 
 t.test('a page has a cursor if one more row follows', async t => {
-  const positionOf = (row: string) => ['2026-02', row]
-  t.strictSame(cursor.toPage(['a', 'b'], 2, positionOf), { data: ['a', 'b'], next_cursor: null })
+  const toPosition = (row: string) => ['2026-02', row]
+  t.strictSame(cursor.toPage(['a', 'b'], 2, toPosition), { data: ['a', 'b'], next_cursor: null })
   const next_cursor = cursor.write(['2026-02', 'b'])
-  t.strictSame(cursor.toPage(['a', 'b', 'c'], 2, positionOf), { data: ['a', 'b'], next_cursor })
-  t.strictSame(cursor.toPage([], 2, positionOf), { data: [], next_cursor: null })
+  t.strictSame(cursor.toPage(['a', 'b', 'c'], 2, toPosition), { data: ['a', 'b'], next_cursor })
+  t.strictSame(cursor.toPage([], 2, toPosition), { data: [], next_cursor: null })
   t.ok(Value.Check(Type.Object(cursorFields), { limit: '200', cursor: next_cursor }))
 })

@@ -13,7 +13,7 @@ import { type DateOrTime, isAfter, isDate, readDateOrTime } from './dates.ts'
 
 /** Describes a filter of a list, by the text of a query field. */
 export interface Filter<Value = unknown> {
-  /** Documents the field and refuses most of what it cannot be, as its `must` says. */
+  /** Documents the field and refuses most invalid texts, as its `must` says. */
   readonly schema: TString
   /** undefined: the text is not what `must` says. */
   readonly read: (text: string) => Value | undefined
@@ -37,18 +37,18 @@ export const listQuery = <Paging extends TProperties, F extends Filters>(paging:
   const fields = Object.entries(filters).flatMap(([name, { schema, aliases = [] }]) =>
     [name, ...aliases].map((spelling): [string, TOptional<TString>] => [spelling, Type.Optional(schema)]),
   )
-  const bracketed = fields.map(([name, schema]) => [inBrackets(name), schema])
+  const bracketed = fields.map(([name, schema]) => [bracket(name), schema])
   const schema = { ...paging, ...Object.fromEntries(fields), ...Object.fromEntries(bracketed) }
   return {
     schema: Type.Object(schema) as TObject<Paging>,
     read: (query: object): Wanted<F> => readFilters(filters, query as Query) as Wanted<F>,
     /** Finds the field that gives a filter. */
     findField: (query: object, name: keyof F & string): string =>
-      givenTexts(query as Query, [name, ...(filters[name]?.aliases ?? [])])[0]?.field ?? name,
+      listTexts(query as Query, [name, ...(filters[name]?.aliases ?? [])])[0]?.field ?? name,
   }
 }
 
-const inBrackets = (name: string): string => `filter[${name}]`
+const bracket = (name: string): string => `filter[${name}]`
 
 type Query = Readonly<Record<string, unknown>>
 
@@ -57,7 +57,7 @@ const readFilters = (filters: Filters, query: Query): Record<string, unknown> =>
   const fields = new Map<string, string>()
   const wanted: Record<string, unknown> = {}
   for (const [name, filter] of Object.entries(filters)) {
-    const [given, ...others] = givenTexts(query, [name, ...(filter.aliases ?? [])])
+    const [given, ...others] = listTexts(query, [name, ...(filter.aliases ?? [])])
     if (!given) continue
     fields.set(name, given.field)
     wanted[name] = filter.read(given.text)
@@ -75,8 +75,8 @@ const readFilters = (filters: Filters, query: Query): Record<string, unknown> =>
 }
 
 /** Lists the fields of the query that give a filter, with their texts. A blank field counts as absent. */
-const givenTexts = (query: Query, names: readonly string[]): { field: string; text: string }[] =>
-  [...names, ...names.map(inBrackets)].flatMap(field => {
+const listTexts = (query: Query, names: readonly string[]): { field: string; text: string }[] =>
+  [...names, ...names.map(bracket)].flatMap(field => {
     const text = String(query[field] ?? '').trim()
     return text === '' ? [] : { field, text }
   })

@@ -72,7 +72,7 @@ t.test('links keep the other fields of the query', async t => {
   t.strictSame((await get(next.pathname + next.search)).body.data, numbers.slice(20, 30))
 })
 
-t.test('noPagination returns only the whole list', async t => {
+t.test('noPagination returns the whole list without links and meta', async t => {
   for (const flag of [
     'noPagination=1',
     'noPagination=true',

@@ -25,10 +25,10 @@ const productFiles = globSync(['services/**/*.ts', 'shared/**/*.ts'], {
   cwd: root,
   exclude: path => /(^|\/)(node_modules|test)$|\.test\.ts$/.test(path),
 })
-const textOf = (file: string): string => readFileSync(`${root}/${file}`, 'utf8')
+const readText = (file: string): string => readFileSync(`${root}/${file}`, 'utf8')
 
 t.test('only the listed files import inAllTenants, and all of them do', async t => {
-  const importers = productFiles.filter(file => /from '[^']*\/all-tenants\.ts'/.test(textOf(file)))
+  const importers = productFiles.filter(file => /from '[^']*\/all-tenants\.ts'/.test(readText(file)))
   const isIn = (file: string, place: string) => (place.endsWith('/') ? file.startsWith(place) : file === place)
   const places = Object.keys(allowed)
   t.same(
@@ -42,10 +42,10 @@ t.test('only the listed files import inAllTenants, and all of them do', async t 
 })
 
 t.test('only files of shared/postgres open a transaction or set what it may see', async t => {
-  const named = (words: RegExp) => productFiles.filter(file => words.test(textOf(file))).sort()
-  t.same(named(/\binTransaction\b/), ['shared/postgres/all-tenants.ts', 'shared/postgres/database.ts'])
-  t.same(named(/app\.all_tenants/), ['shared/postgres/all-tenants.ts'])
-  t.same(named(/'app\.tenant'/), ['shared/postgres/database.ts', 'shared/postgres/pipelined.ts'])
+  const findNaming = (words: RegExp) => productFiles.filter(file => words.test(readText(file))).sort()
+  t.same(findNaming(/\binTransaction\b/), ['shared/postgres/all-tenants.ts', 'shared/postgres/database.ts'])
+  t.same(findNaming(/app\.all_tenants/), ['shared/postgres/all-tenants.ts'])
+  t.same(findNaming(/'app\.tenant'/), ['shared/postgres/database.ts', 'shared/postgres/pipelined.ts'])
 })
 
 const select = 'select tenant_id from channels order by tenant_id'

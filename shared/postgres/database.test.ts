@@ -29,10 +29,10 @@ const buildTwo = async (t: Test, connections: number) => {
   await apply(tenantFile({ id: 'other' }))
   const pool = createPool({ url: database.url, name: 'two tenants', connections })
   t.teardown(() => pool.end())
-  return { pool, role: userOf(database.url), rows }
+  return { pool, role: readUser(database.url), rows }
 }
 
-const userOf = (address: string): string => new URL(address).username
+const readUser = (address: string): string => new URL(address).username
 
 const addState = (tx: Tx, id: number) =>
   sql`insert into states (tenant_id, state_id, name, is_active) values ('demo', ${id}, ${`State ${id}`}, true)`.execute(
@@ -75,15 +75,15 @@ t.test('a transaction begins in the same write as its first query; a read takes 
   const pool = withErrorListeners(new pg.Pool(options), () => {})
   t.teardown(() => pool.end())
   await pool.query('select 1')
-  const writesOf = async (action: () => Promise<unknown>): Promise<number> => {
+  const countWrites = async (action: () => Promise<unknown>): Promise<number> => {
     const before = socket.writes
     await action()
     return socket.writes - before
   }
   const query = (tx: Tx) => tx.client.query('select $1::integer as one', [1])
-  t.equal(await writesOf(() => inTenant(pool, 'demo', query)), 2, 'the second write is the commit')
-  t.equal(await writesOf(() => inTenant(pool, 'demo', (tx: Tx) => sql`select 1`.execute(tx))), 2, 'through Kysely')
-  t.equal(await writesOf(() => readInTenant(pool, 'demo', { text: 'select $1::integer', values: [1] })), 1)
+  t.equal(await countWrites(() => inTenant(pool, 'demo', query)), 2, 'the second write is the commit')
+  t.equal(await countWrites(() => inTenant(pool, 'demo', (tx: Tx) => sql`select 1`.execute(tx))), 2, 'through Kysely')
+  t.equal(await countWrites(() => readInTenant(pool, 'demo', { text: 'select $1::integer', values: [1] })), 1)
 })
 
 t.test('a statement that is planned once is never planned for its values', async t => {
@@ -145,7 +145,7 @@ t.test('a failed statement whose error the action swallows still fails the trans
   t.strictSame(await rows(`select state_id from states where state_id = 90`), [])
 })
 
-t.test('a commit that Postgres refuses rejects with its reason, not as in doubt', async t => {
+t.test('a commit that Postgres refuses rejects with its reason, not with CommitInDoubt', async t => {
   const { pool, rows } = await buildTwo(t, 1)
   await rows(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`)
   await rows(`create constraint trigger refuse after insert on states deferrable initially deferred
@@ -241,7 +241,7 @@ t.test('a read sees only its own tenant, cannot write, and leaves the pool usabl
   await t.rejects(read('select 1 / $1::integer as none', [0]), { code: '22012' })
   await t.rejects(read(`update states set name = 'x'`), { code: '25006' })
   t.strictSame(await read('select 1 as one'), [{ one: 1 }])
-  t.strictSame((await pool.query('select state_id from states')).rows, [], 'the tenant goes with the transaction')
+  t.strictSame((await pool.query('select state_id from states')).rows, [], 'the tenant is set only in the transaction')
   t.strictSame(await rows(`select name from states where name = 'x'`), [])
 })
 
@@ -320,7 +320,7 @@ t.test('a superuser is recognised as bypassing row-level security', async t => {
 
 t.test('migrating again changes nothing', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-  t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
+  t.strictSame(await migrate(ownerUrl, migrations, readUser(url)), [])
 })
 
 t.test(
@@ -329,15 +329,15 @@ t.test(
     const { url, ownerUrl } = await cloneDatabase(t, 'orders')
     const owner = await connectTo(t, ownerUrl)
     await owner.query(`insert into kysely_migration values ('9999-of-a-later-version', now()::text)`)
-    t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
+    t.strictSame(await migrate(ownerUrl, migrations, readUser(url)), [])
     await owner.query(`update kysely_migration set name = '0001-of-another' where name like '9999%'`)
-    await t.rejects(migrate(ownerUrl, migrations, userOf(url)), { message: /0001-of-another is missing/ })
+    await t.rejects(migrate(ownerUrl, migrations, readUser(url)), { message: /0001-of-another is missing/ })
   },
 )
 
 t.test('processes that migrate an empty database at the same time apply each file once, and all succeed', async t => {
   const { url, ownerUrl } = await createEmptyDatabase(t, 'orders')
-  const results = await Promise.all(Array.from({ length: 4 }, () => migrate(ownerUrl, migrations, userOf(url))))
+  const results = await Promise.all(Array.from({ length: 4 }, () => migrate(ownerUrl, migrations, readUser(url))))
   const files = readdirSync(migrations).map(file => file.replace('.sql', ''))
   t.strictSame(results.flat().toSorted(), files.toSorted())
   const pool = createPool({ url: ownerUrl, name: 'check', connections: 1 })
@@ -349,7 +349,7 @@ t.test('processes that migrate an empty database at the same time apply each fil
 
 t.test('a baseline lists the files it replaces; it is skipped after its release and refused before', async t => {
   const { url, ownerUrl } = await createEmptyDatabase(t, 'orders')
-  const role = userOf(url)
+  const role = readUser(url)
   const folder = makeFolder(t)
   const text = '-- Replaces the migrations of 0.1.0: 0001-one\n-- 0002-two\n\ncreate table twos (id integer);\n'
   await writeFile(join(folder, '0002-release-0.1.0.sql'), text)
@@ -371,7 +371,7 @@ t.test('a migration waits for a table in use without blocking its users', async 
   await writeFile(join(folder, '9999-column.sql'), 'alter table log add column novelty text;')
   const [reader, owner] = [await connectTo(t, url), await connectTo(t, ownerUrl)]
   await reader.query('begin; select from log')
-  const migrating = migrate(ownerUrl, folder, userOf(url))
+  const migrating = migrate(ownerUrl, folder, readUser(url))
   const waiting = `select from pg_locks where relation = 'log'::regclass and not granted`
   while (((await owner.query(waiting)).rowCount ?? 0) === 0);
   const started = performance.now()
@@ -411,7 +411,7 @@ t.test('real failures of Postgres are classified', async t => {
 })
 
 t.test('a pool may allow statements more time than requests get', async t => {
-  const timesOf = async (more: { statementSeconds?: number }) => {
+  const measureTimes = async (more: { statementSeconds?: number }) => {
     const pool = createPool({ url: process.env.TEST_POSTGRES_URL ?? '', name: 'times', connections: 1, ...more })
     const { rows } = await pool.query(`select current_setting('statement_timeout') as statement,
       current_setting('idle_in_transaction_session_timeout') as idle`)
@@ -419,7 +419,7 @@ t.test('a pool may allow statements more time than requests get', async t => {
     await pool.end()
     return [rows[0].statement, rows[0].idle, typeof slow === 'string' ? slow : 'done']
   }
-  t.strictSame(await timesOf({}), ['4s', '5s', 'done'])
-  t.strictSame(await timesOf({ statementSeconds: 600 }), ['10min', '10min', 'done'])
-  t.strictSame(await timesOf({ statementSeconds: 0.1 }), ['100ms', '5s', '57014'])
+  t.strictSame(await measureTimes({}), ['4s', '5s', 'done'])
+  t.strictSame(await measureTimes({ statementSeconds: 600 }), ['10min', '10min', 'done'])
+  t.strictSame(await measureTimes({ statementSeconds: 0.1 }), ['100ms', '5s', '57014'])
 })

@@ -29,7 +29,7 @@ const idleMilliseconds = 5_000
 
 /**
  * Creates a pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is
- * silent, the pool closes its idle connections, which may be as silent. Returns int8 and numeric as text.
+ * silent, the pool closes its idle connections, which may be silent too. Returns int8 and numeric as text.
  */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
   const { statementSeconds = 4, onIdleError = () => {} } = options

@@ -2,27 +2,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { batchReads, batchRequests, countWithin } from './request-batcher.ts'
 
-/** Reads lengths of names; the name `none` has no row, and a statement with `broken` fails. */
-const lengths = () => {
+/** Creates a read of the lengths of names; the name `none` has no row, and a statement with `broken` fails. */
+const createReader = () => {
   const asked: { tenant: string; names: readonly string[] }[] = []
   const find = batchReads(async (tenant, names) => {
     asked.push({ tenant, names })
     await delay(20)
-    if (names.includes('broken')) throw new Error('away')
+    if (names.includes('broken')) throw new Error('unavailable')
     return new Map(names.filter(name => name !== 'none').map(name => [name, `${tenant} ${name.length}`]))
   })
   return { asked, find }
 }
 
 t.test('requests of one round of the event loop share a statement, and each gets its own row', async t => {
-  const { asked, find } = lengths()
+  const { asked, find } = createReader()
   const rows = await Promise.all([find('demo', 'a'), find('demo', 'bb'), find('demo', 'a'), find('demo', 'none')])
   t.strictSame(rows, ['demo 1', 'demo 2', 'demo 1', undefined])
   t.strictSame(asked, [{ tenant: 'demo', names: ['a', 'bb', 'none'] }])
 })
 
 t.test('tenants never share a statement', async t => {
-  const { asked, find } = lengths()
+  const { asked, find } = createReader()
   t.strictSame(await Promise.all([find('demo', 'a'), find('rival', 'a')]), ['demo 1', 'rival 1'])
   t.strictSame(
     asked.map(({ tenant }) => tenant),
@@ -31,7 +31,7 @@ t.test('tenants never share a statement', async t => {
 })
 
 t.test('many requests of one round are divided evenly', async t => {
-  const { asked, find } = lengths()
+  const { asked, find } = createReader()
   const rows = await Promise.all(Array.from({ length: 65 }, (_, index) => find('demo', `name ${index}`)))
   t.equal(rows.filter(Boolean).length, 65)
   t.strictSame(
@@ -41,7 +41,7 @@ t.test('many requests of one round are divided evenly', async t => {
 })
 
 t.test('requests that arrive while statements run share the next one, a hundred at most', async t => {
-  const { asked, find } = lengths()
+  const { asked, find } = createReader()
   const first = find('demo', 'first')
   await delay(5)
   const second = find('demo', 'second')
@@ -56,12 +56,12 @@ t.test('requests that arrive while statements run share the next one, a hundred 
 })
 
 t.test('a failed statement fails only its own requests', async t => {
-  const { find } = lengths()
+  const { find } = createReader()
   const broken = find('demo', 'broken')
   broken.catch(() => {})
   await delay(5)
   t.equal(await find('demo', 'well'), 'demo 4')
-  await t.rejects(broken, { message: 'away' })
+  await t.rejects(broken, { message: 'unavailable' })
   t.equal(await find('demo', 'again'), 'demo 5')
 })
 

@@ -13,12 +13,12 @@ interface Share {
 const pools = new WeakMap<pg.Pool, Map<string, Share>>()
 
 /** Leaves one in five connections to other tenants. Small pools, such as those of commands, are not divided. */
-const largestShare = ({ max }: pg.PoolOptions): number => (max < 5 ? max : Math.floor(max * 0.8))
+const limitShare = ({ max }: pg.PoolOptions): number => (max < 5 ? max : Math.floor(max * 0.8))
 
 /**
  * Runs `task`, which takes one connection of the pool, once the tenant holds fewer connections than its share: only
  * transactions of one tenant wait for each other's locks, and other tenants go on. Rejects, as the pool does, after its
- * connectionTimeoutMillis without a place.
+ * connectionTimeoutMillis without a connection.
  */
 export const inTenantShare = async <Result>(
   pool: pg.Pool,
@@ -29,8 +29,8 @@ export const inTenantShare = async <Result>(
   pools.set(pool, shares)
   const share = shares.get(tenant) ?? { held: 0, waiting: new Set() }
   shares.set(tenant, share)
-  if (share.held < largestShare(pool.options)) share.held++
-  else await place(share, pool.options.connectionTimeoutMillis ?? 0)
+  if (share.held < limitShare(pool.options)) share.held++
+  else await waitForShare(share, pool.options.connectionTimeoutMillis ?? 0)
   try {
     return await task()
   } finally {
@@ -40,12 +40,12 @@ export const inTenantShare = async <Result>(
   }
 }
 
-/** Counts the tasks that wait for a place in their tenant's share. */
+/** Counts the tasks that wait for a connection from their tenant's share. */
 const countWaiting = (pool: pg.Pool): number =>
   [...(pools.get(pool)?.values() ?? [])].reduce((count, { waiting }) => count + waiting.size, 0)
 
-/** Resolves when a task that ends passes its place on. */
-const place = ({ waiting }: Share, milliseconds: number): Promise<void> => {
+/** Resolves when a task that ends passes its connection on. */
+const waitForShare = ({ waiting }: Share, milliseconds: number): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const start = (): void => {
     clearTimeout(timer)
