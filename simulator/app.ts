@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { docs } from '@courier/shared/api-docs/docs.ts'
 import { demonstration } from '@courier/shared/demonstration.ts'
 import { handleErrors } from '@courier/shared/edge/error-handler.ts'
-import { health } from '@courier/shared/edge/health.ts'
+import { healthRoutes } from '@courier/shared/edge/health.ts'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Logger, pino } from 'pino'
 import type { DemoSecrets } from './accounts/accounts.ts'
 import type { ChannelAccount } from './accounts/read-accounts.ts'
 import { numberRoutes, tokenRoutes } from './api/numbers.ts'
-import { respondAsGraph, unknownPaths } from './api/respond.ts'
+import { respondAsGraph, unknownPathRoutes } from './api/respond.ts'
 import { sendRoutes } from './api/send.ts'
 import { templateRoutes } from './api/templates.ts'
 import type { Behaviour } from './basics/behaviour.ts'
 import { createControl } from './control/control.ts'
 import { controlRoutes } from './control/routes.ts'
-import { page } from './page/routes.ts'
+import { pageRoutes } from './page/routes.ts'
 import { createWorld, forget } from './world/world.ts'
 
 export interface SimulatorOptions extends Partial<DemoSecrets> {
@@ -58,8 +58,8 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
 
   handleErrors(app)
   await docs(app, api)
-  await app.register(health, { isReady: async () => {} })
-  await app.register(page)
+  await app.register(healthRoutes, { isReady: async () => {} })
+  await app.register(pageRoutes)
   await app.register(controlRoutes, { prefix: '/control', control })
   await app.register(async graph => {
     respondAsGraph(graph, world)
@@ -70,7 +70,7 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
         await versioned.register(sendRoutes, { world })
         await versioned.register(templateRoutes, { world })
         await versioned.register(numberRoutes, { world })
-        await versioned.register(unknownPaths)
+        await versioned.register(unknownPathRoutes)
       },
       { prefix: '/:version(^v\\d+\\.\\d+$)' },
     )

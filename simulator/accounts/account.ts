@@ -32,7 +32,7 @@ const TokenFields = closed({
 })
 export type AccessToken = Static<typeof TokenFields> & { access_token: string }
 
-/** A PUT leaves omitted fields as they are; a new number or token copies them from the demo's. */
+/** A PUT leaves omitted fields as they are; `createAccounts` gives those of a new number or token their values. */
 export const NumberChange = Type.Partial(NumberFields)
 export type NumberChange = Static<typeof NumberChange>
 

@@ -47,17 +47,17 @@ const checkPart = (template: Template, part: 'header' | 'body', components: Comp
 }
 
 const checkText = (part: string, { type, text }: Parameter): void => {
-  if (!textTypes.includes(type)) refuse(132012, `${part}: Format mismatch, expected TEXT, received ${shown(type)}`)
+  if (!textTypes.includes(type)) refuse(132012, `${part}: Format mismatch, expected TEXT, received ${show(type)}`)
   if (type !== 'text') return
   if (!text) return refuse(131008, 'Parameter of type text is missing text value')
   if (/[\r\n\t]| {5}/.test(text))
     refuse(100, 'Param text cannot have new-line/tab characters or more than 4 consecutive spaces')
 }
 
-const shown = (type = 'UNKNOWN'): string => type.slice(0, 50).toUpperCase()
+const show = (type = 'UNKNOWN'): string => type.slice(0, 50).toUpperCase()
 
 const checkMedia = (format: string, [given, second]: Parameter[]): void => {
-  const received = shown(given?.type)
+  const received = show(given?.type)
   if (received !== format || second) refuse(132012, `header: Format mismatch, expected ${format}, received ${received}`)
   const kind = format.toLowerCase() as 'image' | 'document' | 'video' | 'location'
   const value = given?.[kind]
@@ -83,7 +83,7 @@ const checkButton = (buttons: Button[], { index, sub_type, parameters = [] }: Co
   const button = buttons[Number(index)]
   if (!button) return refuse(132000, `buttons: There is no button at index ${index}`)
   if (sub_type?.toUpperCase() !== button.type)
-    refuse(132012, `buttons: Format mismatch at index ${index}, expected ${button.type}, received ${shown(sub_type)}`)
+    refuse(132012, `buttons: Format mismatch at index ${index}, expected ${button.type}, received ${show(sub_type)}`)
   const [parameter, second] = parameters
   if (!parameter || second)
     return refuse(

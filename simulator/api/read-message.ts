@@ -11,20 +11,20 @@ const otherTypes = 'audio contacts document image location reaction sticker vide
 
 /** Checks the body of a send by itself; throws the API's error for the first problem. */
 export const readMessage = (body: unknown): MessageBody => {
-  if (checks.some(check => check.Check(body))) return withUniqueButtons(body as MessageBody)
+  if (checks.some(check => check.Check(body))) return requireUniqueButtons(body as MessageBody)
   const given = (body ?? {}) as Record<string, unknown>
   if (typeof body !== 'object' || given.messaging_product === undefined) throw parameterRequired('messaging_product')
   const asked = String(given.type ?? 'text')
   if (otherTypes.includes(asked))
     throw new GraphError(131051, {
-      details: `The simulator takes messages of type template, text and interactive, not ${asked}.`,
+      details: `The simulator accepts messages of type template, text and interactive, not ${asked}.`,
     })
   const schema = Object.hasOwn(schemas, asked) ? schemas[asked as keyof typeof schemas] : TemplateBody
   const [first] = schemaErrors(schema, body)
   throw toRefusal(first as ValueError)
 }
 
-const withUniqueButtons = (body: MessageBody): MessageBody => {
+const requireUniqueButtons = (body: MessageBody): MessageBody => {
   if (body.type !== 'interactive') return body
   const replies = body.interactive.action.buttons.map(({ reply }) => reply)
   for (const field of ['id', 'title'] as const)
@@ -47,7 +47,7 @@ const toRefusal = ({ path, type, value, schema }: ValueError): GraphError => {
     }
     case ValueErrorType.Literal:
       return new GraphError(100, {
-        message: `(#100) Param ${name} must be one of {${String(schema.const).toUpperCase()}} - got "${shown(value)}".`,
+        message: `(#100) Param ${name} must be one of {${String(schema.const).toUpperCase()}} - got "${quote(value)}".`,
       })
     case ValueErrorType.StringMaxLength:
       return new GraphError(100, { details: `Param ${name} must be at most ${schema.maxLength} characters long.` })
@@ -56,12 +56,12 @@ const toRefusal = ({ path, type, value, schema }: ValueError): GraphError => {
   }
 }
 
-const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)
+const quote = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)
 
 /** Returns the recipient in digits (docs/contributors/messaging-api.md#recipient); all are international. */
 export const readRecipient = (to: string): string => {
   const digits = to.replace(/[+\-() ]/g, '')
   if (!/^[1-9][0-9]{5,14}$/.test(digits))
-    throw new GraphError(131009, { details: `to: "${shown(to)}" is not a phone number` })
+    throw new GraphError(131009, { details: `to: "${quote(to)}" is not a phone number` })
   return digits
 }

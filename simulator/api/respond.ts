@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { errorBody, GraphError, servedVersion } from '../graph/errors.ts'
+import { writeErrorBody, GraphError, chooseVersion } from '../graph/errors.ts'
 import type { Trouble } from '../trouble/trouble.ts'
 import { nameRequest } from '../world/request-log.ts'
 import type { World } from '../world/world.ts'
@@ -11,7 +11,7 @@ export const respondAsGraph = (app: FastifyInstance, world: World): void => {
   app.addHook('onRequest', async (request, reply) => {
     const { version } = request.params as { version?: string }
     reply.headers({
-      'facebook-api-version': servedVersion(version),
+      'facebook-api-version': chooseVersion(version),
       'cache-control': 'private, no-cache, no-store, must-revalidate',
     })
     return meetBeforeReading(world, request, reply)
@@ -24,7 +24,7 @@ export const respondAsGraph = (app: FastifyInstance, world: World): void => {
   })
 
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
-    const refusal = error instanceof GraphError ? error : asGraphError(error)
+    const refusal = error instanceof GraphError ? error : toGraphError(error)
     if (refusal !== error && refusal.status >= 500) request.log.error({ err: error }, 'request.failed')
     return refuse(world, request, reply, refusal)
   })
@@ -53,18 +53,18 @@ const refuse = (world: World, request: FastifyRequest, reply: FastifyReply, erro
       'www-authenticate',
       `OAuth "Facebook Platform" "invalid_token" "${error.message.replaceAll('"', "'")}"`,
     )
-  return reply.code(error.status).send(errorBody(error))
+  return reply.code(error.status).send(writeErrorBody(error))
 }
 
 const authenticationCodes = [0, 10, 104, 190, 200]
 
-const asGraphError = ({ statusCode = 500 }: { statusCode?: number }): GraphError =>
+const toGraphError = ({ statusCode = 500 }: { statusCode?: number }): GraphError =>
   statusCode < 500
     ? new GraphError(100, { status: statusCode, details: 'The request cannot be read.' })
     : new GraphError(1, { status: 500 })
 
 /** Responds with error 2500 to every other path below a version. */
-export const unknownPaths: FastifyPluginAsync = async app => {
+export const unknownPathRoutes: FastifyPluginAsync = async app => {
   app.all('/*', { schema: { hide: true } }, async request => {
     const path = (request.params as { '*': string })['*']
     const unknown = path.split('/').slice(1).join('/').slice(0, 200)

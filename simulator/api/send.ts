@@ -4,7 +4,7 @@ import { catalogue } from '../accounts/demo-templates.ts'
 import { type Template, toKey } from '../accounts/template.ts'
 import { GraphError } from '../graph/errors.ts'
 import type { MessageBody } from '../messages/bodies.ts'
-import { type Message, messageId } from '../messages/message.ts'
+import { type Message, makeMessageId } from '../messages/message.ts'
 import { isOpen, planStatuses } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { findNumber } from './caller.ts'
@@ -23,7 +23,7 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
     else if (!isOpen(world, sender.phone_number_id, message.to)) throw new GraphError(131047)
     if (message.to === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
     const accept = () => {
-      takeThroughput(world, sender.phone_number_id)
+      countMessage(world, sender.phone_number_id)
       message.acceptedAt = Date.now()
       world.messages.add(message)
       planStatuses(world, message)
@@ -40,7 +40,7 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
 
 const makeMessage = ({ phone_number_id: phoneNumberId }: PhoneNumber, body: MessageBody): Message => {
   const to = readRecipient(body.to)
-  const own = { id: messageId(to), phoneNumberId, to, callback: body.biz_opaque_callback_data, acceptedAt: 0 }
+  const own = { id: makeMessageId(to), phoneNumberId, to, callback: body.biz_opaque_callback_data, acceptedAt: 0 }
   return {
     ...own,
     statuses: [],
@@ -59,10 +59,10 @@ const readContent = (body: MessageBody): Partial<Message> => {
     return { text: content.text, replies: action.buttons.map(({ reply }) => reply) }
   }
   const { name, language, components = [] } = body.template
-  return { template: sendableTemplate(name, language.code), components }
+  return { template: findSendable(name, language.code), components }
 }
 
-const sendableTemplate = (name: string, language: string): Template => {
+const findSendable = (name: string, language: string): Template => {
   const template = catalogue.get(toKey({ name, language }))
   if (template?.status === 'APPROVED') return template
   if (template?.status === 'PAUSED') throw new GraphError(132015)
@@ -74,7 +74,7 @@ const sendableTemplate = (name: string, language: string): Template => {
 const windowMs = 900
 
 /** Counts a message; throws 130429 beyond the number's rate (docs/contributors/messaging-api.md#rate-limits). */
-const takeThroughput = ({ sentAt, behaviour }: World, phoneNumberId: string): void => {
+const countMessage = ({ sentAt, behaviour }: World, phoneNumberId: string): void => {
   const perSecond = behaviour.throughput_per_second
   if (perSecond === 0) return
   const known = sentAt.get(phoneNumberId)

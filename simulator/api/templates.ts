@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { catalogue } from '../accounts/demo-templates.ts'
 import type { Template } from '../accounts/template.ts'
-import { GraphError, readFields, servedVersion } from '../graph/errors.ts'
+import { GraphError, readFields, chooseVersion } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
 import { checkAccount } from './caller.ts'
 import { respond } from './respond.ts'
@@ -16,7 +16,7 @@ export const templateRoutes: FastifyPluginAsync<{ world: World }> = async (app, 
   app.get<OfAccount>('/:id/message_templates', (request, reply) => {
     const { id, version } = request.params
     checkAccount(world, request, id)
-    const address = `${request.protocol}://${request.host}/${servedVersion(version)}/${id}/message_templates`
+    const address = `${request.protocol}://${request.host}/${chooseVersion(version)}/${id}/message_templates`
     const page = readPage(request.query, address)
     return respond(world, request, reply, () => page)
   })

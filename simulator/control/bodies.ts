@@ -31,7 +31,7 @@ export const Inbound = closed({
         name: Type.Optional(Type.String()),
         address: Type.Optional(Type.String()),
       },
-      { description: 'A place, instead of a text.' },
+      { description: 'A location, instead of a text.' },
     ),
   ),
 })

@@ -6,7 +6,7 @@ import type { Behaviour } from '../basics/behaviour.ts'
 import { type Message, type MessageFilter, viewMessage } from '../messages/message.ts'
 import type { Outage, Script } from '../trouble/trouble.ts'
 import { receive, reportStatus } from '../world/report.ts'
-import { letGo, type World } from '../world/world.ts'
+import { cutHanging, type World } from '../world/world.ts'
 import type { Inbound, Press, StatusReport } from './bodies.ts'
 
 /** Creates the actions of the control routes, which a test in the same process may run directly. */
@@ -17,11 +17,11 @@ export const createControl = (world: World) => ({
   putNumber: world.accounts.putNumber,
   putToken: world.accounts.putToken,
   messages: ({ to, limit, ...filter }: MessageFilter & { limit?: number } = {}) =>
-    first(world.messages.list({ ...filter, to: to?.replace(/\D/g, '') }), limit).map(viewMessage),
-  inbox: (limit?: number) => first(world.inbox.newestFirst(), limit),
+    takeFirst(world.messages.list({ ...filter, to: to?.replace(/\D/g, '') }), limit).map(viewMessage),
+  inbox: (limit?: number) => takeFirst(world.inbox.newestFirst(), limit),
   /** Lists requests to the messaging API, including refused ones, newest first. */
-  calls: (limit?: number) => first(world.requests.newestFirst(), limit),
-  givenUp: (limit?: number) => first(world.callback.givenUp.newestFirst(), limit),
+  calls: (limit?: number) => takeFirst(world.requests.newestFirst(), limit),
+  givenUp: (limit?: number) => takeFirst(world.callback.givenUp.newestFirst(), limit),
   script: (script: Script): void => {
     if (script.trouble.kind === 'refused' && script.recipient !== undefined)
       throw invalid({ recipient: ['A request that is refused before its body is read has no recipient yet.'] })
@@ -30,7 +30,7 @@ export const createControl = (world: World) => ({
   clearScripts: (): void => world.scripts.clear(),
   outage: (mode: Outage): void => {
     world.outage = mode
-    letGo(world)
+    cutHanging(world)
   },
   inbound: ({ phone_number_id, ...inbound }: Inbound) => {
     if (!inbound.text && !inbound.button && !inbound.location) throw invalid({ text: [required('text')] })
@@ -39,7 +39,7 @@ export const createControl = (world: World) => ({
   press: ({ message_id, index, from, copies }: Press) => {
     const message = pickMessage(world, message_id)
     const number = pickNumber(world, message.phoneNumberId)
-    const button = buttonAt(message, index)
+    const button = findButton(message, index)
     return receive(world, number, { from: from ?? message.to, button, to: message }, copies)
   },
   /** Sends a status of a message now, regardless of its earlier statuses. */
@@ -48,7 +48,7 @@ export const createControl = (world: World) => ({
 })
 export type Control = ReturnType<typeof createControl>
 
-const first = <T>(items: Iterator<T>, limit = 100): T[] => Iterator.from(items).take(limit).toArray()
+const takeFirst = <T>(items: Iterator<T>, limit = 100): T[] => Iterator.from(items).take(limit).toArray()
 
 /** Finds the number with that id, or the first one; throws when there is none. */
 const pickNumber = ({ accounts }: World, id: string | undefined): PhoneNumber => {
@@ -64,7 +64,7 @@ const pickMessage = ({ messages }: World, id: string): Message => {
 }
 
 /** Returns the quick reply at `index`; its payload is the one that the message gave it, or else its text. */
-const buttonAt = ({ replies, template, components }: Message, index: number): { text: string; payload: string } => {
+const findButton = ({ replies, template, components }: Message, index: number): { text: string; payload: string } => {
   const reply = replies[index]
   if (reply) return { text: reply.title, payload: reply.id }
   const button = template && listButtons(template)[index]

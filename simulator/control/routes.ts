@@ -47,7 +47,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   change('POST', '/scripts', 'Let the next requests meet this trouble', Script, control.script)
   change('DELETE', '/scripts', 'Forget the scripts', undefined, control.clearScripts)
   change('PUT', '/outage', 'Start or end an outage', OutageMode, ({ mode }) => control.outage(mode))
-  change('POST', '/inbound', 'Let a person write, share a place or tap a quick reply', Inbound, control.inbound)
+  change('POST', '/inbound', 'Let a person write, share a location or tap a quick reply', Inbound, control.inbound)
   change('POST', '/presses', 'Let a person press a button of a message', Press, control.press)
   change('POST', '/statuses', 'Send a status of a message now', StatusReport, control.status)
 }

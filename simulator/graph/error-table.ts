@@ -1,4 +1,4 @@
-/** Holds the platform's texts for a code. `details` applies if an error has no details of its own. */
+/** Holds the platform's status and texts for a code. `details` applies if an error has no details of its own. */
 interface ErrorFacts {
   status: number
   title: string

@@ -30,7 +30,7 @@ export class GraphError extends Error {
 }
 
 /** Builds the body of an error response (docs/contributors/messaging-api.md#error-format). */
-export const errorBody = ({ message, code, options }: GraphError) => {
+export const writeErrorBody = ({ message, code, options }: GraphError) => {
   const { subcode, type = 'OAuthException', transient } = options
   const details = options.details ?? (isPlainGraphCode(code) ? undefined : findDetails(code))
   return {
@@ -75,5 +75,5 @@ export const parameterRequired = (name: string): GraphError =>
 const oldestUsable = 'v21.0'
 
 /** Returns the version that serves a request. */
-export const servedVersion = (asked = oldestUsable): string =>
+export const chooseVersion = (asked = oldestUsable): string =>
   Number(asked.slice(1)) > Number(oldestUsable.slice(1)) ? asked : oldestUsable

@@ -48,7 +48,7 @@ export const createMessageLog = () => {
   }
 }
 
-const isoTime = (at: number): string => new Date(at).toISOString()
+const writeTime = (at: number): string => new Date(at).toISOString()
 
 export const viewMessage = ({ template, components, text, replies, statuses, ...message }: Message) => ({
   id: message.id,
@@ -58,9 +58,9 @@ export const viewMessage = ({ template, components, text, replies, statuses, ...
   components,
   rendered: template ? render(template, components) : { body: text ?? '', buttons: replies.map(({ title }) => title) },
   biz_opaque_callback_data: message.callback ?? null,
-  accepted_at: isoTime(message.acceptedAt),
+  accepted_at: writeTime(message.acceptedAt),
   status: statuses.at(-1)?.status ?? 'accepted',
-  statuses: statuses.map(({ at, ...step }) => ({ ...step, at: isoTime(at) })),
+  statuses: statuses.map(({ at, ...step }) => ({ ...step, at: writeTime(at) })),
 })
 
 const render = (template: Template, components: Component[]) => {
@@ -82,7 +82,7 @@ export const fill = (text: string, parameters: Parameter[]): string =>
   })
 
 /** Makes an id in the form of the real ones: `wamid.` and base64 that contains the other party's number. */
-export const messageId = (person: string): string => {
+export const makeMessageId = (person: string): string => {
   const unique = randomUUID().replaceAll('-', '').slice(0, 18).toUpperCase()
   const bytes = `\x1c\x18${String.fromCharCode(person.length)}${person}\x15\x02\x00\x11\x18\x12${unique}\x00`
   return `wamid.${Buffer.from(bytes, 'latin1').toString('base64')}`

@@ -3,16 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { FastifyPluginAsync } from 'fastify'
 
-const hashSource = (content = ''): string => `'sha256-${createHash('sha256').update(content).digest('base64')}'`
+const hash = (content = ''): string => `'sha256-${createHash('sha256').update(content).digest('base64')}'`
 
 /** Serves the page that shows the accepted messages. Its policy admits only its own style, script and requests. */
-export const page: FastifyPluginAsync = async app => {
+export const pageRoutes: FastifyPluginAsync = async app => {
   const html = await readFile(new URL('page.html', import.meta.url), 'utf8')
   const [, style, , script] = html.split(/<\/?style>|<script type="module">|<\/script>/)
   const policy = [
     "default-src 'none'",
-    `style-src ${hashSource(style)}`,
-    `script-src ${hashSource(script)} 'self'`,
+    `style-src ${hash(style)}`,
+    `script-src ${hash(script)} 'self'`,
     "connect-src 'self'",
     'img-src data:',
     "base-uri 'none'",

@@ -84,14 +84,14 @@ export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions
   const send = (body: unknown = message(), options: CallOptions = {}) =>
     call(`/v17.0/${numberId}/messages`, { body, ...options })
   /** Waits until no webhook and, except for the `planned` ones, no status is pending. */
-  const idle = async ({ planned = 0 } = {}): Promise<void> => {
-    const left = () => {
+  const awaitIdle = async ({ planned = 0 } = {}): Promise<void> => {
+    const countLeft = () => {
       const { planned: all, webhooks } = control.summary()
       return all - planned + webhooks.waiting + webhooks.under_way + webhooks.to_retry
     }
-    while (left() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    while (countLeft() > 0) await new Promise(resolve => setTimeout(resolve, 5))
   }
-  return { app, control, url, call, send, idle }
+  return { app, control, url, call, send, awaitIdle }
 }
 
 export const texts = (...values: string[]) => values.map(text => ({ type: 'text', text }))
@@ -113,5 +113,5 @@ export const message = (changes: Record<string, unknown> = {}) => ({
 export const templateMessage = (name: string, components: unknown[] = [], code = 'en_US') =>
   message({ template: { name, language: { code }, components } })
 
-/** Returns the parts of a response that a test checks: its status, and the code and details of an error. */
-export const outcome = ({ status, body }: ApiResponse) => [status, body.error?.code, body.error?.error_data?.details]
+/** Picks the parts of a response that a test checks: its status, and the code and details of an error. */
+export const pick = ({ status, body }: ApiResponse) => [status, body.error?.code, body.error?.error_data?.details]

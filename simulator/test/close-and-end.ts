@@ -1,4 +1,4 @@
-// This program closes a busy simulator and then must end on its own.
+// Closes a busy simulator; the process must then exit on its own.
 import { createSimulator } from '../app.ts'
 import { message, numberId } from './build.ts'
 

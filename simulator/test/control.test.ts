@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { defaultBehaviour } from '../basics/behaviour.ts'
-import { build, message, numberId, outcome, receiveWebhooks } from './build.ts'
+import { build, message, numberId, pick, receiveWebhooks } from './build.ts'
 
 t.test('lists messages, newest first, also by recipient and number', async t => {
   const { send, call } = await build(t)
@@ -28,7 +28,7 @@ t.test('lists requests, including refused ones', async t => {
 
 t.test('a setting made over HTTP takes effect', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, call, idle } = await build(t)
+  const { send, call, awaitIdle } = await build(t)
   const put = (path: string, body: unknown) => call(`/control/${path}`, { method: 'PUT', body })
   const post = (path: string, body: unknown = {}) => call(`/control/${path}`, { body })
   const done = { done: true }
@@ -44,7 +44,7 @@ t.test('a setting made over HTTP takes effect', async t => {
   t.equal((await send()).body.error.code, 190)
   t.same((await put('outage', { mode: 'unavailable' })).body, done)
   t.equal((await send()).status, 503)
-  await idle()
+  await awaitIdle()
   t.match((await call('/control')).body, {
     accepted: 1,
     outage: 'unavailable',
@@ -86,7 +86,7 @@ t.test('an invalid control request gets an error that names the problem', async 
 
 t.test('a press of a button sends its webhook as many times as requested', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, call, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { send, call, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const button = (index: string, payload: string) => ({
     ...{ type: 'button', sub_type: 'quick_reply', index },
     parameters: [{ type: 'payload', payload }],
@@ -100,7 +100,7 @@ t.test('a press of a button sends its webhook as many times as requested', async
   const press = (body: object) => call('/control/presses', { body: { message_id, ...body } })
   t.match((await press({ index: 1, copies: 2 })).body, { type: 'button', text: 'Cancel it' })
   await press({ index: 0, from: '94770000999' })
-  await idle()
+  await awaitIdle()
   const taps = callback.changes().flatMap(({ value }) => value.messages ?? [])
   t.match(taps, [
     { type: 'button', button: { payload: 'no', text: 'Cancel it' }, context: { id: message_id }, from: '94771234567' },
@@ -110,7 +110,7 @@ t.test('a press of a button sends its webhook as many times as requested', async
   t.match((await press({ index: 7 })).body.errors, { index: [/./] })
   t.match((await press({ message_id: 'none', index: 0 })).body.errors, { message_id: [/./] })
   control.inbound({ from: '94771234567', location: { latitude: 6.9, longitude: 79.9, name: 'Home' } })
-  await idle()
+  await awaitIdle()
   t.match(callback.changes().at(-1).value.messages, [{ type: 'location', location: { latitude: 6.9, name: 'Home' } }])
 })
 
@@ -119,7 +119,7 @@ t.test('a text is accepted only after the person has written', async t => {
   const { template: _, ...rest } = message({ type: 'text', text: { body: 'Hi' } })
   const sendText = (text: object = { body: 'Hi', preview_url: false }) =>
     call(`/v17.0/${numberId}/messages`, { body: { ...rest, text } })
-  t.same(outcome(await sendText()).slice(0, 2), [400, 131047])
+  t.same(pick(await sendText()).slice(0, 2), [400, 131047])
   control.inbound({ from: '94771234567', text: 'Hello' })
   t.equal((await sendText()).status, 200)
   t.equal((await sendText({ body: '' })).body.error.code, 131009)
@@ -144,7 +144,7 @@ t.test('limits the messages per second of each number, to 80 by default', async 
   )
   t.equal(responses.filter(({ status }) => status === 200).length, 8)
   const refused = responses.find(({ status }) => status !== 200)
-  t.same(refused && outcome(refused), [400, 130429, 'Cloud API message throughput has been reached.'])
+  t.same(refused && pick(refused), [400, 130429, 'Cloud API message throughput has been reached.'])
   t.equal((await call('/v17.0/200/messages', { body: message() })).status, 200)
 })
 
@@ -164,11 +164,11 @@ t.test('the page runs its own script and nothing else', async t => {
 
 t.test('a text with reply buttons is checked, shown, and pressed like any other', async t => {
   const callback = await receiveWebhooks(t)
-  const { control, send, call, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { control, send, call, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const reply = (id: string, title: string) => ({ type: 'reply', reply: { id, title } })
   const sendButtons = async (buttons: unknown[], body = 'Is this right?') => {
     const interactive = { type: 'button', body: { text: body }, action: { buttons } }
-    return outcome(await send(message({ type: 'interactive', template: undefined, interactive })))
+    return pick(await send(message({ type: 'interactive', template: undefined, interactive })))
   }
   const yes = reply('y', 'Yes')
   t.match(await sendButtons([yes]), [400, 131047], 'before the person writes')
@@ -185,7 +185,7 @@ t.test('a text with reply buttons is checked, shown, and pressed like any other'
   t.match(sent, { template: null, rendered: { body: 'Is this right?', buttons: ['Yes', 'No'] } })
   await call('/control/presses', { body: { message_id: sent?.id, index: 1 } })
   t.equal((await call('/control/presses', { body: { message_id: sent?.id, index: 2 } })).status, 422)
-  await idle()
+  await awaitIdle()
   const tap = callback
     .changes()
     .flatMap(({ value }) => value.messages ?? [])

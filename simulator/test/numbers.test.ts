@@ -22,16 +22,16 @@ t.test('a number is registered and can send', async t => {
 
 t.test('refuses a registration with a wrong token, field, certificate or PIN', async t => {
   const { register } = await buildUnregistered(t)
-  const codeOf = async (changes: object, options: CallOptions = {}) =>
+  const getCode = async (changes: object, options: CallOptions = {}) =>
     (await register(changes, options)).body.error.code
-  t.equal(await codeOf({}, { token: 'unknown' }), 190)
+  t.equal(await getCode({}, { token: 'unknown' }), 190)
   const wrong = [
     ...[{ messaging_product: undefined }, { messaging_product: 'telegram' }, { certificate: undefined }],
     ...[undefined, '12345', 123456].map(pin => ({ pin })),
   ]
-  for (const changes of wrong) t.equal(await codeOf(changes), 100)
-  t.equal(await codeOf({ certificate: 'of another' }), 131045)
-  t.equal(await codeOf({ pin: '654321' }), 133005)
+  for (const changes of wrong) t.equal(await getCode(changes), 100)
+  t.equal(await getCode({ certificate: 'of another' }), 131045)
+  t.equal(await getCode({ pin: '654321' }), 133005)
 })
 
 t.test('a number shows its fields and its health', async t => {
@@ -43,15 +43,15 @@ t.test('a number shows its fields and its health', async t => {
     quality_rating: 'GREEN',
     id: numberId,
   })
-  const health = () => call(`/v17.0/${numberId}?fields=status,throughput,health_status`)
-  t.match((await health()).body, {
+  const getHealth = () => call(`/v17.0/${numberId}?fields=status,throughput,health_status`)
+  t.match((await getHealth()).body, {
     id: numberId,
     status: 'CONNECTED',
     throughput: { level: 'STANDARD' },
     health_status: { can_send_message: 'AVAILABLE', entities: [{ entity_type: 'PHONE_NUMBER', id: numberId }] },
   })
   control.putNumber(numberId, { registered: false })
-  t.match((await health()).body, {
+  t.match((await getHealth()).body, {
     status: 'DISCONNECTED',
     health_status: { can_send_message: 'BLOCKED', entities: [{ errors: [{ error_code: 133010 }] }] },
   })
@@ -80,8 +80,8 @@ t.test('debug_token shows what a token may do', async t => {
 
 t.test('the served version is the oldest usable one, or the later one requested', async t => {
   const { call } = await build(t)
-  const served = async (version: string) => (await call(`/${version}/${numberId}`)).headers.get('facebook-api-version')
-  t.equal(await served('v17.0'), 'v21.0')
-  t.equal(await served('v24.0'), 'v24.0')
-  t.equal(await served('v9.0'), 'v21.0')
+  const ask = async (version: string) => (await call(`/${version}/${numberId}`)).headers.get('facebook-api-version')
+  t.equal(await ask('v17.0'), 'v21.0')
+  t.equal(await ask('v24.0'), 'v24.0')
+  t.equal(await ask('v9.0'), 'v21.0')
 })

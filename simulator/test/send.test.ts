@@ -1,5 +1,5 @@
 import t from 'tap'
-import { build, message, numberId, outcome, templateMessage, texts } from './build.ts'
+import { build, message, numberId, pick, templateMessage, texts } from './build.ts'
 
 t.test("a send gets the real API's response", async t => {
   const { send, control } = await build(t)
@@ -39,20 +39,20 @@ t.test("an error gets the real API's response", async t => {
 
 t.test('refuses a missing, unknown, revoked or expired token, and one without the scope', async t => {
   const { send, control } = await build(t)
-  const refused = async (token: string | null) => {
+  const getRefusal = async (token: string | null) => {
     const { status, body, headers } = await send(message(), { token })
     t.match(headers.get('www-authenticate'), /^OAuth "Facebook Platform" "invalid_token" "/)
     t.notOk(body.error.error_data)
     return [status, body.error.code, body.error.error_subcode]
   }
-  t.same(await refused(null), [401, 104, undefined])
-  t.same(await refused('unknown'), [401, 190, undefined])
+  t.same(await getRefusal(null), [401, 104, undefined])
+  t.same(await getRefusal('unknown'), [401, 190, undefined])
   control.putToken({ access_token: 'revoked', revoked: true })
-  t.same(await refused('revoked'), [401, 190, 460])
+  t.same(await getRefusal('revoked'), [401, 190, 460])
   control.putToken({ access_token: 'old', expires_at: 1_700_000_000 })
-  t.same(await refused('old'), [401, 190, 463])
+  t.same(await getRefusal('old'), [401, 190, 463])
   control.putToken({ access_token: 'manager', scopes: ['whatsapp_business_management'] })
-  t.same(await refused('manager'), [403, 10, undefined])
+  t.same(await getRefusal('manager'), [403, 10, undefined])
 })
 
 t.test('a number that the token may not use looks like one that does not exist', async t => {
@@ -117,11 +117,11 @@ t.test('a recipient may be written with a plus, blanks, hyphens and brackets', a
 
 t.test('only an approved template in that language is sent', async t => {
   const { send } = await build(t)
-  const codeOf = async (name: string, language = 'en_US') =>
+  const getCode = async (name: string, language = 'en_US') =>
     (await send(templateMessage(name, [], language))).body.error.code
-  t.equal(await codeOf('delivery_feedback'), 132015)
-  t.equal(await codeOf('weekend_offer'), 132001)
-  t.equal(await codeOf('order_delivered', 'en'), 132001)
+  t.equal(await getCode('delivery_feedback'), 132015)
+  t.equal(await getCode('weekend_offer'), 132001)
+  t.equal(await getCode('order_delivered', 'en'), 132001)
 })
 
 t.test('each part needs as many parameters as it has placeholders', async t => {
@@ -137,7 +137,7 @@ t.test('each part needs as many parameters as it has placeholders', async t => {
     ['order_delivered', [header('a'), body('a', 'b')], count('header', 1, 0)],
   ]
   for (const [name, components, details] of refusals)
-    t.same(outcome(await send(templateMessage(name, components))), [400, 132000, details])
+    t.same(pick(await send(templateMessage(name, components))), [400, 132000, details])
   t.equal((await send(templateMessage('order_created', [header('a'), body('a', 'b', 'c')]))).status, 200)
 })
 
@@ -147,17 +147,17 @@ t.test('refuses a text that is empty, too long, or has line breaks, tabs or five
   const withText = (text: string) =>
     templateMessage('order_delivered', [{ type: 'body', parameters: texts(text, 'b') }])
   for (const text of ['a\nb', 'a\tb', 'a     b'])
-    t.same(outcome(await send(withText(text))), [400, 100, details], JSON.stringify(text))
+    t.same(pick(await send(withText(text))), [400, 100, details], JSON.stringify(text))
   t.equal((await send(withText('a    b'))).status, 200)
-  t.same(outcome(await send(withText(''))), [400, 131008, 'Parameter of type text is missing text value'])
-  t.same(outcome(await send(withText('x'.repeat(40_000)))).slice(0, 2), [400, 132005])
+  t.same(pick(await send(withText(''))), [400, 131008, 'Parameter of type text is missing text value'])
+  t.same(pick(await send(withText('x'.repeat(40_000)))).slice(0, 2), [400, 132005])
 })
 
 t.test('refuses a header of another format', async t => {
   const { send } = await build(t)
   const body = { type: 'body', parameters: texts('Nimali') }
   const image = (value: object) => ({ type: 'header', parameters: [{ type: 'image', image: value }] })
-  const sendPhoto = async (...components: unknown[]) => outcome(await send(templateMessage('parcel_photo', components)))
+  const sendPhoto = async (...components: unknown[]) => pick(await send(templateMessage('parcel_photo', components)))
   const mismatch = (received: string) => `header: Format mismatch, expected IMAGE, received ${received}`
   t.same(await sendPhoto(body), [400, 132012, mismatch('UNKNOWN')])
   t.same(await sendPhoto({ type: 'header', parameters: texts('a') }, body), [400, 132012, mismatch('TEXT')])
@@ -181,7 +181,7 @@ t.test('a button with a variable needs its parameter', async t => {
   const { send } = await build(t)
   const body = { type: 'body', parameters: texts('Nimali') }
   const button = (sub_type: string, index: string) => ({ type: 'button', sub_type, index, parameters: texts('DM1') })
-  const track = async (...components: unknown[]) => outcome(await send(templateMessage('parcel_tracking', components)))
+  const track = async (...components: unknown[]) => pick(await send(templateMessage('parcel_tracking', components)))
   t.same(await track(body), [400, 131008, 'buttons: Button at index 0 of type Url requires a parameter'])
   t.same((await track(body, button('quick_reply', '0'))).slice(0, 2), [400, 132012])
   t.same((await track(body, button('url', '1'))).slice(0, 2), [400, 132000])

@@ -41,15 +41,15 @@ t.test('a template has all its fields', async t => {
 
 t.test('refuses an invalid request for a catalogue', async t => {
   const { call, control } = await build(t)
-  const codeOf = async (query: string, options = {}) => (await call(`${path}${query}`, options)).body.error.code
-  t.equal(await codeOf('?after=nonsense'), 100)
-  t.equal(await codeOf('?limit=0'), 100)
-  t.equal(await codeOf('?fields=colour'), 100)
-  t.equal(await codeOf('?fields=name&fields=colour'), 100)
-  t.equal(await codeOf('', { token: null }), 200)
-  t.equal(await codeOf('', { token: 'unknown' }), 190)
+  const getCode = async (query: string, options = {}) => (await call(`${path}${query}`, options)).body.error.code
+  t.equal(await getCode('?after=nonsense'), 100)
+  t.equal(await getCode('?limit=0'), 100)
+  t.equal(await getCode('?fields=colour'), 100)
+  t.equal(await getCode('?fields=name&fields=colour'), 100)
+  t.equal(await getCode('', { token: null }), 200)
+  t.equal(await getCode('', { token: 'unknown' }), 190)
   control.putToken({ access_token: 'sender', scopes: ['whatsapp_business_messaging'] })
-  t.equal(await codeOf('', { token: 'sender' }), 200)
+  t.equal(await getCode('', { token: 'sender' }), 200)
   control.putNumber('200', { waba_id: '999' })
   t.equal((await call('/v17.0/999/message_templates')).body.error.code, 200)
   t.equal((await call('/v17.0/404/message_templates')).body.error.error_subcode, 33)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { errorTable } from '../graph/error-table.ts'
-import { build, message, numberId, outcome, receiveWebhooks } from './build.ts'
+import { build, message, numberId, pick, receiveWebhooks } from './build.ts'
 
 const codes = Object.keys(errorTable).map(Number)
 const isCut = (call: Promise<unknown>) =>
@@ -21,10 +21,10 @@ t.test('a script refuses a request with its code', async t => {
 
 t.test('a message fails later with a code', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url, delay_factor: 100 } })
+  const { send, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url, delay_factor: 100 } })
   const [{ id }] = (await send()).body.messages
   for (const code of codes) control.status({ message_id: id, status: 'failed', code })
-  await idle({ planned: 3 })
+  await awaitIdle({ planned: 3 })
   t.same(
     callback.statuses().map(({ status, errors }) => [status, errors[0].code]),
     codes.map(code => ['failed', code]),
@@ -80,7 +80,7 @@ t.test('a script applies to as many requests as it says, in turn', async t => {
   t.equal((await send()).status, 200)
   const body = { messaging_product: 'whatsapp', pin: '123456', certificate: 'demo-certificate' }
   const registration = await call(`/v17.0/${numberId}/register`, { body })
-  t.same(outcome(registration), [400, 133006, 'Verify the number again.'])
+  t.same(pick(registration), [400, 133006, 'Verify the number again.'])
   t.same(control.summary().scripts, [])
 })
 
@@ -120,13 +120,13 @@ t.test('an outage starts and ends at once', async t => {
 
 t.test('responses wait as long as the behaviour says', async t => {
   const { send, control } = await build(t, { behaviour: { answer_latency_ms: 300 } })
-  const timed = async (body: unknown) => {
+  const measure = async (body: unknown) => {
     const startedAt = performance.now()
     await send(body)
     return performance.now() - startedAt
   }
-  t.ok((await timed(message())) >= 299)
-  t.ok((await timed({})) >= 299)
+  t.ok((await measure(message())) >= 299)
+  t.ok((await measure({})) >= 299)
   control.behave({ answer_latency_ms: 0 })
-  t.ok((await timed(message())) < 299)
+  t.ok((await measure(message())) < 299)
 })

@@ -6,9 +6,9 @@ const sign = (raw: Buffer, secret = appSecret) => `sha256=${createHmac('sha256',
 
 t.test('a message is sent, delivered and read', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { send, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const { body } = await send(message({ biz_opaque_callback_data: 'ntf_1' }))
-  await idle()
+  await awaitIdle()
   t.match(callback.posts[0]?.body, { object: 'whatsapp_business_account', entry: [{ id: accountId }] })
   t.match(callback.changes()[0], {
     field: 'messages',
@@ -31,11 +31,11 @@ t.test('a message is sent, delivered and read', async t => {
 
 t.test('utility messages are free for a person who wrote, and only for that person', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { send, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   control.inbound({ from: '+94771234567', text: 'Hello' })
   await send(message({ to: '94771234567' }))
   await send(message({ to: '94772222222' }))
-  await idle()
+  await awaitIdle()
   const types = callback
     .statuses()
     .flatMap(({ recipient_id, pricing }) => (pricing ? [`${recipient_id} ${pricing.type}`] : []))
@@ -44,9 +44,9 @@ t.test('utility messages are free for a person who wrote, and only for that pers
 
 t.test('a webhook is signed over its bytes, which are plain ASCII', async t => {
   const callback = await receiveWebhooks(t)
-  const { control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   control.inbound({ from: '94771234567', name: 'නිමාලි', text: 'Grüße 🚚' })
-  await idle()
+  await awaitIdle()
   const [post] = callback.posts
   t.match(post?.raw.toString('latin1'), 'Gr\\u00fc\\u00dfe \\ud83d\\ude9a')
   t.notMatch(post?.raw.toString('latin1'), /[\x80-\xff]/)
@@ -56,33 +56,33 @@ t.test('a webhook is signed over its bytes, which are plain ASCII', async t => {
 
 t.test('statuses respect their delays', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, idle } = await build(t, { behaviour: { webhook_url: callback.url, delay_factor: 0.02 } })
+  const { send, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url, delay_factor: 0.02 } })
   const start = performance.now()
   await send()
   t.same(callback.statuses(), [])
-  await idle()
+  await awaitIdle()
   const took = performance.now() - start
   t.ok(took >= 94, `at least half of 190 ms from sent to read: ${took} ms`)
 })
 
 t.test('a webhook is repeated until it is acknowledged with 200', async t => {
   const callback = await receiveWebhooks(t)
-  const { control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   callback.responses.push(500, 201)
   control.inbound({ from: '94771234567', text: 'Hello' })
-  await idle()
+  await awaitIdle()
   t.equal(callback.posts.length, 3)
   t.match(control.summary().webhooks, { delivered: 1, lost: 0, to_retry: 0 })
 })
 
 t.test('updates that wait together are posted together, up to the batch size', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { send, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const { body } = await send()
-  await idle()
+  await awaitIdle()
   callback.posts.length = 0
   for (let n = 0; n < 350; n++) control.status({ message_id: body.messages[0].id, status: 'read' })
-  await idle()
+  await awaitIdle()
   const sizes = callback.posts.map(post => post.body.entry[0].changes[0].value.statuses.length)
   t.same(
     sizes.sort((a, b) => a - b),
@@ -92,11 +92,11 @@ t.test('updates that wait together are posted together, up to the batch size', a
 
 t.test('a person writes, says STOP and taps a button', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { send, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const { body } = await send()
   const { id } = control.inbound({ from: '+94771234567', text: 'STOP', name: 'Nimali' })
   control.inbound({ from: '94771234567', button: { text: 'Stop messages', payload: 'stop' } })
-  await idle()
+  await awaitIdle()
   const [text, button] = callback
     .changes()
     .map(({ value }) => value)
@@ -118,20 +118,20 @@ t.test('a person writes, says STOP and taps a button', async t => {
 
 t.test('a number has its own secret', async t => {
   const callback = await receiveWebhooks(t)
-  const { call, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { call, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   control.putNumber('200', { app_secret: 'their secret' })
   t.equal((await call('/v17.0/200/messages', { body: message() })).status, 200)
-  await idle()
+  await awaitIdle()
   const [post] = callback.posts
   t.equal(post?.headers['x-hub-signature-256'], sign(post?.raw ?? Buffer.alloc(0), 'their secret'))
 })
 
 t.test('sends a status on demand', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { send, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const { body } = await send()
-  await idle()
+  await awaitIdle()
   control.status({ message_id: body.messages[0].id, status: 'failed', code: 131049 })
-  await idle()
+  await awaitIdle()
   t.match(callback.statuses().at(-1), { errors: [{ code: 131049 }] })
 })

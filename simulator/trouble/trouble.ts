@@ -19,7 +19,7 @@ const Broken = <Kind extends string>(kind: Kind, fallback: boolean, description:
     { description },
   )
 
-/** Describes a failure that a request meets in place of its ordinary response, once it has passed every check. */
+/** Describes a failure that replaces the response to a request after every check, or, for `refused`, before any. */
 const Trouble = Type.Union(
   [
     closed(

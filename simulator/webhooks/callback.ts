@@ -4,9 +4,9 @@ import type { PhoneNumber } from '../accounts/account.ts'
 import type { Behaviour } from '../basics/behaviour.ts'
 import type { Clock } from '../basics/clock.ts'
 import { createRing } from '../basics/ring.ts'
-import { envelope, type Update } from './payloads.ts'
+import { writeEnvelope, type Update } from './payloads.ts'
 
-/** Limits posts in flight per number; the real API posts concurrently (docs/contributors/messaging-api.md#delivery). */
+/** Limits first posts in flight per number; the real API posts several too (docs/contributors/messaging-api.md#delivery). */
 const mostAtOnce = 4
 const mostInPost = 100
 const timeoutMs = 10_000
@@ -108,7 +108,7 @@ const signed = 'x-hub-signature-256'
 /** Returns the status of the callback's response, or why there was none. */
 const post = async (url: string, number: PhoneNumber, updates: Update[], signal: AbortSignal) => {
   try {
-    const body = serialize(envelope(number, updates))
+    const body = serialize(writeEnvelope(number, updates))
     const signature = `sha256=${createHmac('sha256', number.app_secret).update(body).digest('hex')}`
     const headers = { 'content-type': 'application/json', 'user-agent': 'facebookexternalua', [signed]: signature }
     const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])

@@ -14,13 +14,13 @@ export const writeStatus = (
 ): object => ({
   id: message.id,
   status,
-  timestamp: seconds(at),
+  timestamp: toSeconds(at),
   recipient_id: message.to,
   ...(message.callback !== undefined && { biz_opaque_callback_data: message.callback }),
   ...(code === undefined ? writePrice(message, status, at, isWindowOpen) : { errors: [toError(code)] }),
 })
 
-const seconds = (at: number): string => String(Math.floor(at / 1000))
+const toSeconds = (at: number): string => String(Math.floor(at / 1000))
 
 const toError = (code: number): object => ({
   code,
@@ -30,13 +30,13 @@ const toError = (code: number): object => ({
   href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
 })
 
-/** Prices `sent` and the first of `delivered` and `read` (docs/contributors/messaging-api.md#pricing). */
+/** Prices `sent`, `delivered`, and `read` without `delivered` before it (docs/contributors/messaging-api.md#pricing). */
 const writePrice = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
   if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
   const category = message.template?.category.toLowerCase() ?? 'service'
   const conversation = {
     id: message.id.slice(-32).toLowerCase(),
-    ...(status === 'sent' && { expiration_timestamp: seconds(at + 86_400_000) }),
+    ...(status === 'sent' && { expiration_timestamp: toSeconds(at + 86_400_000) }),
     origin: { type: category },
   }
   const isFree = isWindowOpen && category === 'utility'
@@ -45,7 +45,7 @@ const writePrice = (message: Message, status: string, at: number, isWindowOpen: 
 }
 
 /** Builds the envelope of one number's updates. Adjacent statuses share a change. */
-export const envelope = (number: PhoneNumber, updates: Update[]): object => {
+export const writeEnvelope = (number: PhoneNumber, updates: Update[]): object => {
   const changes: object[] = []
   let statuses: object[] | undefined
   for (const update of updates) {

@@ -1,5 +1,5 @@
 import type { PhoneNumber } from '../accounts/account.ts'
-import { type Message, messageId } from '../messages/message.ts'
+import { type Message, makeMessageId } from '../messages/message.ts'
 import type { StatusWord } from '../trouble/trouble.ts'
 import { writeHead, writeStatus } from '../webhooks/payloads.ts'
 import type { InboundView, World } from './world.ts'
@@ -26,13 +26,13 @@ export const reportStatus = (world: World, message: Message, status: StatusWord,
 }
 
 const windowMs = 86_400_000
-const windowKey = (phoneNumberId: string, person: string): string => `${phoneNumberId} ${person}`
+const writeWindowKey = (phoneNumberId: string, person: string): string => `${phoneNumberId} ${person}`
 
 /** Returns true if texts may be sent to the person (docs/contributors/messaging-api.md#conversations). */
 export const isOpen = ({ lastInbound }: World, phoneNumberId: string, person: string, at = Date.now()): boolean =>
-  at - (lastInbound.get(windowKey(phoneNumberId, person)) ?? 0) < windowMs
+  at - (lastInbound.get(writeWindowKey(phoneNumberId, person)) ?? 0) < windowMs
 
-/** Describes a message from a person: a text, a place, or a tap on a button of the message `to`. */
+/** Describes a message from a person: a text, a location, or a tap on a button of the message `to`. */
 export interface Inbound {
   from: string
   name?: string | undefined
@@ -48,9 +48,9 @@ export const receive = (world: World, number: PhoneNumber, inbound: Inbound, cop
   const phone_number_id = number.phone_number_id
   const from = inbound.from.replace('+', '')
   const at = Date.now()
-  const id = messageId(from)
+  const id = makeMessageId(from)
   const content = button
-    ? tap(number, button, inbound.to ?? world.messages.list({ phone_number_id, to: from }).next().value)
+    ? writeTap(number, button, inbound.to ?? world.messages.list({ phone_number_id, to: from }).next().value)
     : location
       ? { type: 'location', location }
       : { type: 'text', text: { body: text } }
@@ -59,13 +59,13 @@ export const receive = (world: World, number: PhoneNumber, inbound: Inbound, cop
   const shown = button?.text ?? text ?? [location?.name, location?.address].filter(Boolean).join(', ')
   const view = { id, phone_number_id, from, type: content.type, text: shown, at: new Date(at).toISOString() }
   world.inbox.push(view)
-  world.lastInbound.set(windowKey(phone_number_id, from), at)
+  world.lastInbound.set(writeWindowKey(phone_number_id, from), at)
   for (let copy = 0; copy < copies; copy++) world.callback.send(phone_number_id, { contact, message })
   return view
 }
 
 /** Builds a tap's message. The webhook gives a reply button a different type from a template's button. */
-const tap = (number: PhoneNumber, { text, payload = text }: NonNullable<Inbound['button']>, message?: Message) => {
+const writeTap = (number: PhoneNumber, { text, payload = text }: NonNullable<Inbound['button']>, message?: Message) => {
   const isReply = message?.replies.some(reply => reply.id === payload)
   return {
     ...(isReply

@@ -52,13 +52,13 @@ export const createWorld = ({ secrets, accounts: others, behaviour: changed, log
 export type World = ReturnType<typeof createWorld>
 
 /** Closes the connections that an outage left without a response. */
-export const letGo = ({ hanging }: World): void => {
+export const cutHanging = ({ hanging }: World): void => {
   for (const socket of hanging) socket.destroy()
   hanging.clear()
 }
 
 export const forget = (world: World): void => {
-  letGo(world)
+  cutHanging(world)
   world.outage = null
   world.clock.reset()
   world.callback.reset()
