@@ -1,4 +1,4 @@
-// Draws charts in SVG, each with a table for screen readers: the numbers of each day, or those of the minutes by hour.
+// Draws charts in SVG, each with a table for screen readers: the counts of each day, or of each hour.
 import { day, minuteOfDay, number, t } from '../kit/i18n.js'
 import { html } from '../kit/preact.js'
 

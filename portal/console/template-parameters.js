@@ -18,7 +18,7 @@ export const orderFields = [
   'destination_city',
 ]
 
-/** Lists each variable once, in the order in which a message gives them: positional variables by number. */
+/** Lists the distinct variables in the order in which a message gives them: positional variables by number. */
 const placeholders = text => {
   const found = [...(text ?? '').matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name], at, all) => ({
     name,

@@ -2,7 +2,7 @@
 import { t } from './i18n.js'
 import { endSession, face, getSession } from './session.js'
 
-/** Represents a refusal by a service, in the service's words. */
+/** Represents a failed request, in the words of the service that refused it, or else of this page. */
 export class ApiError extends Error {
   /**
    * @param {string} message
@@ -13,10 +13,10 @@ export class ApiError extends Error {
     this.status = status
     this.code = code
     this.errors = errors
-    /** Seconds; 0: not given. */
+    /** Holds seconds; 0: not given. */
     this.retryAfter = retryAfter
     const mayPass = status === 0 || status === 429 || status >= 500
-    /** Seconds until a read is repeated; 0: never. */
+    /** Holds the seconds until a read is repeated; 0: never. */
     this.againAfter = mayPass ? Math.min(Math.max(retryAfter, 5), 60) : 0
   }
 }
@@ -91,8 +91,8 @@ export const withQuery = (path, query) => {
 const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
 
 /**
- * Makes keys for one action of a person: the same body keeps its key until its request has succeeded, so that
- * repetitions take effect once.
+ * Makes keys for one action of a person: a body keeps its key until its request succeeds or another body follows, so
+ * that repetitions take effect once.
  */
 export const newKeys = () => {
   let last = { text: '', key: '' }

@@ -85,8 +85,8 @@ export const editedEvent = 'order.edited'
  */
 export const takenBackEvent = 'take_back.accepted'
 /**
- * Matches the types of events. Besides events of orders, these are decisions of staff on a customer's request, such as
- * `call_me.accepted`.
+ * Matches the types of order events. Besides changes of orders, these are decisions of staff on a customer's request,
+ * such as `call_me.accepted`.
  */
 const eventTypePattern = '^(order\\.(created|status_changed|edited)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
 

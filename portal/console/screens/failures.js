@@ -6,7 +6,7 @@ import { Filters } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
 import { getSession, may } from '../../kit/session.js'
 
-/** Prints the run sheet of the parcels that the courier is to deliver again today, by the company's clock. */
+/** Saves the run sheet of the parcels that the courier is to deliver again today, by the company's clock. */
 const printRunSheet = async () => {
   const reattempts_by = new Intl.DateTimeFormat('sv-SE', { timeZone: getSession().me?.tenant.time_zone }).format()
   const body = { reattempts_by, title: `${t('failures.run_sheet')} ${reattempts_by}` }

@@ -62,7 +62,7 @@ const save = async (/** @type {string} */ path, /** @type {string} */ name, form
 
 const maxPaidAtOnce = 1000
 
-/** Reads the invoice numbers of a saved pay run, where an apostrophe precedes a hyphen. @param {Blob} file */
+/** Reads the invoice numbers of a saved pay run, where an apostrophe may precede a number. @param {Blob} file */
 const readRun = async file => {
   const [, ...lines] = (await file.text()).split(/\r?\n/)
   return lines.flatMap(line => /^"?'?([^",;\t]+)/.exec(line)?.[1] ?? [])
@@ -80,7 +80,7 @@ const PayRun = ({ onPaid }) => {
   const post = usePost()
   // The list may have invoices that were approved after the file was saved: only the invoices of a file were paid.
   const [paid, setPaid] = useState(/** @type {string[]} */ ([]))
-  /** Marks all, in as many requests as needed; whatever was marked disappears, even after an error. */
+  /** Marks all, in as many requests as needed; marked invoices leave the list, even if a later request fails. */
   const markPaid = async entered => {
     try {
       for (let left = paid; left.length > 0; setPaid(left)) {
@@ -128,7 +128,7 @@ const steps = {
 const Steps = ({ invoice, onDone }) => {
   const path = `/invoice/${encodeURIComponent(invoice.invoice_no)}`
   const post = usePost()
-  // A cancelled invoice has no lines any more: any open dispute of the merchant may be settled there.
+  // A cancelled invoice no longer has lines: any open dispute of its merchant may be settled there.
   const ofInvoice = invoice.lines.flatMap(line => (line.kind === 'disputed' ? [line.waybill_number] : []))
   const mayHold = ofInvoice.length > 0 || invoice.state === 'cancelled'
   const held = useLive(

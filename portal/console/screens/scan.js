@@ -124,7 +124,7 @@ const Scanned = ({ list, field }) => {
   <//>`
 }
 
-/** Takes parcels one after another from a barcode reader, and then acts on all of them at once. */
+/** Reads parcels one after another from a barcode reader, then acts on all of them at once. */
 export const Scan = () => {
   const form = useRef(/** @type {any} */ (null))
   const list = useScanList()

@@ -9,7 +9,7 @@ import { Badge, column, Facts, Live, Panel, useLive } from '../../kit/ui.js'
 
 const places = ['with_riders', 'at_office', 'banked', 'waiting', 'held']
 
-/** Returns amounts that add up to the balance, then what of it is payable. */
+/** Returns the amounts that add up to the balance, the balance, its payable part and the next payment. */
 const showBalance = ({ currency, next_payment: next, ...data }) => {
   const rest = places.reduce((left, name) => left - data[name], data.balance)
   const amounts = { ...data, rest: Number(rest.toFixed(2)) || 0 }

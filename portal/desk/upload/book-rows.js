@@ -42,7 +42,7 @@ const inStore = (mode, act) =>
  */
 const owner = () => `${getSession().tenant} ${getSession().me?.email}`
 
-/** Reads the upload that was begun but not put away. @returns {Promise<Stored | undefined>} */
+/** Reads the upload that was begun and not yet put away. @returns {Promise<Stored | undefined>} */
 export const readUpload = () => inStore('readonly', store => store.get(owner()))
 const writeUpload = (/** @type {Stored} */ upload) => inStore('readwrite', store => store.put(upload, owner()))
 export const putAway = () => inStore('readwrite', store => store.delete(owner()))

@@ -1,4 +1,4 @@
-// The default statuses of companies, by their names. A company's own statuses are not translated.
+// Translates the names of the default statuses. A company's own statuses are not translated.
 /** @type {Record<string, Record<string, string>>} */
 export const statuses = {
   DRAFT: { si: 'කෙටුම්පත', ta: 'வரைவு' },
