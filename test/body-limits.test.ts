@@ -10,7 +10,7 @@ import { batch, order } from '../services/orders/test/tenant.ts'
 const small = 4_096
 const maxBodyBytes = 5_242_880
 
-/** Lists the operations that take more than a few short fields, with their limits in bytes. */
+/** Lists the operations that accept more than a few short fields, with their limits in bytes. */
 const large: Record<string, number> = {
   'POST /api/public/merchant/order/bulk': maxBodyBytes,
   'POST /api/public/merchant/order/single': 65_536,
@@ -67,14 +67,14 @@ t.test('every documented operation refuses bodies beyond its limit before it aut
           return (await app.inject({ method, url: path.replace(/\{\w+\}/g, '1A'), headers })).statusCode
         }
         t.equal(await announce(limit + 1), 413, `${id} refuses ${limit + 1} bytes`)
-        t.not(await announce(limit), 413, `${id} takes ${limit} bytes`)
+        t.not(await announce(limit), 413, `${id} accepts ${limit} bytes`)
         if (operation.requestBody) t.equal(operation['x-max-body-bytes'], limit, `${id} documents its limit`)
       }
   const unknown = Object.keys(large).filter(id => !seen.has(id))
   t.strictSame(unknown, [], 'the table names only documented operations')
 })
 
-t.test('reports only the count of a list that is too long', async t => {
+t.test('reports only the length of a list that is too long', async t => {
   const items = (count: number) => Array.from({ length: count }, () => ({}))
   const refusals = {
     order_data: await orders.bulk({ ...batch(), order_data: items(90_000) }),
@@ -88,7 +88,7 @@ t.test('reports only the count of a list that is too long', async t => {
 })
 
 /** Returns the milliseconds of the fastest of five runs. */
-const fastest = (work: () => unknown): number =>
+const measureFastest = (work: () => unknown): number =>
   Math.min(
     ...Array.from({ length: 5 }, () => {
       const start = performance.now()
@@ -101,16 +101,16 @@ t.test('checks no order in a list that is too long', t => {
   const bytes = Buffer.from(JSON.stringify(batch(Array(15_000).fill(order()))))
   const read = batchReader(1000)
   const [whole, parsing] = [
-    fastest(() => read(JSON.parse(bytes.toString()), bytes)),
-    fastest(() => JSON.parse(bytes.toString())),
+    measureFastest(() => read(JSON.parse(bytes.toString()), bytes)),
+    measureFastest(() => JSON.parse(bytes.toString())),
   ]
   t.ok(whole < 4 * parsing, `${whole} ms to read, ${parsing} ms to parse alone`)
   t.end()
 })
 
-t.test('stores the name of an impossible tenant nowhere', async t => {
+t.test('does not store the names of impossible tenants', async t => {
   setFlagsFromString('--expose-gc')
-  const heap = (): number => {
+  const measureHeap = (): number => {
     runInNewContext('gc')()
     return process.memoryUsage().heapUsed
   }
@@ -118,12 +118,12 @@ t.test('stores the name of an impossible tenant nowhere', async t => {
     orders.request('/login', { email: 'shop@example.com', password: 'wrong' }, { token: '', tenant })
   const first = await login('x'.repeat(10_000))
   t.match(first, { status: 422, body: { errors: { email: ['These credentials do not match our records.'] } } })
-  const loginTimes = async (count: number) => {
+  const logIn = async (count: number) => {
     for (let index = 0; index < count; index++) await login(randomBytes(5_000).toString('hex'))
   }
-  await loginTimes(100)
-  const before = heap()
-  await loginTimes(500)
-  const kept = heap() - before
+  await logIn(100)
+  const before = measureHeap()
+  await logIn(500)
+  const kept = measureHeap() - before
   t.ok(kept < 2_000_000, `500 names of 10 KB left ${kept} bytes`)
 })

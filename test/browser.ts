@@ -32,7 +32,7 @@ export const openPage = async (t: Test, browser: Browser, url: string, width = 1
   page.on('console', message => message.type() === 'error' && problems.push(message.text()))
   page.on('request', request => {
     if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== new URL(url).origin)
-      problems.push(`asks ${request.url()}`)
+      problems.push(`requests ${request.url()}`)
   })
   await page.goto(url)
   return { page, problems }

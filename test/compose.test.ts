@@ -12,7 +12,7 @@ import { testJourney } from './journey.ts'
 const project = `courier-test-${process.pid}`
 
 /** Returns why the containers cannot run here; false when they can. */
-const missing = (): string | false => {
+const findReason = (): string | false => {
   if (docker('info').status !== 0) return 'no Docker engine responds'
   const images = ['node:24-bookworm-slim', 'postgres:18']
   const isAbsent = (image: string) =>
@@ -24,7 +24,7 @@ const docker = (...words: string[]) => spawnSync('docker', words, { encoding: 'u
 
 t.setTimeout(600_000)
 
-t.test('docker compose up runs the whole system', { skip: missing() }, async t => {
+t.test('docker compose up runs the whole system', { skip: findReason() }, async t => {
   t.setTimeout(600_000)
   // Other tests may take a port while the images are built.
   const [program, ...words] = [...findCompose(), 'build']
@@ -48,8 +48,8 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
     const [program, ...first] = [...findCompose(), ...words]
     return spawnSync(program, first, { cwd: root, encoding: 'utf8', env: { ...env, ...changed } })
   }
-  /** Returns what the command printed; fails the test with the command's errors if it failed. */
-  const composed = (words: string[], changed: NodeJS.ProcessEnv = {}): string => {
+  /** Returns what the command prints; if the command fails, fails the test with its errors. */
+  const succeed = (words: string[], changed: NodeJS.ProcessEnv = {}): string => {
     const { status, stdout, stderr } = compose(words, changed)
     t.equal(status, 0, `docker compose ${words.join(' ')}\n${status === 0 ? '' : stderr}`)
     return stdout
@@ -77,36 +77,36 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
     return stdout
   }
   const query = (statement: string) =>
-    composed(['exec', '-T', 'postgres', 'psql', '-U', 'postgres', '-d', 'orders', '-Atc', statement]).trim()
+    succeed(['exec', '-T', 'postgres', 'psql', '-U', 'postgres', '-d', 'orders', '-Atc', statement]).trim()
   const countOrders = () => query('select count(*) from orders')
 
   /** Returns what the service `demo` printed on each run, without the name of the service. */
-  const printed = () =>
+  const readPrinted = () =>
     compose(['logs', '--no-color', 'demo'])
       .stdout.replace(/^\S+ +\| ?/gm, '')
       .split(/^courier is ready$/m)
       .slice(0, -1)
   const findRequest = (text = ''): string => /^curl .*$/m.exec(text)?.[0] ?? 'false'
-  const bearerOf = (request: string) => ({ authorization: /Bearer [^']+/.exec(request)?.[0] ?? '' })
+  const readBearer = (request: string) => ({ authorization: /Bearer [^']+/.exec(request)?.[0] ?? '' })
   /** Pastes the printed request into a shell. */
   const paste = (request: string, ...options: string[]): { message: string; data: string[] } =>
     JSON.parse(execFileSync('bash', ['-c', [request, ...options].join(' ')], { cwd: root, encoding: 'utf8' }))
 
-  composed(['up', '-d'])
-  t.ok(await poll(() => printed().length === 1), 'the demo tenant is loaded')
-  const request = findRequest(printed()[0])
+  succeed(['up', '-d'])
+  t.ok(await poll(() => readPrinted().length === 1), 'the demo tenant is loaded')
+  const request = findRequest(readPrinted()[0])
 
   await t.test('the printed request returns its first response again, even after a restart', async t => {
     const first = paste(request, '-H Idempotency-Key:monday')
     t.equal(first.message, 'Orders Created Successfully')
     t.equal(first.data.length, 25)
     t.equal(countOrders(), '25')
-    composed(['restart'])
+    succeed(['restart'])
     t.ok(await isReady(), 'orders is ready again')
     t.same(paste(request, '-H Idempotency-Key:monday'), first)
     t.equal(countOrders(), '25')
-    t.ok(await poll(() => printed().length === 2), 'the tokens are printed again')
-    t.equal(findRequest(printed()[1]), request)
+    t.ok(await poll(() => readPrinted().length === 2), 'the tokens are printed again')
+    t.equal(findRequest(readPrinted()[1]), request)
   })
 
   await t.test('npm run demo and the commands of operators find the containers', async t => {
@@ -125,7 +125,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
   await t.test('each container runs as an ordinary user, on a read-only file system, without capabilities', t => {
     const script = 'id -u; touch /usr/anything 2>/dev/null || echo refused; cat /proc/1/status'
     for (const name of ['postgres', 'orders', 'notifier', 'simulator', 'front']) {
-      const [user, written, ...status] = composed(['exec', '-T', name, 'sh', '-c', script]).split('\n')
+      const [user, written, ...status] = succeed(['exec', '-T', name, 'sh', '-c', script]).split('\n')
       t.not(user, '0', `${name}'s user`)
       t.equal(written, 'refused', `${name} cannot write`)
       t.match(status.join('\n'), /^CapEff:\s*0+$/m, `${name} has no capability`)
@@ -138,12 +138,12 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
   await t.test('production runs two services behind the front, from an image without simulator or examples', t => {
     const file = join(t.testdir({}), '.env')
     run('secrets', file)
-    const services = composed(['--env-file', file, 'config', '--services'])
+    const services = succeed(['--env-file', file, 'config', '--services'])
     t.same(services.trim().split('\n').sort(), ['front', 'notifier', 'orders', 'postgres'])
     const search = 'find / -xdev -path "*simulator*" -o -xdev -path "*/app/examples*" -o -xdev -path "*/app/dev*"'
-    const found = (image: string) => docker('run', '--rm', '--entrypoint', 'sh', image, '-c', search).stdout
-    t.equal(found('courier'), '')
-    t.match(found('courier-demo'), '/app/simulator/main.ts')
+    const findFiles = (image: string) => docker('run', '--rm', '--entrypoint', 'sh', image, '-c', search).stdout
+    t.equal(findFiles('courier'), '')
+    t.match(findFiles('courier-demo'), '/app/simulator/main.ts')
     t.end()
   })
 
@@ -156,7 +156,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
     for (const other of ['postgres', 'notifier'])
       t.match(asOrders('select 1', url.replace(/orders$/, other)).stderr, /permission denied for database/, other)
     const asNotifier = 'postgres://notifier:courier@127.0.0.1/orders'
-    t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'nor may the notifier open it')
+    t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'the notifier may not open it either')
   })
 
   await t.test('a parcel travels from the merchant to the customer, and merchant and staff see every move', async t => {
@@ -175,20 +175,20 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
   })
 
   await t.test('two processes of each service start on new databases, and both respond', async t => {
-    composed(['down', '-v'])
-    composed(['up', '-d', '--scale', 'orders=2', '--scale', 'notifier=2'])
-    t.ok(await poll(() => printed().length === 1), 'the demo tenant is loaded')
-    const request = findRequest(printed()[0])
-    const headers = { 'x-tenant': 'demo', 'content-type': 'application/json', ...bearerOf(request) }
+    succeed(['down', '-v'])
+    succeed(['up', '-d', '--scale', 'orders=2', '--scale', 'notifier=2'])
+    t.ok(await poll(() => readPrinted().length === 1), 'the demo tenant is loaded')
+    const request = findRequest(readPrinted()[0])
+    const headers = { 'x-tenant': 'demo', 'content-type': 'application/json', ...readBearer(request) }
     const body = readFileSync(join(root, 'examples/batch.json'))
     const book = () =>
       fetch(`http://127.0.0.1:${port}/api/public/merchant/order/bulk`, { method: 'POST', headers, body })
-    const booked = () =>
+    const findBooked = () =>
       compose(['logs', '--no-color', 'orders']).stdout.match(/^.*order\/bulk.*"status":200.*$/gm) ?? []
     // The second process may still be starting, and the first may be busy.
     const bothBooked = async () => {
       await Promise.all(Array.from({ length: 12 }, book))
-      return new Set(booked().map(line => /\d(?= +\|)/.exec(line)?.[0])).size === 2
+      return new Set(findBooked().map(line => /\d(?= +\|)/.exec(line)?.[0])).size === 2
     }
     t.ok(await poll(bothBooked), 'both processes booked')
     for (const path of ['/metrics', '/internal/orders/demo/DM00000001'])

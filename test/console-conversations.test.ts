@@ -25,7 +25,7 @@ if (browser) {
     // The simulator accepts a text only to a person who has written to it.
     notifier.control.inbound({ from: recipient, text })
   }
-  const untilRead = (phone: string) =>
+  const waitUntilRead = (phone: string) =>
     until('all messages are read', async () => {
       const unread = 'select 1 from inbound_messages where recipient = $1 and read_at is null'
       return (await notifier.rows(unread, [phone])).length === 0
@@ -52,7 +52,7 @@ if (browser) {
     await until('the reply arrives', async () =>
       notifier.control.messages().some(({ rendered }) => rendered.body === 'It arrives tomorrow.'),
     )
-    await untilRead('94770000101')
+    await waitUntilRead('94770000101')
     await page.goto(`${url}#/conversations?unread=true`)
     await page.locator('tbody tr').waitFor()
     t.equal(await page.locator('tbody tr').count(), 1)
@@ -60,7 +60,7 @@ if (browser) {
     await page.locator('.notice').waitFor()
     t.match(await page.locator('.notice').innerText(), /^A text could be sent until/)
     t.equal(await page.locator('#reply').count(), 0)
-    await untilRead('94770000102')
+    await waitUntilRead('94770000102')
     t.strictSame(problems, [])
   })
 
@@ -74,7 +74,7 @@ if (browser) {
     await signIn(page)
     await page.locator('#reply').waitFor()
     t.match(await page.locator('.thread').innerText(), 'Where is it?')
-    await untilRead('491701234567')
+    await waitUntilRead('491701234567')
     await notifier.rows(
       `insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status,
       due_at, expires_at) values ('demo', 'msg_0000000000000000000000000', $1, '491701234567', '{"text": "Hello"}',

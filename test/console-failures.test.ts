@@ -9,8 +9,8 @@ if (browser) {
   const confirmed = { initial_status_key: 'key_2' }
   const [waybill = '', other = ''] = (await orders.bulk(batch([order(confirmed), order(confirmed)]))).body.data
   await orders.rows(`update orders set status_key = 'key_12' where waybill_number = any($1)`, [[waybill, other]])
-  const desk = await openConsole(t, browser, url)
-  const { page } = desk
+  const opened = await openConsole(t, browser, url)
+  const { page } = opened
   await signIn(page)
   const show = (t: Test, screen: string) => showScreen(t, page, screen)
   const panel = (name: string) => page.getByRole('region', { name, exact: true })
@@ -73,7 +73,7 @@ if (browser) {
     await page.getByRole('button', { name: 'Run sheet of reattempts' }).click()
     t.equal((await download).suggestedFilename(), 'run-sheet.pdf')
     t.strictSame(
-      desk.problems.filter(problem => !problem.includes('422')),
+      opened.problems.filter(problem => !problem.includes('422')),
       [],
     )
   })

@@ -8,14 +8,14 @@ if (browser) {
   const { url, orders, notifier } = await startConsole(t)
   const booked = await orders.bulk(batch([order({ order_no: 'LS-1' }), order({ order_no: 'LS-2' })]))
   const [first, second] = booked.body.data as [string, string]
-  const orderOf = async (waybill: string) =>
+  const readOrder = async (waybill: string) =>
     (await orders.rows('select * from orders where waybill_number = $1', [waybill]))[0]
-  const desk = await openConsole(t, browser, url)
-  const { page } = desk
+  const opened = await openConsole(t, browser, url)
+  const { page } = opened
   await signIn(page)
   const edit = page.getByRole('button', { name: 'Edit' })
   const save = page.getByRole('button', { name: 'Save' })
-  const checkSeen = async (t: Test, { page, problems } = desk) => {
+  const checkSeen = async (t: Test, { page, problems } = opened) => {
     t.strictSame(problems, [])
     t.strictSame(await findBarriers(page), [])
   }
@@ -30,7 +30,7 @@ if (browser) {
     await save.click()
     await page.locator('#edit-cod-error', { hasText: 'integer from 0' }).waitFor()
     await page.locator('#edit-customer_phone-error').waitFor()
-    t.equal(desk.problems.splice(0).length, 1, 'the 422')
+    t.equal(opened.problems.splice(0).length, 1, 'the 422')
     await checkSeen(t)
     await page.getByLabel('Phone').fill('0770000199')
     await page.getByLabel('COD').fill('9900')
@@ -40,7 +40,7 @@ if (browser) {
     await save.click()
     await page.locator('h1:focus').waitFor()
     await page.locator('.details', { hasText: '0770000199' }).waitFor()
-    t.match(await orderOf(first), { customer_phone: '0770000199', cod: 9900, destination_city_id: '1500' })
+    t.match(await readOrder(first), { customer_phone: '0770000199', cod: 9900, destination_city_id: '1500' })
     await page.locator('.timeline', { hasText: 'The customer called' }).waitFor()
   })
 
@@ -56,7 +56,7 @@ if (browser) {
     await checkSeen(t)
   })
 
-  t.test('shows another person’s change before it is overwritten', async t => {
+  t.test('shows another person’s change instead of overwriting it', async t => {
     await page.goto(`${url}#/parcel/${second}`)
     await edit.click()
     await page.getByLabel('Customer', { exact: true }).fill('Nimali Silva')
@@ -64,12 +64,12 @@ if (browser) {
     await orders.rows(`update orders set customer_address = '99 Sea Street' where waybill_number = $1`, [second])
     await save.click()
     await page.getByText('Somebody else has changed the order.').waitFor()
-    t.strictSame(desk.problems.splice(0).length, 1, 'the 412')
+    t.strictSame(opened.problems.splice(0).length, 1, 'the 412')
     t.equal(await page.getByLabel('Address').inputValue(), '99 Sea Street')
     t.equal(await page.getByLabel('Customer', { exact: true }).inputValue(), 'Nimali Silva')
     await save.click()
     await page.locator('.details', { hasText: 'Nimali Silva' }).waitFor()
-    t.match(await orderOf(second), { customer_name: 'Nimali Silva', customer_address: '99 Sea Street' })
+    t.match(await readOrder(second), { customer_name: 'Nimali Silva', customer_address: '99 Sea Street' })
     await orders.rows(`update orders set status_key = 'key_6' where waybill_number = $1`, [second])
     await page.reload()
     await edit.click()
@@ -88,7 +88,7 @@ if (browser) {
     await page.getByLabel('Note').fill('Kept one of two')
     await deliver.click()
     await page.getByText(`State what was collected for ${partly}; its COD is 900.`).waitFor()
-    t.equal(desk.problems.splice(0).length, 1, 'the 422')
+    t.equal(opened.problems.splice(0).length, 1, 'the 422')
     await page.getByLabel('Amount collected').fill('450.5')
     await checkSeen(t)
     await deliver.click()
@@ -142,7 +142,7 @@ if (browser) {
     const register = channel.getByRole('button', { name: 'Register the number' })
     await register.click()
     await channel.locator(`#register-${number}-pin-error`).waitFor()
-    t.equal(desk.problems.splice(0).length, 1, 'the 422')
+    t.equal(opened.problems.splice(0).length, 1, 'the 422')
     await channel.getByLabel('PIN').fill('123456')
     await register.click()
     await page.locator('#live', { hasText: 'Channel Registered Successfully' }).waitFor({ state: 'attached' })
@@ -152,7 +152,7 @@ if (browser) {
       `document.body.innerText + [...document.querySelectorAll('main input')].map(each => each.value)`,
     )
     for (const secret of secrets) t.notMatch(shown, secret)
-    t.notMatch(desk.urls.join(), /secret|123456/)
+    t.notMatch(opened.urls.join(), /secret|123456/)
     await checkSeen(t)
     const viewer = await openConsole(t, browser, `${url}#/channels`)
     await signIn(viewer.page, 'viewer')

@@ -43,14 +43,14 @@ if (browser) {
     `insert into message_events (tenant_id, message_id, status) select tenant_id, message_id, status from messages
       where status = 'failed'`,
   )
-  const statusOf = async (waybill: string) =>
+  const readStatus = async (waybill: string) =>
     (await notifier.rows('select status from messages where waybill_number = $1', [waybill]))[0].status
-  const desk = await openConsole(t, browser, url)
-  await signIn(desk.page)
-  const { page } = desk
+  const opened = await openConsole(t, browser, url)
+  await signIn(opened.page)
+  const { page } = opened
   const rows = page.locator('tbody tr')
   const checkSeen = async (t: Test) => {
-    t.strictSame(desk.problems, [])
+    t.strictSame(opened.problems, [])
     t.strictSame(await findBarriers(page), [])
     t.ok((await measureWidth(page)) <= 1280)
   }
@@ -120,13 +120,13 @@ if (browser) {
     await page.goto(`${url}#/messages?waybill_number=${first}`)
     await rows.getByRole('button', { name: 'Cancel' }).dblclick()
     await rows.getByText('Cancelled').waitFor()
-    t.equal(await statusOf(first), 'cancelled')
+    t.equal(await readStatus(first), 'cancelled')
     t.equal(await rows.getByRole('button').count(), 0)
     await checkSeen(t)
     await page.goto(`${url}#/parcel/${second}`)
     await page.getByRole('button', { name: 'Send again' }).click()
     await page.getByRole('button', { name: 'Cancel' }).waitFor()
-    t.equal(await statusOf(second), 'queued')
+    t.equal(await readStatus(second), 'queued')
     const viewer = await openConsole(t, browser, `${url}#/messages`)
     await signIn(viewer.page, 'viewer')
     await viewer.page.locator('tbody tr').nth(1).waitFor()

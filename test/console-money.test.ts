@@ -12,8 +12,8 @@ if (browser) {
   ).body.data
   const today = (await orders.rows('select (now() at time zone time_zone)::date::text as today from tenants'))[0].today
   await orders.rows(`update orders set status_key = 'key_12' where waybill_number = any($1)`, [[first, second]])
-  const desk = await openConsole(t, browser, url)
-  const { page } = desk
+  const opened = await openConsole(t, browser, url)
+  const { page } = opened
   await signIn(page)
   const show = (t: Test, screen: string) => showScreen(t, page, screen)
   const panel = (name: string) => page.getByRole('region', { name, exact: true })
@@ -35,10 +35,10 @@ if (browser) {
     await page.getByLabel('Bank reference').fill('BOC 1')
     await panel('Office and bank').getByRole('button', { name: 'Deposit' }).click()
     await panel('Office and bank').getByText('LKR 0 from 0 parcels').waitFor()
-    t.strictSame(desk.problems, [])
+    t.strictSame(opened.problems, [])
   })
 
-  t.test('a handover that is short stays open, and the person who took it cannot settle it', async t => {
+  t.test('a handover that is short stays open, and the person who received it cannot settle it', async t => {
     await page.goto(`${url}#/parcel/${first}`)
     const again = (await orders.bulk(batch([order(confirmed)]))).body.data[0]
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [again])
@@ -55,7 +55,7 @@ if (browser) {
     await open.getByLabel('Reason').fill('Friday')
     await open.getByRole('button', { name: 'Settle' }).click()
     await open.getByText('Somebody else must settle what you took.').waitFor()
-    t.equal(desk.problems.splice(0).length, 1, 'the 422')
+    t.equal(opened.problems.splice(0).length, 1, 'the 422')
     await show(t, 'cash-open')
   })
 
@@ -74,7 +74,7 @@ if (browser) {
     await page.getByText(`BOC 2, ${today}`).waitFor()
     await page.goto(`${url}#/parcel/${first}`)
     await panel('Money').getByText('Paid', { exact: true }).waitFor()
-    t.strictSame(desk.problems, [])
+    t.strictSame(opened.problems, [])
   })
 
   t.test('a pay run marks the invoices of its file as paid, not those approved since', async t => {
@@ -117,11 +117,11 @@ if (browser) {
     await failing
     await panel('Pay run').getByRole('button', { name: 'Mark as paid (1)' }).waitFor()
     isDown = false
-    t.match(desk.problems.splice(0), [/ERR_FAILED/], 'the second request failed')
+    t.match(opened.problems.splice(0), [/ERR_FAILED/], 'the second request failed')
     await markPaid()
     t.strictSame(marked, [['CFX-1'], numbers.slice(0, 1000), numbers.slice(1000)])
     await page.unroute('**/api/staff/payout*')
-    t.strictSame(desk.problems, [])
+    t.strictSame(opened.problems, [])
   })
 
   t.test('an invoice offers only its open disputes; a cancelled one offers those of its merchant', async t => {
@@ -131,25 +131,25 @@ if (browser) {
     await page.route('**/api/staff/invoice/X-1', route => route.fulfill({ json: { data: { ...invoice, lines } } }))
     const held_for = [{ waybill_number: 'DM2', amount: 1, reason: 'x', since: '2026-02-19T00:00:00Z' }]
     await page.route('**/api/staff/merchant/1/balance', route => route.fulfill({ json: { data: { held_for } } }))
-    const offered = async () => {
+    const readOffered = async () => {
       await page.goto(`${url}#/cash`)
       await page.goto(`${url}#/invoices/X-1`)
       await page.getByText('Settle a dispute').first().click()
       return (await page.getByLabel('Parcel', { exact: true }).locator('option').allTextContents()).slice(1)
     }
-    t.strictSame(await offered(), ['DM2'], 'DM1 is settled')
+    t.strictSame(await readOffered(), ['DM2'], 'DM1 is settled')
     invoice = { ...invoice, state: 'cancelled' }
     lines = []
-    t.strictSame(await offered(), ['DM2'])
+    t.strictSame(await readOffered(), ['DM2'])
     await page.unroute('**/api/staff/invoice/X-1')
     await page.unroute('**/api/staff/merchant/1/balance')
   })
 
   t.test('a handover of cash and a debt declares whole cents', async t => {
-    const lying = { parcels: 1, amount: 2500.1, since: null }
-    const people = [{ name: 'Sunil', ...lying, debt: 0.2, above_ceiling: false }]
+    const cash = { parcels: 1, amount: 2500.1, since: null }
+    const people = [{ name: 'Sunil', ...cash, debt: 0.2, above_ceiling: false }]
     await page.route('**/api/staff/cash', route =>
-      route.fulfill({ json: { data: { currency: 'LKR', ceiling: null, people, office: lying, clearing: lying } } }),
+      route.fulfill({ json: { data: { currency: 'LKR', ceiling: null, people, office: cash, clearing: cash } } }),
     )
     await page.goto(`${url}#/cash`)
     await panel('Who holds cash').getByRole('button', { name: 'Hand over' }).click()
@@ -168,7 +168,7 @@ if (browser) {
     await page.getByRole('link', { name: 'Balance' }).first().click()
     await panel('Balance').getByText('LKR 1,800.50').first().waitFor()
     await show(t, 'balance')
-    t.strictSame(desk.problems, [])
+    t.strictSame(opened.problems, [])
   })
 
   for (const language of ['si', 'ta'])

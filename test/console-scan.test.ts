@@ -15,14 +15,14 @@ if (browser) {
   const staff = (await createTokenFor(orders.pool, { tenant: 'demo', staff: attack })).token
   const make = async (...fields: object[]): Promise<string[]> =>
     (await orders.bulk(batch(fields.map(each => order({ initial_status_key: 'key_2', ...each }))))).body.data
-  const moveBehind = (waybill: string, status_key: string) =>
+  const moveElsewhere = (waybill: string, status_key: string) =>
     orders.app.inject({
       method: 'POST',
       url: '/api/staff/order/status',
       headers: { authorization: `Bearer ${staff}`, 'x-tenant': 'demo' },
       payload: { waybill_numbers: [waybill], status_key, note: attack },
     })
-  const statusesOf = async (waybills: string[]): Promise<string[]> => {
+  const readStatuses = async (waybills: string[]): Promise<string[]> => {
     const text = 'select status_key from orders where waybill_number = any($1) order by waybill_number'
     return (await orders.rows(text, [waybills])).map(({ status_key }: { status_key: string }) => status_key)
   }
@@ -55,7 +55,7 @@ if (browser) {
   }
   const [high, low] = [1320, 165]
   /** Leaves out the browser's messages about responses with 404 or 422, which the tests provoke. */
-  const faultsIn = (problems: string[]) => problems.filter(text => !/status of (404|422)/.test(text))
+  const findErrors = (problems: string[]) => problems.filter(text => !/status of (404|422)/.test(text))
   const { page, problems, urls } = await openScan()
 
   t.test('scans and moves parcels without a mouse; names refused ones and leaves them out', async t => {
@@ -77,7 +77,7 @@ if (browser) {
     await tabTo(page, '.notice button')
     await page.keyboard.press('Enter')
     await page.locator('#scan:focus').waitFor()
-    await moveBehind(third, 'key_9')
+    await moveElsewhere(third, 'key_9')
     await tabTo(page, '#scan-note')
     await page.keyboard.type(attack)
     await tabTo(page, 'button.primary')
@@ -85,13 +85,13 @@ if (browser) {
     await page
       .locator('.refused', { hasText: `${third} is key_9 RECEIVED TO ORIGIN WAREHOUSE: it may move to` })
       .waitFor()
-    t.strictSame(await statusesOf([first, second, third]), ['key_2', 'key_2', 'key_9'], 'all or none')
+    t.strictSame(await readStatuses([first, second, third]), ['key_2', 'key_2', 'key_9'], 'all or none')
     await tabTo(page, '.notice button')
     await page.keyboard.press('Enter')
     await tabTo(page, 'button.primary')
     await page.keyboard.press('Enter')
     await page.locator('tbody .badge', { hasText: 'PICKUP RIDER ASSIGNED' }).nth(1).waitFor()
-    t.strictSame(await statusesOf([first, second, third]), ['key_5', 'key_5', 'key_9'])
+    t.strictSame(await readStatuses([first, second, third]), ['key_5', 'key_5', 'key_9'])
     await page.reload()
     await page.locator('tbody .badge', { hasText: 'PICKUP RIDER ASSIGNED' }).nth(1).waitFor()
     t.strictSame(
@@ -100,7 +100,7 @@ if (browser) {
       ),
       [first, second],
     )
-    t.strictSame(faultsIn(problems), [])
+    t.strictSame(findErrors(problems), [])
     t.notMatch(urls.join('\n'), /courier_|token/i)
   })
 
@@ -121,7 +121,7 @@ if (browser) {
     await page.unroute('**/api/staff/order/DM*')
   })
 
-  t.test('a move that is refused because of its reason code says so', async t => {
+  t.test('a move that is refused because of its reason code shows the reason', async t => {
     const [waybill = ''] = await make({})
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [waybill])
     const { page: other } = await openScan()
@@ -132,7 +132,7 @@ if (browser) {
     await other.getByRole('button', { name: /Move/ }).click()
     await other.getByText('The reason_code may be closed.').waitFor({ timeout: 10_000 })
     await orders.rows('update tenants set failure_reasons = null')
-    t.strictSame(await statusesOf([waybill]), ['key_12'])
+    t.strictSame(await readStatuses([waybill]), ['key_12'])
     await other.close()
   })
 
@@ -169,7 +169,7 @@ if (browser) {
     t.notMatch(await page.content(), 'secret-of-a-channel')
     await page.getByRole('button', { name: 'Check' }).click()
     await page.locator('.notice', { hasText: /The number can(not)? send/ }).waitFor()
-    t.strictSame(faultsIn(problems), [])
+    t.strictSame(findErrors(problems), [])
     t.notMatch(urls.join('\n'), /secret-of-a-channel|courier_/)
   })
 
@@ -204,7 +204,7 @@ if (browser) {
         if (process.env.SCREENSHOTS)
           await page.screenshot({ path: `${process.env.SCREENSHOTS}/${screen}-${width}.png`, fullPage: true })
       }
-      t.strictSame(faultsIn(problems), [])
+      t.strictSame(findErrors(problems), [])
     }
   })
 }

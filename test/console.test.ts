@@ -35,7 +35,7 @@ if (browser) {
     })
   const countMessages = async (waybill: unknown) =>
     (await notifier.rows('select count(*)::int from messages where waybill_number = $1', [waybill]))[0].count
-  const chooseTemplate = (name: string) => `${name} · en_US`
+  const writeOption = (name: string) => `${name} · en_US`
   /** Checks that the page has no problems, no address contains a secret, and only the services get requests. */
   const checkSeen = (t: Test, { problems, urls }: { problems: string[]; urls: string[] }) => {
     t.strictSame(problems, [])
@@ -97,7 +97,7 @@ if (browser) {
     await page.goto(`${url}#/parcel/${third}`)
     const send = page.getByRole('button', { name: 'Send' })
     const fill = async () => {
-      await page.locator('#template').selectOption(chooseTemplate('order_delivered'))
+      await page.locator('#template').selectOption(writeOption('order_delivered'))
       await page.locator('.bubble').waitFor()
     }
     await fill()
@@ -137,7 +137,7 @@ if (browser) {
           .first()
           .waitFor()
         if (screen.includes('parcel')) {
-          await page.locator('#template').selectOption(chooseTemplate('order_cancelled'))
+          await page.locator('#template').selectOption(writeOption('order_cancelled'))
           for (const field of await page.locator('[id^=parameter-]').all()) await field.fill(attack)
           await page.locator('.bubble', { hasText: attack }).waitFor()
           await page.getByText(attack).nth(5).waitFor()

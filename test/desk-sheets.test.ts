@@ -8,10 +8,10 @@ import { root } from '../dev/settings.ts'
 const { guessColumns, parseSheet, readNumber, writeCsv } = await import(join(root, 'portal/desk/read-sheet.js'))
 const { readWorkbook } = await import(join(root, 'portal/desk/upload/read-xlsx.js'))
 
-const sheet = (name: string): string[][] => parseSheet(readFileSync(join(root, 'examples/sheets', name), 'utf8'))
+const readSheet = (name: string): string[][] => parseSheet(readFileSync(join(root, 'examples/sheets', name), 'utf8'))
 
 t.test('reads the template of a courier, with quoted cells over two lines', async t => {
-  const rows = sheet('courier-template.csv')
+  const rows = readSheet('courier-template.csv')
   t.equal(rows.length, 4)
   t.strictSame(rows[2]?.slice(2, 4), ['7 Lake Road\nKotte', 'Kotte'])
   t.equal(rows[2]?.[8], 'Belt "brown"')
@@ -25,7 +25,7 @@ t.test('reads the template of a courier, with quoted cells over two lines', asyn
 })
 
 t.test('reads the export of a web shop, whose Name column holds the order number', async t => {
-  t.strictSame(guessColumns(sheet('web-shop.csv')), {
+  t.strictSame(guessColumns(readSheet('web-shop.csv')), {
     hasHeadings: true,
     fields: [
       ...['order_no', 'customer_email', 'customer_name', 'customer_address', 'destination', 'customer_phone', 'cod'],
@@ -35,7 +35,7 @@ t.test('reads the export of a web shop, whose Name column holds the order number
 })
 
 t.test('reads pasted rows without headings: finds the phone, and leaves the other columns to a person', async t => {
-  t.strictSame(guessColumns(sheet('pasted.tsv')), { hasHeadings: false, fields: ['', '', 'customer_phone', ''] })
+  t.strictSame(guessColumns(readSheet('pasted.tsv')), { hasHeadings: false, fields: ['', '', 'customer_phone', ''] })
 })
 
 t.test('reads amounts as people write them, and leaves other text to the service', async t => {
@@ -73,12 +73,12 @@ t.test(
         'LS-3003|Chamari Fernando|3 Beach Road|Hikkaduwa|0770000113||Rs. 1250|1|Sandals|',
       ],
     )
-    t.strictSame(guessColumns(rows), guessColumns(sheet('courier-template.csv')))
+    t.strictSame(guessColumns(rows), guessColumns(readSheet('courier-template.csv')))
   },
 )
 
 /** Packs parts into a ZIP archive, as programs that write workbooks do. Leaves out checksums, which nothing reads. */
-const zip = (parts: Record<string, string | Buffer>): Blob => {
+const pack = (parts: Record<string, string | Buffer>): Blob => {
   const [bodies, entries]: [Buffer[], Buffer[]] = [[], []]
   let at = 0
   for (const [name, content] of Object.entries(parts)) {
@@ -100,8 +100,8 @@ const zip = (parts: Record<string, string | Buffer>): Blob => {
   end.writeUInt32LE(at, 16)
   return new Blob([...bodies, ...entries, end].map(part => new Uint8Array(part)))
 }
-const workbook = (sheetXml: string | Buffer, more: Record<string, string> = {}): Blob =>
-  zip({
+const packWorkbook = (sheetXml: string | Buffer, more: Record<string, string> = {}): Blob =>
+  pack({
     'xl/workbook.xml': `<workbook><sheets><sheet name='One' r:id='rId7'/></sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': '<Relationships><Relationship Id="rId7" Target="/xl/first.xml"/></Relationships>',
     'xl/first.xml': sheetXml,
@@ -113,7 +113,7 @@ t.test('reads workbooks from other programs: prefixed names, texts in cells, cel
     <x:rPh><x:t>spoken</x:t></x:rPh></x:is></x:c><x:c><x:v>9.4770000101E10</x:v></x:c></x:row>
     <x:row r="9"><x:c r="AB9" t="str"><x:v>far</x:v></x:c></x:row>
     <x:row r="10"><x:c r="A10" s="1"/></x:row></x:sheetData></x:worksheet>`
-  const rows = await readWorkbook(workbook(xml), 10)
+  const rows = await readWorkbook(packWorkbook(xml), 10)
   t.strictSame(rows, [
     ['A & BA\nC', '94770000101'],
     [...Array(27).fill(''), 'far'],
@@ -125,12 +125,12 @@ t.test('refuses files that are not workbooks or unpack to too much, and reads no
   const table: [string, Blob, RegExp][] = [
     ['no archive', new Blob(['name,phone']), /unreadable/],
     ['an empty file', new Blob([]), /unreadable/],
-    ['an archive of other things', zip({ 'word/document.xml': '<a/>' }), /unreadable/],
-    ['an archive that is cut short', workbook(row.repeat(50)).slice(0, 300), /unreadable/],
-    ['a sheet of 64 MB in 64 kB', workbook(Buffer.alloc(64_000_000, ' ')), /too_large/],
+    ['an archive of other things', pack({ 'word/document.xml': '<a/>' }), /unreadable/],
+    ['an archive that is cut short', packWorkbook(row.repeat(50)).slice(0, 300), /unreadable/],
+    ['a sheet of 64 MB in 64 kB', packWorkbook(Buffer.alloc(64_000_000, ' ')), /too_large/],
     ['a file above the limit', new Blob([new Uint8Array(10_000_001)]), /too_large/],
-    ['more columns than orders have', workbook('<row><c r="XFD1"><v>1</v></c></row>'), /too_large/],
+    ['more columns than orders have', packWorkbook('<row><c r="XFD1"><v>1</v></c></row>'), /too_large/],
   ]
   for (const [name, file, reason] of table) await t.rejects(readWorkbook(file, 10), { message: reason }, name)
-  t.equal((await readWorkbook(workbook(row.repeat(50)), 10)).length, 10)
+  t.equal((await readWorkbook(packWorkbook(row.repeat(50)), 10)).length, 10)
 })

@@ -28,11 +28,11 @@ export const openDesk = async (t: Test, browser: Browser, url: string) => {
 
 export const showDesk = (t: Test, page: Page, screen: string): Promise<void> => showScreen(t, page, `desk-${screen}`)
 
-/** Checks a screen in the other languages. `isThere` selects an element that the screen shows. */
-export const showInLanguages = async (t: Test, page: Page, screen: string, isThere: string): Promise<void> => {
+/** Checks a screen in the other languages. `shown` selects an element that the screen shows. */
+export const showInLanguages = async (t: Test, page: Page, screen: string, shown: string): Promise<void> => {
   for (const language of ['si', 'ta']) {
     await page.getByRole('combobox').first().selectOption(language)
-    await page.locator(isThere).first().waitFor()
+    await page.locator(shown).first().waitFor()
     await showDesk(t, page, `${screen}-${language}`)
   }
   await page.getByRole('combobox').first().selectOption('en')

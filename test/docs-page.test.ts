@@ -41,7 +41,7 @@ if (browser) {
         t.strictSame(problems, [])
       })
 
-  t.test('Authorize takes one token, in the field that has the focus', async t => {
+  t.test('Authorize accepts one token, in the field that has the focus', async t => {
     const { page } = await openPage(t, browser, `${urls.orders}/docs/merchants`)
     await page.locator('.btn.authorize').click()
     t.equal(await page.locator('.dialog-ux input').count(), 1)

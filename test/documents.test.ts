@@ -18,7 +18,7 @@ const walk = (value: unknown, visit: (fields: Record<string, unknown>, path: str
   for (const [name, field] of Object.entries(value)) walk(field, visit, `${path}/${name}`)
 }
 
-const parametersOf = (operation: Operation) =>
+const mapParameters = (operation: Operation) =>
   Object.fromEntries((operation.parameters ?? []).map(parameter => [parameter.name, parameter]))
 
 for (const [name, document] of documents) {
@@ -31,7 +31,7 @@ for (const [name, document] of documents) {
       ids.every(id => /^[a-z][A-Za-z]+$/.test(String(id)) && !String(id).startsWith('undefined')),
       ids.join(' '),
     )
-    t.equal(new Set(ids).size, ids.length, `doubled: ${ids.filter((id, index) => ids.indexOf(id) !== index)}`)
+    t.equal(new Set(ids).size, ids.length, `duplicate: ${ids.filter((id, index) => ids.indexOf(id) !== index)}`)
     t.ok(operations.every(({ summary }) => summary))
     const tags = document.tags.map(tag => tag.name)
     t.strictSame(new Set(operations.flatMap(({ tags = [] }) => tags)), new Set(tags))
@@ -47,7 +47,7 @@ for (const [name, document] of documents) {
       )
       const needsTenant = security.some(scheme => 'token' in scheme)
       if (needsTenant || ['logIn', 'logInStaff'].includes(operationId))
-        t.match(parametersOf(operation)['X-tenant'], { in: 'header', required: true }, operationId)
+        t.match(mapParameters(operation)['X-tenant'], { in: 'header', required: true }, operationId)
     }
     t.ok(operations.some(({ security }) => security?.length === 0))
     t.ok(operations.some(({ security }) => security?.some(scheme => 'token' in scheme)))
@@ -86,21 +86,21 @@ for (const [name, document] of documents) {
       const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
       const parts = [operation.requestBody, ...successes.map(([, response]) => response)]
       for (const media of parts.flatMap(part => Object.values(part?.content ?? {})))
-        t.ok(examplesOf(media).length > 0, `${operation.operationId} has an example`)
+        t.ok(listExamples(media).length > 0, `${operation.operationId} has an example`)
       for (const { content } of [operation.requestBody, ...Object.values(operation.responses), ...errors].filter(
         part => !!part,
       ))
         for (const media of Object.values(content ?? {})) {
           const schema = JSON.stringify(media.schema ?? {}).replaceAll('"#/', `"${name}#/`)
           const isValid = ajv.compile(JSON.parse(schema))
-          for (const example of examplesOf(media))
+          for (const example of listExamples(media))
             t.ok(isValid(example), `${operation.operationId}: ${ajv.errorsText(isValid.errors)}`)
         }
     }
   })
 }
 
-const examplesOf = ({ example, examples = {} }: Media): unknown[] => [
+const listExamples = ({ example, examples = {} }: Media): unknown[] => [
   ...(example === undefined ? [] : [example]),
   ...Object.values(examples).map(({ value }) => value),
 ]

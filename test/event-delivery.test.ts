@@ -31,32 +31,32 @@ const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
 }
 
 /** Makes a text of `units` UTF-16 units, mostly control characters: each is six bytes in JSON. */
-const longest = (units: number, first = 'x'): string => first.padEnd(units, '\u0001')
+const lengthen = (units: number, first = 'x'): string => first.padEnd(units, '\u0001')
 const key = 'k'.repeat(63)
 
 /** Makes a tenant file whose names are as long as possible. */
-const longNames = (): TenantFile => {
+const makeLongNames = (): TenantFile => {
   const file = tenantFile({ waybills: { mode: 'auto', format: `~"\\&<${'%'.repeat(37)}########` } })
   const price = 9_999_999_999.99
-  const named = (entry: { name: string }) => Object.assign(entry, { name: longest(255, entry.name) })
-  for (const state of file.states) for (const place of [state, ...state.cities]) named(place)
-  for (const merchant of file.merchants) for (const owner of [merchant, ...merchant.businesses]) named(owner)
+  const lengthenName = (entry: { name: string }) => Object.assign(entry, { name: lengthen(255, entry.name) })
+  for (const state of file.states) for (const area of [state, ...state.cities]) lengthenName(area)
+  for (const merchant of file.merchants) for (const owner of [merchant, ...merchant.businesses]) lengthenName(owner)
   for (const rate of file.rate_cards[0]?.rates ?? []) Object.assign(rate, { first_kg: price, each_extra_kg: price })
   const moves: Record<string, string[]> = { key_1: [key], key_2: [], key_3: [], [key]: [] }
-  const statuses = Object.entries(moves).map(([key, moves]) => ({ key, name: longest(255), moves }))
+  const statuses = Object.entries(moves).map(([key, moves]) => ({ key, name: lengthen(255), moves }))
   return { ...file, statuses }
 }
 
 t.test('the notifier accepts the largest possible events', async t => {
-  const { orders, notifier, move, isDelivered } = await buildBoth(t, longNames(), [
+  const { orders, notifier, move, isDelivered } = await buildBoth(t, makeLongNames(), [
     { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{note}}'] },
     { on: key, template: 'order_delivered', language: 'en_US', body: ['{{description}}', '{{delivery_charge}}'] },
   ])
   const large = order({
-    order_no: longest(100),
-    customer_name: longest(255),
+    order_no: lengthen(100),
+    customer_name: lengthen(255),
     customer_phone: '0770000101'.padEnd(50, ' -'),
-    description: longest(1000),
+    description: lengthen(1000),
     cod: 2147483647,
     weight: 1000,
   })
@@ -67,7 +67,7 @@ t.test('the notifier accepts the largest possible events', async t => {
     waybills.push(...booked.body.data)
   }
   t.equal(waybills[0]?.length, 50)
-  await move(waybills, key, longest(1000))
+  await move(waybills, key, lengthen(1000))
   orders.relay.start()
   await until('all events are delivered', isDelivered, 60)
   t.same(await notifier.rows('select type, count(*)::int from events group by type order by type'), [

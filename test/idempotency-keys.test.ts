@@ -23,7 +23,7 @@ const isWriting = (method: string): boolean => ['post', 'put', 'patch', 'delete'
 const owner = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 
 /** Returns a token for one request, since logging out ends a token. Owners who log in may do more than programs. */
-const tokenFor = async (name: string, path: string): Promise<string> => {
+const getToken = async (name: string, path: string): Promise<string> => {
   if (name === 'notifier') return notifier.token
   if (path.startsWith('/api/staff'))
     return (await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Ruwan' })).token
@@ -39,7 +39,7 @@ const findErrors = async (name: string, method: string, path: string): Promise<o
     method: method as 'POST',
     url: path.replaceAll(/\{.*?\}/g, crypto.randomUUID()),
     headers: {
-      authorization: `Bearer ${await tokenFor(name, path)}`,
+      authorization: `Bearer ${await getToken(name, path)}`,
       'x-tenant': 'demo',
       'idempotency-key': 'again',
       'content-type': 'application/json',

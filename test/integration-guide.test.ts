@@ -17,7 +17,7 @@ const steps = [
 ].map(([, commands = '', response]) => ({ commands, response }))
 
 /** Masks values that differ between runs. */
-const masked = (text: string): string =>
+const mask = (text: string): string =>
   text
     .replace(/\bDM\d{8}\b/g, 'a waybill')
     .replace(/[0-9a-f-]{36}\.\d+/g, 'a cursor')
@@ -58,7 +58,7 @@ t.test('a developer who follows the guide gets its documented responses, from lo
     if (response !== undefined) {
       const last = outputs[step]?.trim().match(/\{.*\}$/)?.[0] ?? '{}'
       const actual = last.slice(last.lastIndexOf('}{') + 1)
-      t.match(JSON.parse(masked(actual)), JSON.parse(masked(response)), commands)
+      t.match(JSON.parse(mask(actual)), JSON.parse(mask(response)), commands)
     }
   t.match(outputs[steps.length - 1], /ping .*\norder\.status_changed DM\d{8} key_3\n/)
 })

@@ -111,11 +111,11 @@ const openRequests: typeof requests = [
 ]
 
 const testRefusals = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
-  const bodyOf = (method: string) => (method === 'GET' ? {} : { body: {} })
+  const makeBody = (method: string) => (method === 'GET' ? {} : { body: {} })
   for (const token of ['', 'no-token-of-ours']) {
     const intruder = createMerchantClient({ base, tenant: 'demo', token })
     for (const [method, path] of requests) {
-      const response = await intruder.send(path, { method, ...bodyOf(method) })
+      const response = await intruder.send(path, { method, ...makeBody(method) })
       expectRefusal(t, response, { status: 401, message: /^Unauthenticated\.$/ })
     }
   }
@@ -125,7 +125,7 @@ const testRefusals = async (t: Test, base: string, client: MerchantClient): Prom
     for (const method of (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).filter(
       word => !known.includes(word as 'GET'),
     )) {
-      const response = await client.send(path, { method, ...bodyOf(method) })
+      const response = await client.send(path, { method, ...makeBody(method) })
       t.equal(response.status, 405, `${method} ${path}`)
       t.match(listSentences(response), [/./])
       for (const word of known) t.match(response.headers.allow, word, 'the 405 names the known methods')

@@ -2,10 +2,10 @@ import type { Test } from 'tap'
 import { type ApiResponse, expectShape, type MerchantClient, type Query, type Row } from './merchant-client.ts'
 import { statusRows } from './merchant-page.ts'
 
-const place = { id: Number, ref_no: null, name: String, is_active: true }
-const nestedPlace = { id: Number, name: String }
-const city = { ...place, postal_code: null, state_id: Number, state: nestedPlace, zone_id: Number, zone: nestedPlace }
-const state = { ...place, country_id: 1, has_child: true, cities: Array }
+const area = { id: Number, ref_no: null, name: String, is_active: true }
+const nestedArea = { id: Number, name: String }
+const city = { ...area, postal_code: null, state_id: Number, state: nestedArea, zone_id: Number, zone: nestedArea }
+const state = { ...area, country_id: 1, has_child: true, cities: Array }
 
 export const testLists = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
   const walk = (list: List, path: string) => testPages(t, client, list, { base, path: `/api/public/merchant${path}` })
@@ -21,7 +21,7 @@ export const testLists = async (t: Test, base: string, client: MerchantClient): 
   t.equal(states.length, 25)
   expectShape(t, states, state, 'states')
   const { cities: _cities, ...alone } = states[0] ?? {}
-  t.strictSame((await client.states({ per_page: 1 })).body.data, [alone], 'without their cities unless asked')
+  t.strictSame((await client.states({ per_page: 1 })).body.data, [alone], 'without their cities unless requested')
 
   const cities = await walk(client.cities, '/city')
   t.strictSame(states.flatMap(state => state.cities as Row[]).sort(byId), cities, 'states have the same cities')
@@ -111,7 +111,7 @@ const testPages = async (t: Test, client: MerchantClient, list: List, { base = '
   }
   t.strictSame(rows, whole.data, 'the pages together are the whole list')
   const beyond = await list({ page: last_page + 1, per_page })
-  t.strictSame(beyond.body.data, [], 'after the last page there is nothing')
+  t.strictSame(beyond.body.data, [], 'the page after the last is empty')
   t.match(beyond.body.meta, { from: null, to: null, total })
   const { body: first } = await list()
   t.match(first.meta, { current_page: 1, from: 1, total }, 'without noPagination the list comes in pages')

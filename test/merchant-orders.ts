@@ -23,7 +23,7 @@ const spellings: Record<string, object> = {
   'cod as a numeric string with a zero fraction': { cod: '1500.0' },
   'weight as a numeric string': { weight: '0.5' },
   'nothing to collect': { cod: 0 },
-  'fields that nobody knows': { origin_warehouse_id: 3, pickup_address_id: '9', order_flag_id: '1', x: { y: [] } },
+  'unknown fields': { origin_warehouse_id: 3, pickup_address_id: '9', order_flag_id: '1', x: { y: [] } },
   'the city by its name': {
     destination_city_id: '',
     destination_city_name: '  mahaRAGAMA ',
@@ -49,7 +49,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     t.equal(status, 200)
     t.equal(body.message, created)
     t.equal(new Set(body.data).size, parcels.length, 'each parcel has its own waybill')
-    for (const [index, waybill] of body.data.entries()) await isThatParcel(t, client, waybill, parcels[index])
+    for (const [index, waybill] of body.data.entries()) await checkParcel(t, client, waybill, parcels[index])
   })
 
   await t.test('accepts every spelling of the origin', async t => {
@@ -61,7 +61,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
         source: 'a shop',
       })
       t.equal(response.status, 200)
-      await isThatParcel(t, client, response.body.data[0])
+      await checkParcel(t, client, response.body.data[0])
     }
   })
 
@@ -69,7 +69,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     const text = JSON.stringify(makeBatch(parcel)).replace('"cod":1500', '"cod":1500.0')
     const whole = await client.createOrdersText(text)
     t.equal(whole.status, 200, '1500.0')
-    await isThatParcel(t, client, whole.body.data[0])
+    await checkParcel(t, client, whole.body.data[0])
     for (const cod of [1500.5, '1500.50', 'much', null, ''])
       expectRefusal(t, await client.createOrders(makeBatch({ ...parcel, cod })), {
         errors: { 'order_data.0.cod': /cod/ },
@@ -104,7 +104,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     })
   })
 
-  await t.test('a client shows each mistake in a batch', async t => {
+  await t.test('a response names each error in a batch', async t => {
     const response = await client.createOrders({
       general_data: { merchant_business_id: 7300, origin_city_name: 'Atlantis', origin_state_name: 'Nowhere' },
       order_data: [parcel, { ...parcel, destination_city_id: 999 }],
@@ -122,7 +122,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
 }
 
 /** Checks that a spelling created the same parcel, which it reads by a request that merchants' programs do not send. */
-const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, sent: Record<string, unknown> = {}) => {
+const checkParcel = async (t: Test, client: MerchantClient, waybill: string, sent: Record<string, unknown> = {}) => {
   const { body } = await client.send(`/api/public/merchant/order/${waybill}`)
   t.match(body.data, {
     merchant_business_id: 7290,

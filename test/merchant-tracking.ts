@@ -76,7 +76,7 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
     [ruwan, ruwan, { first_name, last_name }],
     'each event names the person who caused it',
   )
-  const still = ({ body }: ApiResponse) =>
+  const omitAge = ({ body }: ApiResponse) =>
     body.data.map(({ date_time_ago, ...event }: { date_time_ago: string }) => event)
   const inBody = { waybill_number: waybill }
   const path = '/api/public/merchant/order/tracking-info'
@@ -88,7 +88,7 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
     'by a GET': given => client.tracking(given ?? ''),
   }
   for (const [name, ask] of Object.entries(ways)) {
-    t.strictSame(still(await ask(waybill)), still({ body } as ApiResponse), name)
+    t.strictSame(omitAge(await ask(waybill)), omitAge({ body } as ApiResponse), name)
     for (const none of [undefined, null, '']) expectRefusal(t, await ask(none), required)
     expectRefusal(t, await ask('DM99999999'), unknown)
   }

@@ -18,13 +18,13 @@ const succeed = (t: Test, program: string, ...words: string[]): string => {
 const compose = findCompose()
 
 /** Returns the value of the option `skip`: the reason if the program is missing, or else false. */
-const without = (program: string, ...words: string[]): string | false =>
+const skipWithout = (program: string, ...words: string[]): string | false =>
   run(program, words).status === 0 ? false : `${program} is not installed`
 
 t.test(
   'Prometheus reads its settings, and the alerts fire when they should',
   {
-    skip: without('promtool', '--version'),
+    skip: skipWithout('promtool', '--version'),
   },
   async t => {
     succeed(t, 'promtool', 'check', 'config', 'ops/prometheus/prometheus.yml')
@@ -33,14 +33,14 @@ t.test(
   },
 )
 
-t.test('Caddy accepts its files and their format', { skip: without('caddy', 'version') }, async t => {
+t.test('Caddy accepts its files and their format', { skip: skipWithout('caddy', 'version') }, async t => {
   for (const file of ['ops/caddy/Caddyfile', 'ops/caddy/compose.Caddyfile']) {
     succeed(t, 'caddy', 'validate', '--adapter', 'caddyfile', '--config', file)
     t.equal(run('caddy', ['fmt', file]).stdout, readFileSync(join(root, file), 'utf8'))
   }
 })
 
-t.test('systemd reads the units', { skip: without('systemd-analyze', '--version') }, async t => {
+t.test('systemd reads the units', { skip: skipWithout('systemd-analyze', '--version') }, async t => {
   const units = ['courier-orders@.service', 'courier-notifier@.service']
   // systemd checks that the program that a unit starts exists.
   const ofThisFolder = units.map(unit =>
@@ -59,7 +59,7 @@ t.test('systemd reads the units', { skip: without('systemd-analyze', '--version'
 t.test(
   'docker compose reads the production file with secrets from files',
   {
-    skip: without(...compose, 'version'),
+    skip: skipWithout(...compose, 'version'),
   },
   async t => {
     const folder = t.testdir({})
@@ -77,7 +77,7 @@ t.test(
   },
 )
 
-t.test('kustomize builds the manifests', { skip: without('kubectl', 'version', '--client') }, async t => {
+t.test('kustomize builds the manifests', { skip: skipWithout('kubectl', 'version', '--client') }, async t => {
   const kinds = succeed(t, 'kubectl', 'kustomize', 'ops/kubernetes').match(/^kind: .*$/gm)
   t.same(
     [...new Set(kinds)],

@@ -13,7 +13,7 @@ const alerts = read('ops/prometheus/alerts.yml')
 const dashboard = read('ops/grafana/courier.json')
 
 /** Returns the metrics of a PromQL expression: its words without functions, keywords, labels and strings. */
-const metricsIn = (expression: string): string[] => {
+const listMetrics = (expression: string): string[] => {
   const plain = expression
     .replace(/"[^"]*"/g, '')
     .replace(/\{[^}]*\}|\[[^\]]*\]/g, '')
@@ -38,7 +38,7 @@ t.test('the services export every metric that the alerts and the dashboard use',
   const ofDashboard = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
   t.equal(ofAlerts.length, alerts.match(/- alert:/g)?.length)
   for (const expressions of [ofAlerts, ofDashboard]) {
-    const named = new Set(expressions.flatMap((expression = '') => metricsIn(expression)))
+    const named = new Set(expressions.flatMap((expression = '') => listMetrics(expression)))
     t.ok(named.size > 8, [...named].join(' '))
     t.same(
       [...named].filter(name => !exposed.has(name)),

@@ -32,8 +32,8 @@ server_login_retry = 1`
 const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
   const folder = makeFolder(t)
   const port = await findFreePort()
-  const nameOf = (url: string): string => new URL(url).pathname.slice(1)
-  const entries = databases.map(({ url }) => `${nameOf(url)} = host=127.0.0.1 port=${new URL(url).port}`)
+  const readName = (url: string): string => new URL(url).pathname.slice(1)
+  const entries = databases.map(({ url }) => `${readName(url)} = host=127.0.0.1 port=${new URL(url).port}`)
   const users = databases.flatMap(({ url, ownerUrl }) => [url, ownerUrl]).map(url => new URL(url))
   const list = [...new Set(users.map(({ username, password }) => `"${username}" "${password}"`))]
   await writeFile(join(folder, 'users.txt'), list.join('\n'), { mode: 0o644 })
@@ -54,10 +54,10 @@ const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   })
-  const through = (url: string): string => Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href
+  const reroute = (url: string): string => Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href
   const [first] = databases
-  await waitUntil('PgBouncer accepts connections', () => canConnect(through(first?.url ?? '')), Boolean)
-  return through
+  await waitUntil('PgBouncer accepts connections', () => canConnect(reroute(first?.url ?? '')), Boolean)
+  return reroute
 }
 
 const canConnect = async (url: string): Promise<boolean> => {
@@ -75,17 +75,17 @@ const canConnect = async (url: string): Promise<boolean> => {
 
 t.test('both services and their migrations work behind PgBouncer in transaction mode', { skip }, async t => {
   const databases = { orders: await cloneDatabase(t, 'orders'), notifier: await cloneDatabase(t, 'notifier') }
-  const through = await startPgBouncer(t, Object.values(databases))
+  const reroute = await startPgBouncer(t, Object.values(databases))
   const stack = await startStack(t, {
     ordersDatabase: databases.orders,
     notifierDatabase: databases.notifier,
     orders: {
-      ORDERS_DATABASE_URL: through(databases.orders.url),
-      ORDERS_MIGRATE_DATABASE_URL: through(databases.orders.ownerUrl),
+      ORDERS_DATABASE_URL: reroute(databases.orders.url),
+      ORDERS_MIGRATE_DATABASE_URL: reroute(databases.orders.ownerUrl),
     },
     notifier: {
-      NOTIFIER_DATABASE_URL: through(databases.notifier.url),
-      NOTIFIER_MIGRATE_DATABASE_URL: through(databases.notifier.ownerUrl),
+      NOTIFIER_DATABASE_URL: reroute(databases.notifier.url),
+      NOTIFIER_MIGRATE_DATABASE_URL: reroute(databases.notifier.ownerUrl),
       RECIPIENT_PAUSE_SECONDS: '1',
     },
   })
@@ -94,10 +94,10 @@ t.test('both services and their migrations work behind PgBouncer in transaction 
 
 t.test('a migration that fails behind PgBouncer leaves no lock behind', { skip }, async t => {
   const database = await cloneDatabase(t, 'orders')
-  const through = await startPgBouncer(t, [database])
+  const reroute = await startPgBouncer(t, [database])
   const folder = makeFolder(t)
   await writeFile(join(folder, '0001-wrong.sql'), 'select 1 / 0;')
-  const url = through(database.ownerUrl)
+  const url = reroute(database.ownerUrl)
   await t.rejects(migrate(url, folder, 'nobody'))
   const migrations = join(root, 'services/orders/database/migrations')
   const { username } = new URL(database.url)

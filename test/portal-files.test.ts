@@ -60,9 +60,9 @@ t.test('every language has the same texts, with the same values to fill in', asy
     const read = async (name: string): Promise<Record<string, string>> =>
       (await import(`../portal/${folder}/languages/${name}.js`)).default
     const [en, si, ta] = [await read('en'), await read('si'), await read('ta')]
-    const valuesOf = (texts: Record<string, string>) =>
+    const listValues = (texts: Record<string, string>) =>
       Object.entries(texts).map(([key, text]) => `${key} ${(text.match(/\{\w+\}/g) ?? []).sort()}`)
-    for (const texts of [si, ta]) t.strictSame(valuesOf(texts).sort(), valuesOf(en).sort())
+    for (const texts of [si, ta]) t.strictSame(listValues(texts).sort(), listValues(en).sort())
     for (const texts of [en, si, ta]) for (const text of Object.values(texts)) t.not(text.trim(), '')
   }
 })

@@ -45,12 +45,12 @@ const start = async (t: Test, file?: TenantFile) => {
     })
     return response.json()
   }
-  const offered = () => control.messages().filter(({ template }) => template !== null)
-  return { notifier, control, orders, staff, offered }
+  const listOffered = () => control.messages().filter(({ template }) => template !== null)
+  return { notifier, control, orders, staff, listOffered }
 }
 
 t.test('a customer’s button press takes effect in orders, and a message confirms it', async t => {
-  const { notifier, control, orders, staff, offered } = await start(t)
+  const { notifier, control, orders, staff, listOffered } = await start(t)
   const { settled, texts, texted, question } = notifier
   const phones = ['0770000101', '0770000102', '0770000103']
   const booked = await orders.bulk(
@@ -58,15 +58,15 @@ t.test('a customer’s button press takes effect in orders, and a message confir
   )
   t.equal(booked.status, 200)
   const waybills: string[] = booked.body.data
-  await until('the customers have their messages', async () => offered().length === 3)
-  const messageOf = (n: number): string => offered().find(({ to }) => to === `9477000010${n + 1}`)?.id ?? ''
-  const press = (n: number, index: number, copies = 1) => control.press({ message_id: messageOf(n), index, copies })
-  const statusOf = async (n: number): Promise<string> =>
+  await until('the customers have their messages', async () => listOffered().length === 3)
+  const findMessage = (n: number): string => listOffered().find(({ to }) => to === `9477000010${n + 1}`)?.id ?? ''
+  const press = (n: number, index: number, copies = 1) => control.press({ message_id: findMessage(n), index, copies })
+  const readStatus = async (n: number): Promise<string> =>
     (await orders.rows('select status_key from orders where waybill_number = $1', [waybills[n]]))[0].status_key
 
   press(0, confirm, 2)
   await settled(1)
-  t.equal(await statusOf(0), 'key_2')
+  t.equal(await readStatus(0), 'key_2')
   const entries = (await notifier.call('GET', `/api/timeline/${waybills[0]}`)).body.data.timeline
   t.match(
     entries.find(({ status_key, kind }: Record<string, string>) => kind === 'tracking' && status_key === 'key_2'),
@@ -75,22 +75,22 @@ t.test('a customer’s button press takes effect in orders, and a message confir
   press(1, cancel, 2)
   press(1, cancel)
   t.match((await settled(2))[1], { outcome: 'done' })
-  t.equal(await statusOf(1), 'key_3')
+  t.equal(await readStatus(1), 'key_3')
   await texted(1)
 
-  const addressNow = async () =>
+  const readAddress = async () =>
     (await orders.rows('select customer_address from orders where waybill_number = $1', [waybills[2]]))[0]
-  const booking = await addressNow()
+  const booking = await readAddress()
   press(2, changeAddress)
   t.match((await settled(3))[2], { outcome: 'asked' })
   control.inbound({ from: '94770000103', text: '12 Galle Road, Matara' })
   t.match((await settled(4))[3], { outcome: 'unconfirmed' })
-  t.equal((await addressNow()).customer_address, booking.customer_address, 'nothing is applied yet')
+  t.equal((await readAddress()).customer_address, booking.customer_address, 'nothing is applied yet')
   control.press({ message_id: await question('12 Galle Road'), index: 0 })
-  const hasChanged = async () => (await addressNow()).customer_address !== booking.customer_address
+  const hasChanged = async () => (await readAddress()).customer_address !== booking.customer_address
   await until('the new address is applied', hasChanged)
   t.match((await settled(4))[3], { outcome: 'done' })
-  t.equal((await addressNow()).customer_address, '12 Galle Road, Matara')
+  t.equal((await readAddress()).customer_address, '12 Galle Road, Matara')
   t.match((await staff(`/order/${waybills[2]}`)).data.edits, [
     { by: 'customer', previous: { customer_address: booking.customer_address } },
   ])
@@ -118,30 +118,30 @@ t.test('a customer’s button press takes effect in orders, and a message confir
 })
 
 t.test('after a failed delivery the demo first asks the customer, whose button press is an instruction', async t => {
-  const { notifier, control, orders, staff, offered } = await start(t)
+  const { notifier, control, orders, staff, listOffered } = await start(t)
   await giveRules(notifier.pool)
   const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
   for (const status_key of ['key_9', 'key_10', 'key_11', 'key_12', 'key_15']) {
     const reason = status_key === 'key_15' && { reason_code: 'not_home' }
     await staff('/order/status', { waybill_numbers: [waybill], status_key, ...reason })
   }
-  const asked = () => offered().find(({ template }) => template?.name === 'delivery_failed')
-  await until('the customer is asked', async () => asked() !== undefined)
-  control.press({ message_id: asked()?.id ?? '', index: 0 })
+  const findQuestion = () => listOffered().find(({ template }) => template?.name === 'delivery_failed')
+  await until('the customer is asked', async () => findQuestion() !== undefined)
+  control.press({ message_id: findQuestion()?.id ?? '', index: 0 })
   t.match(await notifier.settled(1), [{ action: 'tomorrow', outcome: 'done' }])
   t.match((await staff(`/order/${waybill}`)).data.instructions, [
     { action: 'reattempt', date: /^\d{4}-\d\d-\d\d$/, given_as: 'customer' },
   ])
   await notifier.texted(1)
   t.same(notifier.texts(), [`Thank you, Nimali Perera. We will bring ${waybill} tomorrow.`])
-  control.press({ message_id: asked()?.id ?? '', index: 3 })
+  control.press({ message_id: findQuestion()?.id ?? '', index: 3 })
   t.match((await notifier.settled(2))[1], { action: 'return', outcome: 'done' })
   t.match((await staff(`/order/${waybill}`)).data.instructions[0], { action: 'return', given_as: 'customer' })
 })
 
 t.test('the merchant of the demo gets a message when its invoice is paid', async t => {
   const file: TenantFile = JSON.parse(readFileSync(new URL('../examples/demo-tenant.json', import.meta.url), 'utf8'))
-  const { notifier, orders, staff, offered } = await start(t, file)
+  const { notifier, orders, staff, listOffered } = await start(t, file)
   await giveRules(notifier.pool)
   const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2', cod: 4500 })]))).body.data
   for (const status_key of ['key_9', 'key_10', 'key_11', 'key_12', 'key_13'])
@@ -151,11 +151,11 @@ t.test('the merchant of the demo gets a message when its invoice is paid', async
   const [invoice] = (await staff('/invoice', { all: true, until: today })).data
   for (const step of ['submit', 'approve']) await staff(`/invoice/${invoice.invoice_no}/${step}`, {})
   await staff(`/invoice/${invoice.invoice_no}/deposit`, { bank_reference: 'BOC 1', paid_on: today })
-  const paid = () => offered().find(({ template }) => template?.name === 'invoice_paid')
-  await until('the merchant has the message', async () => paid() !== undefined)
+  const findNotice = () => listOffered().find(({ template }) => template?.name === 'invoice_paid')
+  await until('the merchant has the message', async () => findNotice() !== undefined)
   const { delivery_charge } = (await staff(`/order/${waybill}`)).data
   const total = `LKR ${(4500 - delivery_charge).toFixed(2)}`
-  t.match(paid(), {
+  t.match(findNotice(), {
     to: '94112500700',
     rendered: { body: `Hello Lanka Shoes, your invoice MI-0001 is paid: ${total} on ${today}. Thank you!` },
   })

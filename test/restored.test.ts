@@ -33,20 +33,20 @@ const prepare = async (t: Test) => {
     await orders.relay.stop()
   }
   const since = new Date(Date.now() - 1000)
-  const restored = async (skip?: number, isDryRun = false) => {
+  const recoverDemo = async (skip?: number, isDryRun = false) => {
     const [demo] = await recover(orders.pool, { notifier: client, since, skip, isDryRun })
     if (!demo) throw new Error('demo is missing')
     return demo
   }
-  const statuses = async () =>
+  const readStatuses = async () =>
     Object.fromEntries(
       (await notifier.rows('select waybill_number, status from messages')).map(row => [row.waybill_number, row.status]),
     )
-  return { notifier, orders, book, deliver, restored, statuses, baseUrl, client, since }
+  return { notifier, orders, book, deliver, recoverDemo, readStatuses, baseUrl, client, since }
 }
 
 t.test('the notifier gets lost events again, and sends neither their messages nor older ones on its own', async t => {
-  const { notifier, book, deliver, restored, statuses } = await prepare(t)
+  const { notifier, book, deliver, recoverDemo, readStatuses } = await prepare(t)
   const [kept = '', lost = ''] = await book(2)
   await deliver()
   const [waiting = ''] = await book(1)
@@ -55,42 +55,42 @@ t.test('the notifier gets lost events again, and sends neither their messages no
   const [later = ''] = await notifier.accept(
     messageTo('0770000102', { send_at: new Date(Date.now() + 600_000).toISOString() }),
   )
-  t.same((await restored(0)).requeued, [], 'before the notifier is marked as restored')
+  t.same((await recoverDemo(0)).requeued, [], 'before the notifier is marked as restored')
 
   t.match(await markRestored(notifier.pool, new Date(), true), [{ queued: 1 }])
-  t.same(await statuses(), { [kept]: 'queued', null: 'queued' }, 'after a dry run')
+  t.same(await readStatuses(), { [kept]: 'queued', null: 'queued' }, 'after a dry run')
   t.same(await markRestored(notifier.pool, new Date(), false), [
     { tenant: 'demo', queued: 1, held: 0, sending: 0, scheduled: 1 },
   ])
-  t.match(await restored(0, true), { requeued: [{ waybill_number: lost }] })
-  t.match(await restored(0), {
+  t.match(await recoverDemo(0, true), { requeued: [{ waybill_number: lost }] })
+  t.match(await recoverDemo(0), {
     skipped: 0,
     lost: [],
     dropped: [],
     requeued: [{ waybill_number: lost, status_key: 'key_2' }],
   })
-  t.same((await restored(0)).requeued, [], 'an event that waits in the outbox is not added again')
+  t.same((await recoverDemo(0)).requeued, [], 'an event that waits in the outbox is not added again')
   const [fresh = ''] = await book(1)
   await deliver()
-  t.same(await statuses(), {
+  t.same(await readStatuses(), {
     [kept]: 'unknown',
     [lost]: 'unknown',
     [waiting]: 'unknown',
     [fresh]: 'queued',
     null: 'queued',
   })
-  t.same((await restored(0)).requeued, [])
+  t.same((await recoverDemo(0)).requeued, [])
 
   notifier.queue.start()
-  await until('the new message is sent', async () => (await statuses())[fresh] !== 'queued')
-  t.match(await statuses(), { [kept]: 'unknown', [lost]: 'unknown', [waiting]: 'unknown' })
+  await until('the new message is sent', async () => (await readStatuses())[fresh] !== 'queued')
+  t.match(await readStatuses(), { [kept]: 'unknown', [lost]: 'unknown', [waiting]: 'unknown' })
   const [{ message_id: id }] = await notifier.rows(`select message_id from messages where waybill_number = $1`, [lost])
   t.equal(await inTenant(notifier.pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', id)), 'queued')
   t.match(await notifier.rows(`select status from messages where message_id = $1`, [later]), [{ status: 'queued' }])
 })
 
 t.test('orders never reuses numbers that it assigned after its backup, and lists the orders that it lost', async t => {
-  const { orders, book, deliver, restored } = await prepare(t)
+  const { orders, book, deliver, recoverDemo } = await prepare(t)
   const [kept = ''] = await book(1)
   const given = await book(3)
   await deliver()
@@ -100,8 +100,8 @@ t.test('orders never reuses numbers that it assigned after its backup, and lists
   await orders.rows(`insert into log (tenant_id, type, waybill_numbers, status_keys, happened_at)
     values ('demo', 'order.created', '{${kept}}', '{key_2}', now() - interval '29 days 1 minute')`)
 
-  t.match((await restored(2)).beyond, given.slice(1), 'too few numbers were left out')
-  const { skipped, next_waybill, lost, dropped, beyond, requeued } = await restored()
+  t.match((await recoverDemo(2)).beyond, given.slice(1), 'too few numbers were left out')
+  const { skipped, next_waybill, lost, dropped, beyond, requeued } = await recoverDemo()
   t.equal(skipped, 100 * 10_000 + 10)
   t.same(
     lost.map(event => event.waybill_number),
@@ -111,7 +111,7 @@ t.test('orders never reuses numbers that it assigned after its backup, and lists
   t.match(dropped, [], 'the first run dropped the event')
   const newProcess = createWaybillNumbers(orders.pool)
   t.same(await newProcess.reserve('demo', new WaybillFormat('DM########'), 1), [next_waybill])
-  await t.rejects(restored(200_000_000), { message: /too few numbers/ })
+  await t.rejects(recoverDemo(200_000_000), { message: /too few numbers/ })
 })
 
 t.test('an order that is created and delivered while the services are compared is not lost', async t => {
@@ -127,7 +127,7 @@ t.test('an order that is created and delivered while the services are compared i
 })
 
 t.test('an edit that the notifier lost updates a message that waits in the backup', async t => {
-  const { notifier, orders, book, deliver, restored } = await prepare(t)
+  const { notifier, orders, book, deliver, recoverDemo } = await prepare(t)
   const [waybill = ''] = await book(1)
   await deliver()
   await notifier.rows(`update messages set send_at = now() + interval '1 hour', due_at = now() + interval '1 hour'`)
@@ -140,7 +140,7 @@ t.test('an edit that the notifier lost updates a message that waits in the backu
   t.equal(response.statusCode, 200)
   await orders.rows('update log set is_relayed = true')
   await markRestored(notifier.pool, new Date(), false)
-  await restored(0)
+  await recoverDemo(0)
   await deliver()
   t.match(await notifier.rows('select recipient, status from messages'), [
     { recipient: '94711000199', status: 'queued' },
@@ -148,7 +148,7 @@ t.test('an edit that the notifier lost updates a message that waits in the backu
 })
 
 t.test('a lost take-back is redelivered as a take-back, after the move that it takes back', async t => {
-  const { notifier, orders, book, deliver, restored } = await prepare(t)
+  const { notifier, orders, book, deliver, recoverDemo } = await prepare(t)
   const [waybill = ''] = await book(1)
   const headers = {
     'x-tenant': 'demo',
@@ -160,18 +160,18 @@ t.test('a lost take-back is redelivered as a take-back, after the move that it t
   await post(`/order/${waybill}/take-back`, { reason: 'Wrong parcel' })
   await deliver()
   await markRestored(notifier.pool, new Date(), false)
-  t.same((await restored(0)).requeued, [], 'the notifier knows everything')
+  t.same((await recoverDemo(0)).requeued, [], 'the notifier knows everything')
   await notifier.rows(`delete from events where type = 'take_back.accepted' or status_key = 'key_6'`)
-  t.match((await restored(0)).requeued, [{ status_key: 'key_6' }, { status_key: 'key_5' }])
+  t.match((await recoverDemo(0)).requeued, [{ status_key: 'key_6' }, { status_key: 'key_5' }])
   t.same(await orders.rows('select type from outbox order by outbox_id'), [
     { type: 'order.status_changed' },
     { type: 'take_back.accepted' },
   ])
-  t.same((await restored(0)).requeued, [], 'both events wait')
+  t.same((await recoverDemo(0)).requeued, [], 'both events wait')
 })
 
 t.test('the notifier gets a lost payment of an invoice again', async t => {
-  const { notifier, orders, deliver, restored } = await prepare(t)
+  const { notifier, orders, deliver, recoverDemo } = await prepare(t)
   await orders.rows(`update merchants set phone = '0770000101' where email = 'shop@example.com'`)
   const details = { invoice_no: 'CFX-1', invoice_ref_no: 'MI-1', paid_on: '2026-02-19', total: '1.00', currency: 'LKR' }
   await orders.rows(
@@ -189,15 +189,15 @@ t.test('the notifier gets a lost payment of an invoice again', async t => {
   t.equal(await deliverPayment(), 1)
   await notifier.rows('delete from events')
   await markRestored(notifier.pool, new Date(), false)
-  await restored(0)
+  await recoverDemo(0)
   t.equal(await deliverPayment(), 1)
-  await restored(0)
+  await recoverDemo(0)
   await deliver()
   t.equal(await deliverPayment(), 1, 'the payment is delivered once')
 })
 
 t.test("a decision about a customer's request is neither lost nor redelivered", async t => {
-  const { notifier, orders, book, deliver, restored } = await prepare(t)
+  const { notifier, orders, book, deliver, recoverDemo } = await prepare(t)
   const [waybill] = await book(1)
   const insert = `insert into log (tenant_id, type, waybill_numbers, status_keys)
     values ('demo', 'call_me.accepted', '{${waybill}}', '{key_2}')`
@@ -206,7 +206,7 @@ t.test("a decision about a customer's request is neither lost nor redelivered", 
   t.match(await notifier.rows('select type from events order by type'), [{ type: 'call_me.accepted' }, {}])
   await orders.rows(insert)
   await markRestored(notifier.pool, new Date(), false)
-  t.match(await restored(0), { requeued: [], lost: [], dropped: [] })
+  t.match(await recoverDemo(0), { requeued: [], lost: [], dropped: [] })
   t.match(await orders.rows('select type from outbox'), [{ type: 'call_me.accepted' }], 'the decision still waits')
 })
 

@@ -27,7 +27,7 @@ const environments = readEnvironments(composeText)
  * Returns the environment that compose gives a service when .env holds these variables. `from` holds what the compose
  * files say, by default both files together.
  */
-const environmentOf = (name: string, variables: Variables = {}, from = environments): Variables => ({
+const makeEnvironment = (name: string, variables: Variables = {}, from = environments): Variables => ({
   NODE_ENV: 'production',
   ...Object.fromEntries(
     (from[name] ?? []).map(([setting, value]) => [
@@ -39,7 +39,7 @@ const environmentOf = (name: string, variables: Variables = {}, from = environme
 
 const load = (name: keyof typeof schemas, environment: Variables) => loadConfig(schemas[name], environment)
 
-const errorsOf = (name: keyof typeof schemas, environment: Variables): string[] => {
+const listErrors = (name: keyof typeof schemas, environment: Variables): string[] => {
   try {
     load(name, environment)
     return []
@@ -49,7 +49,7 @@ const errorsOf = (name: keyof typeof schemas, environment: Variables): string[] 
   }
 }
 
-const secretsOf = {
+const secretNames = {
   orders: ['ORDERS_DATABASE_URL', 'ORDERS_MIGRATE_DATABASE_URL', 'SERVICE_TOKEN', 'WEBHOOK_KEYS'],
   notifier: [
     'CREDENTIALS_KEYS',
@@ -75,21 +75,21 @@ t.test('every default in the compose files that could be a secret is a demonstra
 
 for (const name of ['orders', 'notifier'] as const) {
   t.test(`compose without a .env starts ${name}, whose demonstration secrets are detected`, async t => {
-    t.strictSame(findDemonstrationSecrets(load(name, environmentOf(name))).sort(), secretsOf[name])
+    t.strictSame(findDemonstrationSecrets(load(name, makeEnvironment(name))).sort(), secretNames[name])
   })
 
   t.test(`${name} names all demonstration secrets and other wrong settings at once, and shows no value`, async t => {
     for (const variables of [{ DEMO: 'false' }, { MESSAGING_API_URL: 'https://graph.facebook.com' }]) {
-      const errors = errorsOf(name, { ...environmentOf(name, variables), LOG_LEVEL: 'loud' })
+      const errors = listErrors(name, { ...makeEnvironment(name, variables), LOG_LEVEL: 'loud' })
       const named = errors.filter(line => line.includes('demonstration') && line.includes('npm run secrets'))
-      t.strictSame(named.map(line => line.split(' ')[0]).sort(), secretsOf[name])
+      t.strictSame(named.map(line => line.split(' ')[0]).sort(), secretNames[name])
       t.match(errors.join('\n'), /^LOG_LEVEL must be /m)
       t.notMatch(errors.join('\n'), /courier@|demo-access-token|demo-app-secret|ZGVtb25|courier-demonstration/)
     }
   })
 
   t.test(`docker-compose.yml alone, without a .env, does not start ${name}`, async t => {
-    const errors = errorsOf(name, environmentOf(name, {}, readEnvironments(base)))
+    const errors = listErrors(name, makeEnvironment(name, {}, readEnvironments(base)))
     t.ok(errors.length > 0)
     for (const error of errors) t.match(error, /demonstration .*npm run secrets/)
   })
@@ -101,16 +101,16 @@ for (const name of ['orders', 'notifier'] as const) {
       const refusing = [`${name.toUpperCase()}_DATABASE_URL`, `${name.toUpperCase()}_MIGRATE_DATABASE_URL`].map(
         setting => [setting, `postgres://${name}:courier@${host}/none`],
       )
-      const env = { ...process.env, ...environmentOf(name, variables), ...Object.fromEntries(refusing) }
+      const env = { ...process.env, ...makeEnvironment(name, variables), ...Object.fromEntries(refusing) }
       return spawnSync(process.execPath, [`services/${name}/main.ts`], { cwd: root, env, encoding: 'utf8' })
     }
     const refused = run({ DEMO: 'false' })
     t.equal(refused.status, 1)
     t.match(refused.stderr, /^The settings are wrong; nothing was started:/)
-    for (const setting of secretsOf[name]) t.match(refused.stderr, new RegExp(`^  ${setting} .*demonstration`, 'm'))
+    for (const setting of secretNames[name]) t.match(refused.stderr, new RegExp(`^  ${setting} .*demonstration`, 'm'))
     const warnings = run({}).stdout.match(/^.*settings\.demonstration_secrets.*$/gm) ?? []
     t.equal(warnings.length, 1)
-    t.strictSame(JSON.parse(warnings[0] ?? '{}').settings.sort(), secretsOf[name])
+    t.strictSame(JSON.parse(warnings[0] ?? '{}').settings.sort(), secretNames[name])
   })
 
   t.test(`${name} accepts what npm run secrets writes, with the real messaging API`, async t => {
@@ -121,9 +121,9 @@ for (const name of ['orders', 'notifier'] as const) {
     const set = lines.filter(line => line && !line.startsWith('#')).map(line => line.split(/=(.*)/s).slice(0, 2))
     const variables: Variables = Object.fromEntries(set)
     t.equal(variables.COMPOSE_FILE, 'docker-compose.yml')
-    const environment = environmentOf(name, variables, readEnvironments(base))
+    const environment = makeEnvironment(name, variables, readEnvironments(base))
     t.equal(environment.MESSAGING_API_URL, '')
-    t.strictSame(errorsOf(name, environment), [])
+    t.strictSame(listErrors(name, environment), [])
     t.strictSame(findDemonstrationSecrets(environment), [])
   })
 }
@@ -134,7 +134,7 @@ t.test('production warns once about addresses that direct browsers to their own 
     warnOfLoopback(settings, addresses, { warn: fields => lines.push(fields) })
     return lines
   }
-  const origins = portalOrigins(load('orders', environmentOf('orders')))
+  const origins = portalOrigins(load('orders', makeEnvironment('orders')))
   t.equal(origins, 'http://127.0.0.1:3001,http://localhost:3001')
   const production = { NODE_ENV: 'production', DEMO: 'false' }
   const console = { ORDERS_PUBLIC_URL: 'http://127.0.0.1:3000', PORTAL_ORIGINS: origins, PUBLIC_URL: undefined }

@@ -41,7 +41,7 @@ const others = ['title', 'description', 'default', 'examples', 'example', 'forma
 for (const [name, document] of Object.entries(await readDocuments()))
   t.test(`${name}: the sentence about each keyword of its schemas names the legal values`, async t => {
     const seen = new Set<unknown>()
-    const walk = (schema: Schema, place: string): void => {
+    const walk = (schema: Schema, path: string): void => {
       const { $ref, properties = {}, items, anyOf = [], additionalProperties } = schema
       const named = document.components.schemas?.[$ref?.split('/').at(-1) ?? '']
       if (named && !seen.has(named)) walk(named, $ref ?? '')
@@ -50,19 +50,19 @@ for (const [name, document] of Object.entries(await readDocuments()))
         if (keyword === '$ref' || others.includes(keyword)) continue
         const breaking = keywords[keyword]
         if (!breaking) {
-          t.fail(`${place}: no sentence is known for ${keyword}`)
+          t.fail(`${path}: no sentence is known for ${keyword}`)
           continue
         }
         const [broken, value, legal] = breaking(bound as never, schema)
         const { errors } = listErrors(TypeCompiler.Compile(Type.Object({ x: broken })), { x: value })
         const sentences = Object.entries(errors).flat(2).join(' ')
-        if (!sentences) t.fail(`${place}: ${value} does not break ${keyword}`)
+        if (!sentences) t.fail(`${path}: ${value} does not break ${keyword}`)
         for (const each of legal)
-          if (!sentences.includes(String(each))) t.fail(`${place} ${keyword}: ${sentences} does not name ${each}`)
+          if (!sentences.includes(String(each))) t.fail(`${path} ${keyword}: ${sentences} does not name ${each}`)
       }
-      for (const [field, inner] of Object.entries(properties as object)) walk(inner as Schema, `${place}.${field}`)
+      for (const [field, inner] of Object.entries(properties as object)) walk(inner as Schema, `${path}.${field}`)
       for (const inner of [items, additionalProperties, ...anyOf])
-        if (typeof inner === 'object') walk(inner as Schema, place)
+        if (typeof inner === 'object') walk(inner as Schema, path)
     }
     for (const { operationId = '', parameters = [], requestBody } of listOperations(document)) {
       for (const { name, schema } of parameters) walk(schema, `${operationId} ${name}`)
@@ -74,14 +74,14 @@ for (const [name, document] of Object.entries(await readDocuments()))
 t.test('the error about a wrong state, event or list of a webhook names the legal values', async t => {
   const { app, token } = await build(t)
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
-  const errorsOf = async (payload: object) => {
+  const getErrors = async (payload: object) => {
     const url = `/api/public/merchant/webhook/${crypto.randomUUID()}`
     return (await app.inject({ method: 'PATCH', url, headers, payload })).json().errors
   }
-  t.strictSame(await errorsOf({ state: 'off' }), { state: ['The state field must be one of enabled, disabled.'] })
-  t.match(await errorsOf({ events: ['order.lost'] }), { 'events.0': [/must be one of order\.created, /] })
-  t.strictSame(await errorsOf({ events: ['order.created', 'order.created'] }), {
+  t.strictSame(await getErrors({ state: 'off' }), { state: ['The state field must be one of enabled, disabled.'] })
+  t.match(await getErrors({ events: ['order.lost'] }), { 'events.0': [/must be one of order\.created, /] })
+  t.strictSame(await getErrors({ events: ['order.created', 'order.created'] }), {
     events: ['The events field must not have the same item twice.'],
   })
-  t.strictSame(await errorsOf({}), { '': ['The data must have at least 1 of url, events, state.'] })
+  t.strictSame(await getErrors({}), { '': ['The data must have at least 1 of url, events, state.'] })
 })

@@ -51,7 +51,7 @@ const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(printin
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const callerId = '00f067aa0ba902b7'
 
-/** Starts both services, books a batch that belongs to a trace, and lets the customer read its message. */
+/** Starts both services, books a batch that belongs to a trace, and waits until its customer has read the message. */
 const bookTraced = async (t: Test, environment: Record<string, string>) => {
   const services = { ...environment, NODE_OPTIONS, LOG_LEVEL: 'debug' }
   const stack = await startStack(t, { orders: services, notifier: services })
@@ -75,14 +75,14 @@ const bookTraced = async (t: Test, environment: Record<string, string>) => {
     t.equal(response.status, 200)
   }
   await book(`00-${traceId}-${callerId}-01`)
-  const linesOf = (service: typeof orders, id = traceId) =>
+  const listEvents = (service: typeof orders, id = traceId) =>
     service.lines.flatMap(line => (line.includes(`"trace_id":"${id}"`) ? JSON.parse(line).msg : []))
   await waitUntil(
     'the customer has read the message',
-    async () => linesOf(notifier),
+    async () => listEvents(notifier),
     lines => lines.includes('message.read'),
   )
-  return { ...stack, book, linesOf }
+  return { ...stack, book, listEvents }
 }
 
 t.test('with a collector one trace leads from the batch to the webhook, without personal data', async t => {
@@ -94,8 +94,8 @@ t.test('with a collector one trace leads from the batch to the webhook, without 
   await Promise.all([orders, notifier].map(async service => t.equal(await service.stop('SIGTERM'), 0)))
 
   const own = spans.filter(span => span.traceId === traceId)
-  const nameOf = (id: string | undefined) => own.find(({ spanId }) => spanId === id)?.name ?? id
-  const steps = own.map(({ service, name, parentSpanId }) => `${nameOf(parentSpanId)} > ${service} ${name}`)
+  const findName = (id: string | undefined) => own.find(({ spanId }) => spanId === id)?.name ?? id
+  const steps = own.map(({ service, name, parentSpanId }) => `${findName(parentSpanId)} > ${service} ${name}`)
   t.strictSame(
     [...new Set(steps)].toSorted(),
     [
@@ -116,10 +116,10 @@ t.test('with a collector one trace leads from the batch to the webhook, without 
 })
 
 t.test('without a collector a trace is passed on and logged, and no OpenTelemetry module is loaded', async t => {
-  const { orders, notifier, linesOf } = await bookTraced(t, {})
-  t.strictSame(linesOf(orders).toSorted(), ['batch.booked', 'request.completed'])
+  const { orders, notifier, listEvents } = await bookTraced(t, {})
+  t.strictSame(listEvents(orders).toSorted(), ['batch.booked', 'request.completed'])
   t.match(
-    new Set(linesOf(notifier)),
+    new Set(listEvents(notifier)),
     new Set(['events.accepted', 'request.completed', 'message.accepted', 'message.delivered', 'message.read']),
   )
   t.notOk([...orders.lines, ...notifier.lines].some(line => line.startsWith('loaded ')))

@@ -45,7 +45,7 @@ t.test('two processes of the notifier act as one', async t => {
     const text = 'select count(*)::int as messages from messages where status = any($1)'
     return (await database.query(text, [statuses])).rows[0].messages
   }
-  const sent = async (): Promise<number> => (await request(`${simulator.url}/control`)).body.accepted
+  const countSent = async (): Promise<number> => (await request(`${simulator.url}/control`)).body.accepted
   t.equal((await call('/api/templates/sync', 'POST', {})).status, 200)
 
   await t.test('a key that both processes get at the same time takes effect once', async t => {
@@ -61,22 +61,22 @@ t.test('two processes of the notifier act as one', async t => {
       () => count('delivered', 'read'),
       arrived => arrived === 50,
     )
-    t.equal(await sent(), 50, 'each message is sent once')
+    t.equal(await countSent(), 50, 'each message is sent once')
   })
 
   await t.test('a new token, followed at once by a resume request, ends the pause for both processes', async t => {
     await control('tokens', { access_token: 'demo-access-token', revoked: true })
     const messages = Array.from({ length: 40 }, (_, n) => messageTo(`07720000${10 + n}`))
     t.equal((await call('/api/messages/bulk', 'POST', { messages })).status, 202)
-    const state = async (): Promise<string> => (await call('/api/channels')).body.data[0].state
-    await waitUntil('the channel is paused', state, value => value === 'paused')
+    const readState = async (): Promise<string> => (await call('/api/channels')).body.data[0].state
+    await waitUntil('the channel is paused', readState, value => value === 'paused')
     await control('tokens', { access_token: 'a-new-token' })
     t.equal((await call(channel, 'PUT', { access_token: 'a-new-token' })).status, 200)
     t.equal((await call(`${channel}/resume`, 'POST')).status, 200)
-    const outcome = async () => ({ state: await state(), arrived: await count('delivered', 'read') })
+    const readOutcome = async () => ({ state: await readState(), arrived: await count('delivered', 'read') })
     const isOver = ({ state, arrived }: { state: string; arrived: number }) => state === 'paused' || arrived === 90
-    t.strictSame(await waitUntil('all messages arrive', outcome, isOver), { state: 'active', arrived: 90 })
-    t.equal(await sent(), 90)
+    t.strictSame(await waitUntil('all messages arrive', readOutcome, isOver), { state: 'active', arrived: 90 })
+    t.equal(await countSent(), 90)
   })
 
   await t.test('a message accepted by one process can be cancelled, resent and read through the other', async t => {
@@ -100,13 +100,13 @@ t.test('two processes of the notifier act as one', async t => {
   })
 
   await t.test('a process that is killed leaves its messages to the other', async t => {
-    const before = await sent()
+    const before = await countSent()
     const messages = Array.from({ length: 100 }, (_, n) => messageTo(`0774000${100 + n}`))
     t.equal((await call('/api/messages/bulk', 'POST', { messages })).status, 202)
     await second.stop('SIGKILL')
-    const inHand = () => count('queued', 'sending', 'accepted', 'sent')
-    await waitUntil('no message is left', inHand, left => left === 0)
+    const countUnfinished = () => count('queued', 'sending', 'accepted', 'sent')
+    await waitUntil('no message is left', countUnfinished, left => left === 0)
     const lost = await count('unknown')
-    t.ok(Math.abs(before + 100 - (await sent())) <= lost, `no message was sent twice, and ${lost} are unknown`)
+    t.ok(Math.abs(before + 100 - (await countSent())) <= lost, `no message was sent twice, and ${lost} are unknown`)
   })
 })

@@ -50,7 +50,7 @@ t.test('a client generated from the document sends a message', async t => {
   const baseUrl = await app.listen(listening)
   const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
   const notifier = createClient<NotifierPaths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
-  const textOf = (text: string): { type: 'text'; text: string } => ({ type: 'text', text })
+  const makeText = (text: string): { type: 'text'; text: string } => ({ type: 'text', text })
   const { data, error } = await notifier.POST('/api/messages', {
     params: { header: { ...header, 'Idempotency-Key': 'typed-1' } },
     body: {
@@ -59,8 +59,8 @@ t.test('a client generated from the document sends a message', async t => {
         name: 'order_created',
         language: { code: 'en_US' },
         components: [
-          { type: 'header', parameters: [textOf('DM00000001')] },
-          { type: 'body', parameters: ['Nimali', 'Lanka Shoes', '4500'].map(textOf) },
+          { type: 'header', parameters: [makeText('DM00000001')] },
+          { type: 'body', parameters: ['Nimali', 'Lanka Shoes', '4500'].map(makeText) },
         ],
       },
     },

@@ -21,8 +21,8 @@ type Service = 'orders' | 'notifier'
 const prepare = async (t: Teardown, service: Service, settings: Environment) => {
   const database = await cloneEmpty(t, service)
   const name = service.toUpperCase()
-  const places = { old: { host: '127.0.0.1', port: 1 }, new: { host: '127.0.0.1', port: 1 } }
-  const balancer = await startProxy(places.old, places.new)
+  const targets = { old: { host: '127.0.0.1', port: 1 }, new: { host: '127.0.0.1', port: 1 } }
+  const balancer = await startProxy(targets.old, targets.new)
   t.teardown(balancer.close)
   const environment = {
     LOG_LEVEL: 'warn',
@@ -32,9 +32,9 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
     [`${name}_MIGRATE_DATABASE_URL`]: database.ownerUrl,
   }
   /** Prepares a process of the code in `folder`, without starting it. */
-  const place = async (version: keyof typeof places, folder: string) => {
+  const prepareProcess = async (version: keyof typeof targets, folder: string) => {
     const port = await findFreePort()
-    places[version].port = port
+    targets[version].port = port
     const process = new ServiceProcess(join(folder, `services/${service}/main.ts`), toAddress('127.0.0.1', port), {
       ...environment,
       [`${name}_PORT`]: String(port),
@@ -43,7 +43,7 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
     return process
   }
   const admin = (folder: string, ...words: string[]) => runAdmin(service, words, { env: environment, folder })
-  return { database, environment, place, admin, url: `http://127.0.0.1:${balancer.port}` }
+  return { database, environment, prepareProcess, admin, url: `http://127.0.0.1:${balancer.port}` }
 }
 
 const cloneEmpty = async (t: Teardown, service: Service): Promise<TestDatabase> => {
@@ -161,7 +161,7 @@ t.test(
       t.same(await admin(release, 'migrate'), { applied: [] }, `the release finds no migration of ${service} to apply`)
     }
 
-    const old = [await orders.place('old', release), await notifier.place('old', release)]
+    const old = [await orders.prepareProcess('old', release), await notifier.prepareProcess('old', release)]
     await startAll(simulator, ...old)
     await orders.admin(release, 'apply', join(release, 'examples/demo-tenant.json'))
     await notifier.admin(release, 'apply', join(release, 'examples/demo-notifier.json'))
@@ -175,13 +175,13 @@ t.test(
       notifierStaff: await create(notifier, '--staff', 'Ruwan'),
     })
     t.teardown(load.stop)
-    const ended = async (phase: string): Promise<void> => {
+    const endPhase = async (phase: string): Promise<void> => {
       await load.goOn()
       t.same(load.log.failures.splice(0), [], phase)
     }
-    await ended('the last release alone')
+    await endPhase('the last release alone')
 
-    const fresh = [await orders.place('new', root), await notifier.place('new', root)]
+    const fresh = [await orders.prepareProcess('new', root), await notifier.prepareProcess('new', root)]
     await onServer(orders.database.ownerUrl, async client => {
       await client.query('begin; lock table kysely_migration')
       fresh[0]?.start()
@@ -194,22 +194,22 @@ t.test(
     })
     await fresh[0]?.ready()
     await startAll(fresh[1] as ServiceProcess)
-    await ended('both on the new schema')
+    await endPhase('both on the new schema')
     await stopAll(...old)
-    await ended('this code alone')
+    await endPhase('this code alone')
 
-    const again = [await orders.place('old', release), await notifier.place('old', release)]
+    const again = [await orders.prepareProcess('old', release), await notifier.prepareProcess('old', release)]
     await startAll(...again)
-    await ended('the last release started on the new schema')
+    await endPhase('the last release started on the new schema')
     await stopAll(...fresh)
-    await ended('the last release alone on the new schema')
+    await endPhase('the last release alone on the new schema')
 
     await load.stop()
     const { waybills, cancelled, rounds } = load.log
     const due = waybills.length + cancelled + rounds
-    const arrived = async () =>
+    const listArrived = async () =>
       (await control(simulator.url, '/messages?limit=50000')).data as { biz_opaque_callback_data: string }[]
-    const messages = await waitUntil('every message arrives', arrived, list => list.length >= due)
+    const messages = await waitUntil('every message arrives', listArrived, list => list.length >= due)
     t.equal(
       messages.length,
       due,

@@ -17,11 +17,11 @@ export interface Program {
 }
 
 type Header = readonly [string, string]
-const bearer = (name: string, token?: string): Header[] => (token ? [[name, `Bearer ${token}`]] : [])
+const writeBearer = (name: string, token?: string): Header[] => (token ? [[name, `Bearer ${token}`]] : [])
 const withQuery = (path: string, query: string): string => (query ? `${path}?${query}` : path)
 
 /** PHP's http_build_query escapes brackets, writes a blank as a plus and true as 1, and leaves null out. */
-const phpQuery = (query: Fields): string =>
+const writePhpQuery = (query: Fields): string =>
   Object.entries(query)
     .filter(([, value]) => value !== null && value !== undefined)
     .flatMap(([name, value]) =>
@@ -37,7 +37,7 @@ const phpEncode = (text: string): string =>
     .replace(/[!'()*]/g, sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** PHP's json_encode escapes slashes and everything beyond ASCII. */
-const phpJson = (value: unknown): string =>
+const writePhpJson = (value: unknown): string =>
   JSON.stringify(value)
     .replaceAll('/', '\\/')
     .replace(/[\u0080-\uffff]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -49,20 +49,20 @@ export const laravel: Program = {
   send: (base, method, path, { query = {}, body, token } = {}) =>
     sendBytes(
       base,
-      `${method} ${withQuery(path, phpQuery(query))}`,
+      `${method} ${withQuery(path, writePhpQuery(query))}`,
       [
         ['User-Agent', 'GuzzleHttp/7'],
         ['Accept', 'application/json'],
         ['X-tenant', 'demo'],
-        ...bearer('Authorization', token),
+        ...writeBearer('Authorization', token),
         ...(body === undefined ? [] : [['Content-Type', 'application/json'] as const]),
       ],
-      body === undefined ? undefined : phpJson(body),
+      body === undefined ? undefined : writePhpJson(body),
     ),
 }
 
 /** axios' params keep the brackets of nested names. Adds a cache buster, as many programs do. */
-const axiosQuery = (query: Fields): string =>
+const writeAxiosQuery = (query: Fields): string =>
   Object.entries({ ...query, _: 1771527983000 })
     .flatMap(([name, value]) =>
       typeof value === 'object' && value !== null
@@ -86,12 +86,12 @@ export const axios: Program = {
   send: (base, method, path, { query = {}, body, token } = {}) =>
     sendBytes(
       base,
-      `${method} ${withQuery(path, axiosQuery(query))}`,
+      `${method} ${withQuery(path, writeAxiosQuery(query))}`,
       [
         ['Accept', 'application/json, text/plain, */*'],
         ...(body === undefined ? [] : [['Content-Type', 'application/json'] as const]),
         ['X-Tenant', 'demo'],
-        ...bearer('Authorization', token),
+        ...writeBearer('Authorization', token),
         ['User-Agent', 'axios/1.7.9'],
         ['Accept-Encoding', 'gzip, compress, deflate, br'],
       ],
@@ -106,13 +106,13 @@ export const dart: Program = {
   send: (base, method, path, { query = {}, body, token } = {}) =>
     sendBytes(
       base,
-      `${method} ${withQuery(path, phpQuery(query))}`,
+      `${method} ${withQuery(path, writePhpQuery(query))}`,
       [
         ['user-agent', 'Dart/3.6 (dart:io)'],
         ['accept-encoding', 'gzip'],
         ['accept', 'application/json'],
         ['x-tenant', 'demo'],
-        ...bearer('authorization', token),
+        ...writeBearer('authorization', token),
         ['content-type', 'application/json; charset=utf-8'],
       ],
       body === undefined ? undefined : JSON.stringify(body),
@@ -135,7 +135,7 @@ export const page: Program = {
         ['Accept', '*/*'],
         ['Accept-Language', 'en-US,en;q=0.9'],
         ['x-tenant', 'demo'],
-        ...bearer('authorization', token),
+        ...writeBearer('authorization', token),
         ...(body === undefined ? [] : [['content-type', 'application/json'] as const]),
         ['Origin', 'https://shop.example'],
         ['Sec-Fetch-Mode', 'cors'],

@@ -36,12 +36,12 @@ const readResponse = (text: string): WireResponse => {
     lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   )
   const rest = text.slice(end + 4)
-  const content = headers['transfer-encoding'] === 'chunked' ? unchunked(rest) : rest
+  const content = headers['transfer-encoding'] === 'chunked' ? decodeChunks(rest) : rest
   return { status: Number(first.split(' ')[1]), headers, body: content === '' ? undefined : JSON.parse(content) }
 }
 
 /** Decodes a chunked JSON body. */
-const unchunked = (text: string): string => {
+const decodeChunks = (text: string): string => {
   const bytes = Buffer.from(text)
   const parts: Buffer[] = []
   for (let at = 0; ; ) {
