@@ -8,8 +8,8 @@ const maxLength = 32
  */
 export const nearestName = (wanted: string, names: readonly string[]): string | undefined => {
   if (wanted.length > maxLength) return undefined
-  const plain = (name: string) => name.toLowerCase().replaceAll('_', '')
-  const edits = new Map(names.map(name => [name, distance(plain(wanted), plain(name))]))
+  const simplify = (name: string) => name.toLowerCase().replaceAll('_', '')
+  const edits = new Map(names.map(name => [name, distance(simplify(wanted), simplify(name))]))
   const [nearest] = [...edits].sort(([, a], [, b]) => a - b)
   const shorter = Math.min(wanted.length, nearest?.[0].length ?? 0)
   return nearest && nearest[1] <= Math.max(1, Math.floor(shorter / 3)) ? nearest[0] : undefined

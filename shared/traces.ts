@@ -19,7 +19,7 @@ export const readTraceId = (traceparent: string | null | undefined): { trace_id?
 
 type SpanKind = 'server' | 'internal' | 'producer' | 'consumer' | 'client'
 
-/** Holds numbers and names of ours, never what callers wrote. */
+/** Holds our own numbers and names, never text from callers. */
 type SpanAttributes = Record<string, string | number>
 
 export interface Span {

@@ -118,12 +118,12 @@ t.test('does not store the names of impossible tenants', async t => {
     orders.request('/login', { email: 'shop@example.com', password: 'wrong' }, { token: '', tenant })
   const first = await login('x'.repeat(10_000))
   t.match(first, { status: 422, body: { errors: { email: ['These credentials do not match our records.'] } } })
-  const logIn = async (count: number) => {
+  const logInOften = async (count: number) => {
     for (let index = 0; index < count; index++) await login(randomBytes(5_000).toString('hex'))
   }
-  await logIn(100)
+  await logInOften(100)
   const before = measureHeap()
-  await logIn(500)
+  await logInOften(500)
   const kept = measureHeap() - before
   t.ok(kept < 2_000_000, `500 names of 10 KB left ${kept} bytes`)
 })

@@ -156,7 +156,7 @@ t.test('docker compose up runs the whole system', { skip: findReason() }, async 
     for (const other of ['postgres', 'notifier'])
       t.match(asOrders('select 1', url.replace(/orders$/, other)).stderr, /permission denied for database/, other)
     const asNotifier = 'postgres://notifier:courier@127.0.0.1/orders'
-    t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'the notifier may not open it either')
+    t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'nor for the notifier')
   })
 
   await t.test('a parcel travels from the merchant to the customer, and merchant and staff see every move', async t => {
@@ -186,11 +186,11 @@ t.test('docker compose up runs the whole system', { skip: findReason() }, async 
     const findBooked = () =>
       compose(['logs', '--no-color', 'orders']).stdout.match(/^.*order\/bulk.*"status":200.*$/gm) ?? []
     // The second process may still be starting, and the first may be busy.
-    const bothBooked = async () => {
+    const haveBothBooked = async () => {
       await Promise.all(Array.from({ length: 12 }, book))
       return new Set(findBooked().map(line => /\d(?= +\|)/.exec(line)?.[0])).size === 2
     }
-    t.ok(await poll(bothBooked), 'both processes booked')
+    t.ok(await poll(haveBothBooked), 'both processes booked')
     for (const path of ['/metrics', '/internal/orders/demo/DM00000001'])
       t.equal((await fetch(`http://127.0.0.1:${port}${path}`)).status, 404, `${path} is not public`)
     const browser = await launchBrowser(t)

@@ -54,7 +54,7 @@ if (browser) {
     await page.locator('#scan').fill(scanned)
     await page.keyboard.press('Enter')
     await page.locator('#scan-status').selectOption('key_13')
-    t.equal(await page.getByLabel('Reason').count(), 0, 'a delivery takes no reason')
+    t.equal(await page.getByLabel('Reason').count(), 0, 'a delivery needs no reason')
     await page.locator('#scan-status').selectOption('key_15')
     await page.getByLabel('Reason').selectOption({ label: 'Phone off' })
     await show(t, 'scan-failed')

@@ -77,7 +77,7 @@ if (browser) {
     t.strictSame(opened.problems, [])
   })
 
-  t.test('a pay run marks the invoices of its file as paid, not those approved since', async t => {
+  t.test('a pay run marks the invoices of its file as paid, not later ones', async t => {
     const row = (number: string) => ({ invoice_no: number, merchant_name: 'Lanka Shoes', amount: 1, bank: 'BOC' })
     const payouts = [row('CFX-1')]
     const marked: string[][] = []
@@ -124,7 +124,7 @@ if (browser) {
     t.strictSame(opened.problems, [])
   })
 
-  t.test('an invoice offers only its open disputes; a cancelled one offers those of its merchant', async t => {
+  t.test('an invoice offers only its open disputes; a cancelled invoice offers all of its merchant', async t => {
     const line = { kind: 'disputed', booked_on: today, collected: 0, held: 1, net: -1 }
     let invoice = { invoice_no: 'X-1', merchant_id: 1, merchant_name: 'Shoes', state: 'approved', total: 1 }
     let lines = ['DM1', 'DM2'].map(waybill_number => ({ ...line, waybill_number }))

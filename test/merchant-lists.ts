@@ -58,18 +58,18 @@ const testRows = async (t: Test, client: MerchantClient, lists: Record<string, R
 }
 
 const testFilters = async (t: Test, client: MerchantClient, cities: Row[]): Promise<void> => {
-  const names = (wanted: (name: string, state: unknown) => boolean) =>
+  const listNames = (wanted: (name: string, state: unknown) => boolean) =>
     cities.flatMap(({ name, state_id }) => (wanted(String(name), state_id) ? [name] : []))
-  const named = names(name => name.toLowerCase().includes('col'))
+  const named = listNames(name => name.toLowerCase().includes('col'))
   t.ok(named.length >= 15)
   const blanks = { 'filter[name]': '', 'filter[state_id]': '' }
   const table: [Query, unknown[], string][] = [
     ...['col', 'COL', 'cOl'].map((part): [Query, unknown[], string] => [{ 'filter[name]': part }, named, part]),
     [{ 'filter%5Bname%5D': 'col' }, named, 'brackets written as clients write them'],
     [{ 'filter[name]': 'no such city' }, [], 'none'],
-    [{ 'filter[state_id]': 2 }, names((_name, state) => state === 2), 'of a state'],
+    [{ 'filter[state_id]': 2 }, listNames((_name, state) => state === 2), 'of a state'],
     [{ 'filter[state_id]': 1, 'filter[name]': 'MAHARA' }, ['Maharagama'], 'both filters together'],
-    [{ ...blanks, page: '', sort: '-name', cache: 'x', _: 1 }, names(() => true), 'blank and unknown fields'],
+    [{ ...blanks, page: '', sort: '-name', cache: 'x', _: 1 }, listNames(() => true), 'blank and unknown fields'],
   ]
   for (const [query, expected, what] of table) {
     const { body } = await client.cities({ noPagination: true, ...query })

@@ -46,7 +46,7 @@ export const testTracking = async (t: Test, parties: Parties): Promise<void> => 
   for (const key of ['key_9', 'key_10']) await move(waybill, key)
   await t.test('a merchant tracks a parcel', t => testMerchantTracking(t, parties, waybill))
   await t.test('a merchant reads the finance status of a parcel', t => testFinance(t, parties, waybill))
-  await t.test('anybody may track a parcel', t => testPublicTracking(t, parties, waybill))
+  await t.test('anyone may track a parcel', t => testPublicTracking(t, parties, waybill))
 }
 
 const testEvents = (t: Test, events: TrackingEvent[]): void => {

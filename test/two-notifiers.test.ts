@@ -34,7 +34,7 @@ t.test('two processes of the notifier act as one', async t => {
     const response = await fetch(url + path, init)
     return { status: response.status, body: await response.json() }
   }
-  const control = async (path: string, body: unknown, method = 'PUT') => {
+  const steer = async (path: string, body: unknown, method = 'PUT') => {
     const init = { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
     const response = await fetch(`${simulator.url}/control/${path}`, init)
     if (!response.ok) throw new Error(await response.text())
@@ -65,12 +65,12 @@ t.test('two processes of the notifier act as one', async t => {
   })
 
   await t.test('a new token, followed at once by a resume request, ends the pause for both processes', async t => {
-    await control('tokens', { access_token: 'demo-access-token', revoked: true })
+    await steer('tokens', { access_token: 'demo-access-token', revoked: true })
     const messages = Array.from({ length: 40 }, (_, n) => messageTo(`07720000${10 + n}`))
     t.equal((await call('/api/messages/bulk', 'POST', { messages })).status, 202)
     const readState = async (): Promise<string> => (await call('/api/channels')).body.data[0].state
     await waitUntil('the channel is paused', readState, value => value === 'paused')
-    await control('tokens', { access_token: 'a-new-token' })
+    await steer('tokens', { access_token: 'a-new-token' })
     t.equal((await call(channel, 'PUT', { access_token: 'a-new-token' })).status, 200)
     t.equal((await call(`${channel}/resume`, 'POST')).status, 200)
     const readOutcome = async () => ({ state: await readState(), arrived: await count('delivered', 'read') })
@@ -80,7 +80,7 @@ t.test('two processes of the notifier act as one', async t => {
   })
 
   await t.test('a message accepted by one process can be cancelled, resent and read through the other', async t => {
-    await control('scripts', { times: 1, trouble: { kind: 'error', code: 131026 } }, 'POST')
+    await steer('scripts', { times: 1, trouble: { kind: 'error', code: 131026 } }, 'POST')
     const { body } = await call('/api/messages', 'POST', messageTo('0773000001'))
     const read = async () => (await call(`/api/messages/${body.data.id}`)).body.data
     await waitUntil('the message is refused', read, ({ status }) => status === 'failed')

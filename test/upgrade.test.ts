@@ -89,11 +89,11 @@ const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff
   const work = async (worker: number): Promise<void> => {
     for (let round = 0; !isOver; round++, log.rounds++) {
       const key = `${worker}-${round}`
-      const orderOne = () => order({ initial_status_key: 'key_2' })
-      const bulk = () =>
-        send(`${orders}/api/public/merchant/order/bulk`, merchant, batch([orderOne(), orderOne()]), key)
-      const [first, second]: string[] = await bulk()
-      if ((await bulk())[0] !== first) log.failures.push(`${key} took effect twice`)
+      const makeOrder = () => order({ initial_status_key: 'key_2' })
+      const bookTwo = () =>
+        send(`${orders}/api/public/merchant/order/bulk`, merchant, batch([makeOrder(), makeOrder()]), key)
+      const [first, second]: string[] = await bookTwo()
+      if ((await bookTwo())[0] !== first) log.failures.push(`${key} took effect twice`)
       if (first === undefined || second === undefined) continue
       log.waybills.push(first, second)
       await send(`${orders}/api/public/merchant/order/${first}`, merchant)

@@ -63,7 +63,7 @@ export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
   html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>
     ${children}</button>`
 
-/** Shows an error, with the sentences about all fields `except` those that show their own. */
+/** Shows an error with its sentences, except about the fields in `except`, which show their own. */
 export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
   if (!error) return null
   const lines = Object.entries(error.errors ?? {}).filter(([path]) => !except.includes(path))

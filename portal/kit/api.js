@@ -28,7 +28,7 @@ export class ApiError extends Error {
  * }} Options
  */
 
-/** Holds the address one level above the page, which is that of its service even if a proxy serves it below a path. */
+/** Holds the address one level above the page: its service's address, even if a proxy serves it below a path. */
 const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
 /** The desk comes from orders itself. */
 let ordersUrl = notifierUrl

@@ -66,7 +66,7 @@ export const addTokenCommands = <Request>(
   token
     .command('list')
     .description('list all tokens, without their secrets')
-    .option('--tenant <id>', 'only those of this tenant')
+    .option('--tenant <id>', 'only tokens of this tenant')
     .option('--json', 'print JSON', false)
     .action(async ({ tenant, json }) => {
       const tokens = await withPool(pool => commands.list(pool, tenant))
@@ -108,7 +108,7 @@ export const addAudit = (program: Command, withPool: WithPool) =>
     .command('audit')
     .description('list who did what, newest first')
     .requiredOption('--tenant <id>', 'the tenant')
-    .option('--since <iso>', 'only those since this time, such as 2026-01-31T00:00:00Z')
+    .option('--since <iso>', 'only entries since this time, such as 2026-01-31T00:00:00Z')
     .option('--limit <number>', 'the most entries to list', '100')
     .option('--json', 'print JSON', false)
     .action((request: AuditRequest) => withPool(pool => printAudit(pool, request)))

@@ -80,8 +80,8 @@ export type OrderEventType = (typeof orderEventTypes)[number]
 /** Gives an order other values, which its waiting messages get. */
 export const editedEvent = 'order.edited'
 /**
- * Says that staff took a move back: the order has its earlier status again. Version 0.2.0 takes the event for a
- * decision.
+ * Says that staff took a move back: the order has its earlier status again. Version 0.2.0 mistakes the event
+ * for a decision.
  */
 export const takenBackEvent = 'take_back.accepted'
 /**

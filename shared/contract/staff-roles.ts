@@ -97,6 +97,6 @@ export const staffOperations: readonly string[] = Object.keys(roles)
 export const rolesFor = (operationId: string): readonly StaffRole[] | undefined =>
   Object.hasOwn(roles, operationId) ? roles[operationId] : undefined
 
-/** Lists those of `operations`, by default the operations of both services, that one of the roles may request. */
+/** Lists which of `operations`, by default all of both services, one of the roles may request. */
 export const operationsFor = (held: StaffRole | readonly StaffRole[], operations = staffOperations): string[] =>
   operations.filter(operationId => roles[operationId]?.some(role => held.includes(role)))

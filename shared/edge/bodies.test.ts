@@ -6,7 +6,7 @@ import { acceptJson } from './json-body.ts'
 
 const limits = { inAll: 300_000, ofAddress: 200_000 }
 
-/** Starts a server that tells its callers apart by X-Forwarded-For. */
+/** Starts a server that distinguishes its callers by X-Forwarded-For. */
 const start = async (t: Test) => {
   const app = await buildServer(t, {
     trustedProxies: '127.0.0.1',

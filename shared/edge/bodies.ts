@@ -39,8 +39,8 @@ const readLength = ({ headers }: FastifyRequest): number => Number(headers['cont
 const isBodyless = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
 /**
- * Bounds the bytes that all bodies hold until their responses are sent. A body counts by the bytes received, not by
- * those announced, unless it is small: a client that sends slowly takes no room from others.
+ * Bounds the bytes that all bodies hold until their responses are sent. A body counts by the bytes received, not
+ * announced, unless it is small: a client that sends slowly leaves room for others.
  */
 export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, registry: Registry): void => {
   const ofAddresses = new Map<string, number>()
@@ -63,7 +63,7 @@ export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, 
   app.addHook('preParsing', (request, reply, payload, done) => {
     const length = readLength(request)
     if (isBodyless(request) || (length === 0 && !request.headers['transfer-encoding'])) return done(null, payload)
-    // The client has gone: no `close` would end the count.
+    // The client has disconnected: no `close` would end the count.
     if (reply.raw.closed) return done(null, payload)
     const address = readAddress(request)
     const refusal = findRefusal(address, length)

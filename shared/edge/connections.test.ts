@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { drainConnectionsOnClose } from './connections.ts'
 
-t.test('closing waits for a handler whose client has gone: it may still use the database', async t => {
+t.test('closing waits for a handler whose client has disconnected: the handler may still use the database', async t => {
   const app = Fastify()
   drainConnectionsOnClose(app)
   const done: string[] = []

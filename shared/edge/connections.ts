@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from '../errors/errors.ts'
 
-/** Handles connections that Fastify leaves to Node, or to nobody. */
+/** Handles events of connections that Fastify leaves to Node, or unhandled. */
 export const handleConnections = (app: FastifyInstance): void => {
   // Node itself would respond to an `Expect` header other than 100-continue with a 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))

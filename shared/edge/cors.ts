@@ -10,7 +10,7 @@ const maxAge = 86_400
 /** Matches the requests of merchants and their customers. */
 const isOpen = /^\/api\/(public|merchant)\//
 
-/** Is the value of CORS_ORIGINS that allows no origin but those of the portal. */
+/** Is the value of CORS_ORIGINS that allows only the portal's origins. */
 const none = 'none'
 
 /**

@@ -87,7 +87,7 @@ t.test('a wrong method gets 405 and the allowed methods', async t => {
   }
 })
 
-t.test('a wrong address or method is reported whatever body comes with it', async t => {
+t.test('a wrong address or method is reported, whatever the body', async t => {
   const { request } = await start(t)
   const bodies: [string, string][] = [
     ['{"cod":', 'application/json'],
@@ -184,7 +184,7 @@ t.test('an HttpError keeps its headers, and is not logged as a failure', async t
   t.notOk(lines.some(line => line.msg === 'request.failed'))
 })
 
-/** Writes the parts, half a second apart, until the server closes; returns the whole response and the time it took. */
+/** Writes the parts, half a second apart, until the server closes; returns the whole response and its seconds. */
 const talk = async (port: number, ...parts: string[]) => {
   const socket = connect(port, '127.0.0.1')
   const started = performance.now()

@@ -8,7 +8,10 @@ const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy', 
  * Serves liveness and readiness. `isReady` rejects while the process cannot do its work; an HttpError says why. It must
  * settle within seconds.
  */
-export const healthRoutes: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown> }> = async (app, { isReady }) => {
+export const healthRoutes: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown> }> = async (
+  app,
+  { isReady },
+) => {
   let closing = false
   app.addHook('preClose', async () => {
     closing = true

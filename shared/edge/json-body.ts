@@ -34,7 +34,7 @@ export const jsonProblem = (error: unknown): string => {
 
 /** Up to this size a body costs little to parse, whatever is in it. */
 const largeBytes = 524_288
-/** Parsing this many values takes up to fifty milliseconds, and no list of ours needs more. */
+/** Parsing this many values takes up to fifty milliseconds, and our longest list needs fewer. */
 const manyValues = 100_000
 const [quote, backslash, comma, openBrace, openBracket] = Buffer.from('"\\,{[')
 

@@ -52,7 +52,7 @@ t.test('a caller may send up to the limit in the minute after its first request'
   t.end()
 })
 
-t.test('any number of callers takes bounded memory', t => {
+t.test('any number of callers uses bounded memory', t => {
   const limit = new Limit('address', 1)
   const before = process.memoryUsage().heapUsed
   for (let index = 0; index < 500_000; index++) limit.count(`10.${index}`)
@@ -116,10 +116,10 @@ t.test('an address is limited before its callers are authenticated, on unknown p
 
 t.test('the other service is not limited, but guesses at its token are', async t => {
   const get = await build(t, { requests: 3, refusals: 4 })
-  const as = (token: string) => get('/internal/thing', undefined, { authorization: `Bearer ${token}` })
-  for (let turn = 0; turn < 10; turn++) t.equal((await as(serviceToken)).statusCode, 200)
+  const requestAs = (token: string) => get('/internal/thing', undefined, { authorization: `Bearer ${token}` })
+  for (let turn = 0; turn < 10; turn++) t.equal((await requestAs(serviceToken)).statusCode, 200)
   const statuses = []
-  for (let turn = 0; turn < 6; turn++) statuses.push((await as(`guess-${turn}`)).statusCode)
+  for (let turn = 0; turn < 6; turn++) statuses.push((await requestAs(`guess-${turn}`)).statusCode)
   t.strictSame(statuses, [401, 401, 401, 401, 429, 429])
-  t.equal((await as(serviceToken)).statusCode, 200)
+  t.equal((await requestAs(serviceToken)).statusCode, 200)
 })

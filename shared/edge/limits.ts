@@ -44,7 +44,7 @@ export class Limit {
     return { left: this.max - window.used, seconds: Math.ceil((window.endsAt - now) / 1000) }
   }
 
-  /** Takes back one request that was counted. */
+  /** Subtracts one counted request. */
   giveBack(caller: string): void {
     const window = this.#windows.get(caller)
     if (window !== undefined && window.used > 0) window.used--

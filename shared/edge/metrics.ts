@@ -51,8 +51,8 @@ export const serveMetrics = (app: FastifyInstance, registry: Registry): void => 
 const pauseMs = 100
 
 /**
- * Makes one run at a time. Calls during a run and the pause after it share the next run, which begins after all those
- * calls.
+ * Makes one run at a time. Calls during a run and the pause after it share the next run, which begins after all of
+ * them.
  */
 const shareRuns = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
   let last: Promise<unknown> = Promise.resolve()

@@ -60,15 +60,15 @@ t.test('any character of a parameter may be encoded', async t => {
 
 t.test('counts a request without a route like any other, whatever its path', async t => {
   const app = await start(t, { addressLimits: { requests: 3, refusals: 60 } })
-  const from = async (url: string) => (await app.inject({ url, remoteAddress: '192.0.2.1' })).statusCode
+  const request = async (url: string) => (await app.inject({ url, remoteAddress: '192.0.2.1' })).statusCode
   for (const url of ['/health/live', '/metrics', '/internal/orders/DM1', '/health/ready'])
-    t.equal(await from(url), 200, `${url} is not counted`)
-  t.equal(await from('/nothing'), 404)
-  t.equal(await from('/%6detrics'), 404)
-  t.equal(await from('/internal/nothing'), 404)
+    t.equal(await request(url), 200, `${url} is not counted`)
+  t.equal(await request('/nothing'), 404)
+  t.equal(await request('/%6detrics'), 404)
+  t.equal(await request('/internal/nothing'), 404)
   for (const url of ['/health/nothing', '/metrics/x', '/webhooks/x', '/metrics/', '/nothing', '/where'])
-    t.equal(await from(url), 429, url)
-  t.equal(await from('/health/live'), 200)
+    t.equal(await request(url), 429, url)
+  t.equal(await request('/health/live'), 200)
 })
 
 t.test('also counts paths that cannot be decoded', async t => {
@@ -78,28 +78,28 @@ t.test('also counts paths that cannot be decoded', async t => {
   t.equal((await app.inject('/where')).statusCode, 429)
 })
 
-t.test('the public URL is the configured one, else that of a trusted proxy, never the Host of a client', async t => {
+t.test('the public URL comes from the settings, else from a trusted proxy, never from the Host of a client', async t => {
   const forwarded = { 'x-forwarded-host': 'courier.example', 'x-forwarded-proto': 'https' }
-  const where = async (edge: Edge, headers: object, remoteAddress = '192.0.2.1') =>
+  const readUrl = async (edge: Edge, headers: object, remoteAddress = '192.0.2.1') =>
     (
       await (
         await start(t, edge)
       ).inject({ url: '/where', headers: { host: 'evil.example', ...headers }, remoteAddress })
     ).json().url
   const proxy = { trustedProxies: '10.0.0.0/8' }
-  t.equal(await where({ publicUrl: 'https://api.example/courier/' }, forwarded), 'https://api.example/courier')
-  t.equal(await where({ ...proxy, publicUrl: 'https://api.example' }, forwarded, '10.1.1.1'), 'https://api.example')
-  t.equal(await where(proxy, forwarded, '10.1.1.1'), 'https://courier.example')
+  t.equal(await readUrl({ publicUrl: 'https://api.example/courier/' }, forwarded), 'https://api.example/courier')
+  t.equal(await readUrl({ ...proxy, publicUrl: 'https://api.example' }, forwarded, '10.1.1.1'), 'https://api.example')
+  t.equal(await readUrl(proxy, forwarded, '10.1.1.1'), 'https://courier.example')
   t.equal(
-    await where(proxy, { ...forwarded, 'x-forwarded-host': 'a, [2001:db8::1]:8443' }, '10.1.1.1'),
+    await readUrl(proxy, { ...forwarded, 'x-forwarded-host': 'a, [2001:db8::1]:8443' }, '10.1.1.1'),
     'https://[2001:db8::1]:8443',
   )
-  t.equal(await where(proxy, { 'x-forwarded-host': 'courier.example' }, '10.1.1.1'), 'http://courier.example')
+  t.equal(await readUrl(proxy, { 'x-forwarded-host': 'courier.example' }, '10.1.1.1'), 'http://courier.example')
   for (const host of ['a/b', 'a@b', '"><script>', 'x'.repeat(300), ''])
-    t.equal(await where(proxy, { ...forwarded, 'x-forwarded-host': host }, '10.1.1.1'), '', host)
-  t.equal(await where(proxy, {}, '10.1.1.1'), '', 'a Host passed on by the proxy')
-  t.equal(await where(proxy, forwarded), '', 'from a client')
-  t.equal(await where({}, forwarded), '', 'from a client')
+    t.equal(await readUrl(proxy, { ...forwarded, 'x-forwarded-host': host }, '10.1.1.1'), '', host)
+  t.equal(await readUrl(proxy, {}, '10.1.1.1'), '', 'a Host passed on by the proxy')
+  t.equal(await readUrl(proxy, forwarded), '', 'from a client')
+  t.equal(await readUrl({}, forwarded), '', 'from a client')
 })
 
 t.test('the public URL defaults to the local address of the connection', async t => {

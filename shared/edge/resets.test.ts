@@ -39,11 +39,11 @@ const start = async (t: Test, trustedProxies?: string) => {
     socket.write(`${head}content-length: 2\r\n\r\n{}`, () => socket.resetAndDestroy())
     for (let tries = 0; seen.length === count && tries < 100; tries++) await delay(5)
   }
-  const inFlight = async (): Promise<number> => {
+  const countBytes = async (): Promise<number> => {
     const { payload } = await app.inject('/metrics')
     return Number(/^body_bytes_in_flight (\d+)$/m.exec(payload)?.[1])
   }
-  return { app, log, seen, sendAndReset, inFlight }
+  return { app, log, seen, sendAndReset, countBytes }
 }
 
 t.test('a client that resets its connection counts under its address, without a log line', async t => {
@@ -51,7 +51,7 @@ t.test('a client that resets its connection counts under its address, without a 
     [undefined, '127.0.0.1'],
     ['127.0.0.1', '192.0.2.7'],
   ] as const) {
-    const { app, log, seen, sendAndReset, inFlight } = await start(t, trustedProxies)
+    const { app, log, seen, sendAndReset, countBytes } = await start(t, trustedProxies)
     const request = async (remoteAddress: string) =>
       (await app.inject({ url: '/openapi.json', remoteAddress })).statusCode
     for (let count = 0; count < 10; count++) await sendAndReset(true)
@@ -59,7 +59,7 @@ t.test('a client that resets its connection counts under its address, without a 
     t.equal(await request(address), 429)
     t.equal(await request('192.0.2.1'), 200, 'other addresses are not affected')
     await delay(50)
-    t.equal(await inFlight(), 0, 'their bodies are no longer in flight')
+    t.equal(await countBytes(), 0, 'their bodies are no longer in flight')
     t.strictSame(log, [])
   }
 })

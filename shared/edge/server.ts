@@ -34,7 +34,7 @@ export interface Edge {
   /** Limits requests by address; undefined: there is no limit. */
   addressLimits?: AddressLimits | undefined
   /**
-   * Sets the address at which callers reach the service; by default it is taken from a trusted proxy, else from the
+   * Sets the address at which callers reach the service; the default comes from a trusted proxy, else from the
    * connection.
    */
   publicUrl?: string | undefined

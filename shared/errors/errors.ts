@@ -84,10 +84,7 @@ export const notFound = (kind?: string): HttpError =>
 /** Accepts any value, because anything may be thrown. */
 export const isHttpError = (error: unknown): error is HttpError => isPlainHttpError(error) && 'details' in error
 
-/**
- * Returns true for all errors of @fastify/sensible, even for errors without a code, such as those of
- * `reply.notFound()`.
- */
+/** Returns true for all errors of @fastify/sensible, even without a code of ours, as from `reply.notFound()`. */
 export const isPlainHttpError = (error: unknown): error is ReturnType<typeof httpErrors.getHttpError> =>
   error instanceof Error && 'expose' in error
 

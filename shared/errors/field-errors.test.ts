@@ -83,7 +83,7 @@ t.test('the error of a value that fits no type of a union names every type', asy
   t.equal(findSentence(id, 'four'), 'The customer name field must not be greater than 3 characters.')
 })
 
-t.test('the error of a list in place of an object names the field that takes the list', async t => {
+t.test('the error of a list in place of an object names the field that holds the list', async t => {
   const messages = Type.Object({ messages: Type.Array(Type.Any()), note: Type.Any() })
   const expected = 'The data must be an object. Send the list as {"messages": [...]}.'
   t.strictSame(findErrors(messages, [{}]), { '': [expected] })
@@ -91,12 +91,12 @@ t.test('the error of a list in place of an object names the field that takes the
 
 t.test('counts the errors beyond a thousand, up to four thousand', async t => {
   const check = TypeCompiler.Compile(Type.Array(Type.Object({ cod: Type.Integer() })))
-  const more = (length: number) =>
+  const countMore = (length: number) =>
     listErrors(
       check,
       Array.from({ length }, () => ({})),
     ).more
-  t.strictSame([more(1000), more(1001), more(4_999), more(30_000)], [0, 1, 3_999, 4_000])
+  t.strictSame([countMore(1000), countMore(1001), countMore(4_999), countMore(30_000)], [0, 1, 3_999, 4_000])
 })
 
 t.test('paths lead through objects and lists', async t => {

@@ -14,9 +14,9 @@ export interface Actor {
 }
 
 /** Returns the user who runs the operator's command. */
-export const operator = (): Actor => ({ kind: 'operator', name: userName() })
+export const operator = (): Actor => ({ kind: 'operator', name: findUserName() })
 
-const userName = (): string => {
+const findUserName = (): string => {
   try {
     return userInfo().username
   } catch {

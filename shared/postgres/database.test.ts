@@ -68,7 +68,7 @@ class CountingSocket extends Socket {
   }
 }
 
-t.test('a transaction begins in the same write as its first query; a read takes one write in all', async t => {
+t.test('a transaction begins in the same write as its first query; a whole read is one write', async t => {
   const { url } = await cloneDatabase(t, 'orders')
   const socket = new CountingSocket()
   const options = { connectionString: url, max: 1, pipeline: true, stream: () => socket }
@@ -176,8 +176,8 @@ t.test('a row of another tenant cannot be written', async t => {
     inTenant(pool, 'other', (tx: Tx) => addState(tx, 90)),
     { code: '42501' },
   )
-  const moves = (tx: Tx) => sql`update states set tenant_id = 'demo' where state_id = 3`.execute(tx)
-  await t.rejects(inTenant(pool, 'other', moves), { code: '42501' })
+  const moveState = (tx: Tx) => sql`update states set tenant_id = 'demo' where state_id = 3`.execute(tx)
+  await t.rejects(inTenant(pool, 'other', moveState), { code: '42501' })
   t.strictSame(await rows(`select count(*)::integer as rows from states where tenant_id = 'demo'`), [{ rows: 3 }])
 })
 

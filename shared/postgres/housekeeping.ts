@@ -37,14 +37,14 @@ const clean = async (
 }
 
 /** Delays the first run by 30 to 90 seconds, so that not all processes run at once. */
-const firstRunSeconds = (): number => 60 * (0.5 + Math.random())
+const chooseFirstSeconds = (): number => 60 * (0.5 + Math.random())
 
 /** Runs the deletions soon after the start and an hour after each run. */
 export const createHousekeeping = (
   pool: pg.Pool,
   logger: Logger,
   deletions: readonly DeleteExpired[],
-  firstSeconds = firstRunSeconds(),
+  firstSeconds = chooseFirstSeconds(),
 ) => ({
   clean: () => clean(pool, logger, deletions),
   ...pollWorker({

@@ -26,8 +26,8 @@ const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
   sql`tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
 
 /**
- * Claims the key until the transaction ends; never waits. The lock is taken first, in its own statement, so that its
- * holder sees what the previous one committed. `from tenants` has Citus take the lock on the tenant's node, as it takes
+ * Claims the key until the transaction ends; never waits. Takes the lock first, in its own statement, so that its
+ * holder sees what the previous holder committed. `from tenants` has Citus take the lock on the tenant's node, as it takes
  * the lock of a batch.
  */
 export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {

@@ -25,8 +25,8 @@ interface Queue<Item, Result> {
 }
 
 /**
- * Batches requests that arrive while others of their key are handled, and those of one round of the event loop. While
- * no batch runs, no request waits for others to join it.
+ * Batches requests that arrive while others of their key are handled, or in one round of the event loop. While no batch
+ * runs, no request waits for others to join it.
  */
 export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) => {
   const queues = new Map<string, Queue<Item, Result>>()

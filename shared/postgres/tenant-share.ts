@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { Gauge, type Registry } from 'prom-client'
 
 /**
- * Counts the tasks of a tenant that hold a connection, and lists those that wait for one; a share without tasks is
+ * Counts the tasks of a tenant that hold a connection, and lists the tasks that wait for one; a share without tasks is
  * removed.
  */
 interface Share {

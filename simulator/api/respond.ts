@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { writeErrorBody, GraphError, chooseVersion } from '../graph/errors.ts'
+import { chooseVersion, GraphError, writeErrorBody } from '../graph/errors.ts'
 import type { Trouble } from '../trouble/trouble.ts'
 import { nameRequest } from '../world/request-log.ts'
 import type { World } from '../world/world.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { catalogue } from '../accounts/demo-templates.ts'
 import type { Template } from '../accounts/template.ts'
-import { GraphError, readFields, chooseVersion } from '../graph/errors.ts'
+import { chooseVersion, GraphError, readFields } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
 import { checkAccount } from './caller.ts'
 import { respond } from './respond.ts'

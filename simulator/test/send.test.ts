@@ -165,7 +165,7 @@ t.test('refuses a header of another format', async t => {
   t.same((await sendPhoto(image({ link: 'https://a/b.png' }), body)).slice(0, 2), [200, undefined])
 })
 
-t.test('a template with named parameters takes names', async t => {
+t.test('a template with named parameters requires their names', async t => {
   const { send, control } = await build(t)
   const named = (...pairs: [string, string][]) =>
     templateMessage('pickup_reminder', [

@@ -4,7 +4,7 @@ import type { PhoneNumber } from '../accounts/account.ts'
 import type { Behaviour } from '../basics/behaviour.ts'
 import type { Clock } from '../basics/clock.ts'
 import { createRing } from '../basics/ring.ts'
-import { writeEnvelope, type Update } from './payloads.ts'
+import { type Update, writeEnvelope } from './payloads.ts'
 
 /** Limits first posts in flight per number; the real API posts several too (docs/contributors/messaging-api.md#delivery). */
 const mostAtOnce = 4

@@ -76,7 +76,7 @@ const Health = ({ checked: { ok, problems, warnings, number } }) => html`
     ${[...problems, ...warnings].map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
   </div>`
 
-/** Shows the last characters of a secret, and during a rotation those of the new secret, until it has worked. */
+/** Shows the last characters of a secret and, during a rotation, of the new secret, until the new one has worked. */
 const Ends = ({ now, next }) =>
   html`<code>${now === null ? '–' : `…${now}`}</code>
   ${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
