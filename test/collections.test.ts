@@ -67,8 +67,8 @@ for (const name of ['orders', 'notifier'])
     // Placeholders of a template, such as {{customer_name}}, are not variables of the collection.
     const fill = (text: string): string =>
       text.replaceAll(/\{\{(\$?\w+)\}\}/g, (word, key) => String(variables.get(key) ?? word))
-    const listRequests = (items: Item[]): Item[] => items.flatMap(each => (each.item ? listRequests(each.item) : [each]))
-    for (const { name, request, event = [] } of listRequests(item)) {
+    const flatten = (items: Item[]): Item[] => items.flatMap(each => (each.item ? flatten(each.item) : [each]))
+    for (const { name, request, event = [] } of flatten(item)) {
       const { host, path, query, variable } = request.url
       const values = new Map(variable.map(({ key, value }) => [`:${key}`, fill(value)]))
       const search = new URLSearchParams()

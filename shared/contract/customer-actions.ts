@@ -4,7 +4,7 @@ import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
 
 /**
  * Lists the actions that take effect at once, as far as a merchant could take them. Any other action is a request that
- * staff decide on.
+ * staff decide on; only after a failed delivery are `reattempt`, `return` and `tomorrow` instructions.
  */
 export const immediateActions = ['confirm_order', 'cancel_order', 'change_address'] as const
 
@@ -64,8 +64,8 @@ export const CustomerActions = Type.Object(
 export type CustomerActions = Static<typeof CustomerActions>
 
 /**
- * `done`: the order was changed, now or earlier by this action. `refused`: the order does not allow it. `asked`: the
- * address may be changed, but the new one is still to come. `requested`: staff will decide.
+ * `done`: the order was changed or instructed, now or earlier by this action. `refused`: the order does not allow it.
+ * `asked`: the address may be changed, but the new one is still to come. `requested`: staff will decide.
  */
 export const actionOutcomes = ['done', 'refused', 'asked', 'requested'] as const
 export type ActionOutcome = (typeof actionOutcomes)[number]
@@ -79,7 +79,7 @@ export const CustomerActionResults = Type.Object(
         outcome: oneOf(actionOutcomes),
         /** Gives the reason for a refusal, for staff. */
         detail: orNull(Type.String()),
-        /** Describes the order after the action; null when the order does not exist. */
+        /** Describes the order after the action; null when it does not exist or has another phone number. */
         order: orNull(OrderSnapshot),
       }),
       { maxItems: maxActionsPerRequest },

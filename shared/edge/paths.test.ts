@@ -78,7 +78,7 @@ t.test('also counts paths that cannot be decoded', async t => {
   t.equal((await app.inject('/where')).statusCode, 429)
 })
 
-t.test('the public URL comes from the settings, else from a trusted proxy, never from the Host of a client', async t => {
+t.test('the public URL comes from the settings or else a trusted proxy, never from the Host of a client', async t => {
   const forwarded = { 'x-forwarded-host': 'courier.example', 'x-forwarded-proto': 'https' }
   const readUrl = async (edge: Edge, headers: object, remoteAddress = '192.0.2.1') =>
     (

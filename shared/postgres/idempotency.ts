@@ -27,8 +27,8 @@ const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
 
 /**
  * Claims the key until the transaction ends; never waits. Takes the lock first, in its own statement, so that its
- * holder sees what the previous holder committed. `from tenants` has Citus take the lock on the tenant's node, as it takes
- * the lock of a batch.
+ * holder sees what the previous holder committed. `from tenants` has Citus take the lock on the tenant's node, like the
+ * lock of a batch.
  */
 export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
   const lock = lockNumber(tenant, claimed)

@@ -6,7 +6,7 @@ import type { Clock } from '../basics/clock.ts'
 import { createRing } from '../basics/ring.ts'
 import { type Update, writeEnvelope } from './payloads.ts'
 
-/** Limits first posts in flight per number; the real API posts several too (docs/contributors/messaging-api.md#delivery). */
+/** Limits first posts in flight per number; the real API has several (docs/contributors/messaging-api.md#delivery). */
 const mostAtOnce = 4
 const mostInPost = 100
 const timeoutMs = 10_000

@@ -30,7 +30,7 @@ const toError = (code: number): object => ({
   href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
 })
 
-/** Prices `sent`, `delivered`, and `read` without `delivered` before it (docs/contributors/messaging-api.md#pricing). */
+/** Prices `sent`, `delivered`, and a `read` without `delivered` (docs/contributors/messaging-api.md#pricing). */
 const writePrice = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
   if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
   const category = message.template?.category.toLowerCase() ?? 'service'

@@ -25,7 +25,7 @@ const people = onChosen => [
   ),
 ]
 
-/** Shows a form that records the handover of the cash that a person holds and owes. A handover whose sums differ stays open. */
+/** Shows a form to hand over the cash that a person holds and owes. A handover whose sums differ stays open. */
 const HandOver = ({ person, onDone }) => {
   const total = person ? Number((person.amount + person.debt).toFixed(2)) : 0
   const start = { collected_by: person?.name ?? '', declared: total ? String(total) : '', counted: '' }
