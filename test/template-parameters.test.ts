@@ -3,7 +3,7 @@ import t from 'tap'
 const address = new URL('../portal/console/template-parameters.js', import.meta.url)
 const { componentsOf, parametersOf } = await import(address.href)
 
-/** Returns the components that the console sends for a body whose variables are filled in with their names. */
+/** Returns the components that the console sends for a body whose variables have the values `value NAME`. */
 const send = (text: string) => {
   const parameters: { id: string; label: string }[] = parametersOf({ components: [{ type: 'BODY', text }] })
   return componentsOf(parameters, Object.fromEntries(parameters.map(({ id, label }) => [id, `value ${label}`])))

@@ -11,7 +11,7 @@ import { type Position, type Taken, type TakeOld, takeAudit } from '../postgres/
 import { print, printJson, printTable, UsageError } from './command-line.ts'
 import type { WithPool } from './operator-commands.ts'
 
-/** Holds the tables that are archived besides the audit, by the name that `--only` gives them. */
+/** Maps the names of `--only` to the kinds of rows that are archived besides the audit. */
 type Archivable = Readonly<Record<string, TakeOld>>
 
 interface ArchiveRequest {
