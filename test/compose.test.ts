@@ -156,7 +156,7 @@ t.test('docker compose up runs the whole system', { skip: findReason() }, async 
     for (const other of ['postgres', 'notifier'])
       t.match(asOrders('select 1', url.replace(/orders$/, other)).stderr, /permission denied for database/, other)
     const asNotifier = 'postgres://notifier:courier@127.0.0.1/orders'
-    t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'nor for the notifier')
+    t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'the notifier is refused')
   })
 
   await t.test('a parcel travels from the merchant to the customer, and merchant and staff see every move', async t => {

@@ -20,15 +20,15 @@ call() { curl -sS -H "Authorization: Bearer $token" -H "X-tenant: $tenant" -H 'A
 city=$(call -G "$url/city" --data-urlencode "filter[name]=${COURIER_CITY:-Kotte}" | grep -o '"data":\[{"id":[0-9]*' | field id)
 echo "The parcels start in city $city"
 
-answer=$(sed "s/\"origin_city_id\": *\"[0-9]*\"/\"origin_city_id\": \"$city\"/" "$batch" |
+response=$(sed "s/\"origin_city_id\": *\"[0-9]*\"/\"origin_city_id\": \"$city\"/" "$batch" |
   call "$url/order/bulk" -H 'Content-Type: application/json' -H "Idempotency-Key: $key" --data-binary @-)
-case $answer in
-  *'"errors"'*) echo "$answer" | sed 's/"\],"/"],\n"/g' >&2; exit 1 ;;
+case $response in
+  *'"errors"'*) echo "$response" | sed 's/"\],"/"],\n"/g' >&2; exit 1 ;;
   *'"data"'*) ;;
-  *) echo "$answer" >&2; exit 1 ;;
+  *) echo "$response" >&2; exit 1 ;;
 esac
 
-waybill=$(echo "$answer" | sed 's/.*"data":\["\([^"]*\)".*/\1/')
+waybill=$(echo "$response" | sed 's/.*"data":\["\([^"]*\)".*/\1/')
 echo "First waybill: $waybill"
 status=$(call -G "$url/order/tracking-info" --data-urlencode "waybill_number=$waybill" | sed 's/.*"data":\[{"status":{"key":"[^"]*","name":"\([^"]*\)".*/\1/')
 echo "Its status: $status"
