@@ -96,25 +96,37 @@ if (browser) {
     const { page } = session
     await page.goto(`${url}#/parcel/${third}`)
     const send = page.getByRole('button', { name: 'Send' })
-    const fill = async () => {
-      await page.locator('#template').selectOption(writeOption('order_delivered'))
+    const fill = async (template = 'order_delivered') => {
+      await page.locator('#template').selectOption(writeOption(template))
       await page.locator('.bubble').waitFor()
+    }
+    const loseResponse = async () => {
+      await page.route('**/api/messages', async route => {
+        await route.fetch()
+        await route.abort()
+      })
+      await fill()
+      await send.click()
+      await page.getByText('The service cannot be reached').waitFor()
+      await page.unroute('**/api/messages')
+    }
+    const sendQueued = async () => {
+      await send.click()
+      await page.getByText('Queued. Follow it in the timeline.').waitFor()
     }
     await fill()
     await send.dblclick()
     await page.getByText('Queued. Follow it in the timeline.').waitFor()
     t.equal(await countMessages(third), 1)
-    await page.route('**/api/messages', async route => {
-      await route.fetch()
-      await route.abort()
-    })
-    await fill()
-    await send.click()
-    await page.getByText('The service cannot be reached').waitFor()
-    await page.unroute('**/api/messages')
-    await send.click()
-    await page.getByText('Queued. Follow it in the timeline.').waitFor()
+    await loseResponse()
+    await sendQueued()
     t.equal(await countMessages(third), 2, 'the second message is sent once')
+    await loseResponse()
+    await fill('order_out_for_delivery')
+    await sendQueued()
+    await fill()
+    await sendQueued()
+    t.equal(await countMessages(third), 4, 'so is the third, with another message in between')
     session.problems.length = 0
   })
 

@@ -91,19 +91,20 @@ export const withQuery = (path, query) => {
 const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
 
 /**
- * Makes keys for one action of a person: a body keeps its key until its request succeeds or another body follows, so
- * that repetitions take effect once.
+ * Makes keys for one action of a person: each body keeps its key until its request succeeds, whatever is sent between,
+ * so that repetitions take effect once.
  */
 export const newKeys = () => {
-  let last = { text: '', key: '' }
+  /** @type {Map<string, string>} */
+  const keys = new Map()
+  let last = ''
   return {
     of: (/** @type {unknown} */ body) => {
-      const text = JSON.stringify(body)
-      if (last.text !== text) last = { text, key: newKey() }
-      return last.key
+      last = JSON.stringify(body)
+      const key = keys.get(last) ?? newKey()
+      keys.set(last, key)
+      return key
     },
-    done: () => {
-      last = { text: '', key: '' }
-    },
+    done: () => keys.delete(last),
   }
 }
