@@ -9,7 +9,7 @@ const word = (...examples: string[]) => orNull(Type.String(), { examples })
 export const PhoneNumber = Type.Object({
   display_phone_number: word('+94 11 200 0000'),
   verified_name: word('Demo Couriers'),
-  /** The status is CONNECTED, or the number cannot send. */
+  /** Must be CONNECTED, or the number cannot send. */
   status: word('CONNECTED'),
   /** Is GREEN, YELLOW, RED or UNKNOWN. */
   quality_rating: word('GREEN'),
@@ -19,7 +19,7 @@ export const PhoneNumber = Type.Object({
   /** Is AVAILABLE, LIMITED or BLOCKED. */
   can_send_message: word('AVAILABLE'),
 })
-/** `health_problems` say why a number is limited or blocked. */
+/** `health_problems` says why a number is limited or blocked. */
 export type PhoneNumber = Static<typeof PhoneNumber> & { readonly id: string; readonly health_problems: string[] }
 
 export const phoneNumberFields =
@@ -45,7 +45,7 @@ const listProblems = ({ entity_type, errors, additional_info }: Record<string, u
   return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
 }
 
-/** Shows a token's rights and expiry, null for never (docs/contributors/messaging-api.md#numbers-and-tokens). */
+/** Describes a token's rights and expiry; null means never (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const TokenInfo = Type.Object({
   is_valid: Type.Boolean(),
   app_id: word('670843887433847'),
@@ -75,7 +75,7 @@ export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
 
 interface TemplatePage {
   readonly entries: unknown[]
-  /** Leads to the next page; null on the last page, undefined if the response lacks it or it is invalid. */
+  /** Leads to the next page; null on the last page, undefined if the cursor is missing or invalid. */
   readonly after: string | null | undefined
 }
 
@@ -113,5 +113,5 @@ export const collectTemplates = async (readPage: ReadPage): Promise<Received<unk
     cursors.add(after)
     query = `${templateQuery}&after=${encodeURIComponent(after)}`
   }
-  return { kind: 'no_response', reason: 'a list of templates whose cursors lead nowhere' }
+  return { kind: 'no_response', reason: 'a list of templates with missing, invalid or endless cursors' }
 }

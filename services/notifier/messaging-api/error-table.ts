@@ -6,10 +6,10 @@
 export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pause_channel'] as const
 export type ErrorClass = (typeof errorClasses)[number]
 
-/** Gives seconds or a rule: 15, 30, then 60 minutes; 1, 4, 16, … seconds; an hour. Headers of the response prevail. */
+/** Gives seconds or a rule: 15, 30, then 60 minutes; 1, 4, 16, … seconds; an hour. A wait in the headers prevails. */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
-/** Makes one line of docs/merchants/error-codes.md, which dev/openapi.ts writes. */
+/** Is one line of docs/merchants/error-codes.md, which dev/openapi.ts writes. */
 export interface ErrorEntry {
   readonly code: number
   /** Ends a range that starts with `code`. */
@@ -68,7 +68,7 @@ const hours72 = { delay: 259_200 } as const
 /** A failure with this code opts the person out of marketing messages. */
 export const marketingStopped = 131050
 
-/** Lists every code that the API returns or reports by webhook (docs/contributors/messaging-api.md#error-table). */
+/** Lists every code that the API documents (docs/contributors/messaging-api.md#error-table). */
 export const errorTable: readonly ErrorEntry[] = [
   line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
   line(1, 'retry', 'The request was wrong or the API failed; it does not say which.', support, { maxRetries: 3 }),

@@ -6,7 +6,7 @@ import { integer, list, parse, record, text, words } from './read-json.ts'
 export interface Accepted {
   readonly kind: 'accepted'
   readonly providerMessageId: string
-  /** Is `accepted`, `held_for_quality_assessment` or `paused`. */
+  /** The API documents `accepted`, `held_for_quality_assessment` and `paused`. */
   readonly messageStatus: string
   /** Names the API version that served the request, such as v21.0; null when unknown. */
   readonly servedVersion: string | null
@@ -18,7 +18,7 @@ export interface Received<Value> {
   readonly servedVersion: string | null
 }
 
-/** Describes a refusal by the API, or by a gateway before it. */
+/** Describes a refusal by the API, or by a gateway in front of it. */
 export interface Refused {
   readonly kind: 'refused'
   readonly status: number
@@ -45,8 +45,8 @@ export const bareRefusal = {
 export type Failed = Refused | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
- * Reads any response: `read` takes the value from a body, or returns undefined when it is missing. A success without
- * the value is `no_response`: the API acted, and did not report the result. `carried` is removed from `details`.
+ * Reads any response: `read` reads the value from a body, or returns undefined if the body lacks it. A success without
+ * the value is `no_response`: the API acted but did not report the result. `carried` is removed from `details`.
  */
 export const readResponse = <Value>(
   exchanged: Exchanged,
@@ -64,7 +64,7 @@ export const readResponse = <Value>(
     // that gave up waiting says no more in a page that is cut off or too large than in a whole one.
     const isCut = body === undefined && brokenBy !== null && status < 500 && status !== 408
     const isTransient = error.is_transient === true || isCut
-    const read = { ...readError(error, carried), retryAfterSeconds: retryAfterSeconds(headers, now) }
+    const read = { ...readError(error, carried), retryAfterSeconds: readWaitSeconds(headers, now) }
     return { kind: 'refused', status, isTransient, servedVersion, ...read }
   }
   if (brokenBy !== null) return { kind: 'no_response', reason: brokenBy }
@@ -104,7 +104,7 @@ export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId
 export const readSuccess = (body: unknown): true | undefined =>
   record(body).success === true || record(body).success === 'true' || undefined
 
-/** Longer waits are capped: none that the API documents exceeds 72 hours. */
+/** Caps longer waits: none that the API documents exceeds 72 hours. */
 const longestSeconds = 72 * 3600
 
 /**
@@ -112,15 +112,15 @@ const longestSeconds = 72 * 3600
  * `estimated_time_to_regain_access` (minutes) of `x-business-use-case-usage`, whichever is longer. Returns null when it
  * requests none. Never throws.
  */
-export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
+export const readWaitSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
   const usage = headers['x-business-use-case-usage']
   // A date counts by the clock that wrote it, if the response shows that clock.
   const since = Date.parse(headers.date ?? '') || now.getTime()
-  const wait = Math.max(named(headers['retry-after'], since), regained(Array.isArray(usage) ? usage[0] : usage))
+  const wait = Math.max(readDelay(headers['retry-after'], since), readUsage(Array.isArray(usage) ? usage[0] : usage))
   return wait > 0 ? Math.min(Math.ceil(wait), longestSeconds) : null
 }
 
-const named = (header: string | undefined, since: number): number => {
+const readDelay = (header: string | undefined, since: number): number => {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text)
   // Reads a date in HTTP's format; Date.parse alone would also read "-5" or "1.5".
@@ -129,7 +129,7 @@ const named = (header: string | undefined, since: number): number => {
 }
 
 /** Reads `{"<account>": [{"type": …, "estimated_time_to_regain_access": 7}]}` */
-const regained = (usage: string | undefined): number => {
+const readUsage = (usage: string | undefined): number => {
   const entries: unknown[] = Object.values(parse(usage ?? '') ?? {}).flat()
   const minutes = entries.map(entry => Object(entry).estimated_time_to_regain_access)
   return Math.max(0, ...minutes.filter(value => typeof value === 'number')) * 60
