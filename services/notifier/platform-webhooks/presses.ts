@@ -21,8 +21,8 @@ export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /**
  * Stores requests made by buttons, and asks people to confirm addresses. The caller must have locked the conversations
- * and stored the inbound messages. Returns the counts of presses, of those without effect by their reason, and of
- * possible addresses.
+ * and stored the inbound messages. Returns the counts of presses with an effect, of others by their reason, and of new
+ * addresses.
  */
 export const recordPresses = async (
   tx: Tx,
@@ -54,7 +54,7 @@ export const recordPresses = async (
 
 const confirmAddress = 'confirm_written_address'
 
-/** The question follows the language of the message whose button was pressed; other languages get English. */
+/** The question has the language of the message whose button was pressed, if listed here, else English. */
 const questions: Readonly<Record<string, readonly [before: string, after: string, button: string]>> = {
   en: [
     'New address for',
