@@ -10,11 +10,11 @@ import { deferForBudget } from './defer-for-budget.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, findBlockReason } from './pre-send-check.ts'
-import { availableTokens, type TokenBucket } from './token-bucket.ts'
+import { countTokens, type TokenBucket } from './token-bucket.ts'
 
 interface ClaimOptions extends MarkOptions {
   readonly room: number
-  /** Runs before the commit with the messages that become `sending`: if the commit is in doubt, queue them again. */
+  /** Runs before the commit with the messages that become `sending`, to queue again if the commit is in doubt. */
   readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
 }
 
@@ -95,7 +95,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
     -- An update lock would conflict: whoever queues messages holds a key-share lock on the number's row until commit.
     for no key update of c skip locked`
   return rows.map(({ tenant, phoneNumberId, plan, now, ...bucket }) => {
-    return { tenant, phoneNumberId, plan, now, tokens: availableTokens(bucket, now) }
+    return { tenant, phoneNumberId, plan, now, tokens: countTokens(bucket, now) }
   })
 }
 

@@ -16,7 +16,7 @@ t.test('jitter adds at most a fifth', async t => {
   }
 })
 
-t.test('a wait that the API requests is a minimum, and never shortens the schedule', async t => {
+t.test('a wait that the API requests is a minimum that never shortens the schedule', async t => {
   t.equal(wait(1, 0.5, 60), 60)
   t.equal(wait(4, 0, 60), 600)
 })
