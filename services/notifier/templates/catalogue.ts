@@ -29,8 +29,8 @@ export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | '
   readonly announcedAt: Date | null
 }
 
-/** Returns the category that a delivery at that time has. */
-export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): string | null | undefined =>
+/** Returns the category of a delivery at that time. */
+export const findCategory = (template: CatalogueTemplate | undefined, at: Date): string | null | undefined =>
   template?.announcedCategory && template.announcedAt && template.announcedAt <= at
     ? template.announcedCategory
     : template?.category
@@ -38,7 +38,7 @@ export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): s
 /** Describes a button as a send sees it: its position in the list is its index. */
 export interface TemplateButton {
   readonly kind: ButtonKind | 'other'
-  /** Is true if a send must carry its value. */
+  /** Is true if a send must carry a value for it. */
   readonly isRequired: boolean
 }
 
@@ -48,7 +48,7 @@ export type HeaderKind = (typeof headerKinds)[number]
 export const toCapitals = (value: unknown): string | undefined =>
   typeof value === 'string' ? value.toUpperCase() : undefined
 
-/** Reads an entry of the API's list; undefined if it is not a valid template. */
+/** Reads an entry of the API's list; returns undefined for one that is not a valid template. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
   if (!isRecord(value)) return undefined
   const { name, language } = value
@@ -76,7 +76,7 @@ export const normaliseLanguage = (language: string): string => {
   return region === undefined ? tongue.toLowerCase() : `${tongue.toLowerCase()}_${region.toUpperCase()}`
 }
 
-/** Returns digits; undefined for a number that JSON.parse has already rounded. */
+/** Returns the digits of an id; undefined for other values, and for a number that JSON.parse has rounded. */
 export const readTemplateId = (value: unknown): string | undefined => {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined
   return typeof value === 'string' && /^\d{1,30}$/.test(value) ? value : undefined
