@@ -99,7 +99,7 @@ t.test('handles a code as its line in the table says', async t => {
       {
         ...{ class: 'pause_channel', code: 131048, pausesAfter: 1, pauseSeconds: 86_400 },
         meaning: 'Too many people blocked or reported the number.',
-        advice: 'Send less and only what is wanted.',
+        advice: 'Send fewer messages, and only those that people want.',
       },
     ],
     [
@@ -248,7 +248,7 @@ t.test('words a failure without a known code by its HTTP status', async t => {
     [{ status: 401, isTransient: true }, busy(401)],
     [
       { status: null, code: 77_777 },
-      { code: 77_777, meaning: 'The API refused it, with a code that is not known.' },
+      { code: 77_777, meaning: 'The API refused it, with an unknown code.' },
     ],
     [{ status: null }, { meaning: 'The API refused it, without a code.' }],
   ]
@@ -269,7 +269,7 @@ t.test('a gateway timeout may hide an acceptance, but a response from the API ca
 
 t.test('describes codes that are not in the table', async t => {
   t.equal(classify(failed({ status: 502 })).meaning, 'The API failed or was too busy, without a code (HTTP 502).')
-  t.equal(classify(failed({ code: 77 })).meaning, 'The API refused it, with a code that is not known (HTTP 400).')
+  t.equal(classify(failed({ code: 77 })).meaning, 'The API refused it, with an unknown code (HTTP 400).')
 })
 
 t.test('without a retry count, a failure counts as the first', t => {

@@ -82,9 +82,9 @@ const computeSeconds = (delay: Delay, retries: number): number => {
 const retrying = 'Nothing to do: the notifier retries.'
 const lookUp = "Look the code up in the API's own list of errors."
 
-/** Classifies a code that is not in the table, or a failure without a code, by the HTTP status. */
+/** Classifies a failure without a code, or with one that is not in the table, by its HTTP status. */
 const classifyByStatus = ({ status, code, isTransient, retryAfterSeconds }: Failure): Classification => {
-  const name = code === null ? 'without a code' : 'with a code that is not known'
+  const name = code === null ? 'without a code' : 'with an unknown code'
   const isDenied = !isTransient && (status === 401 || status === 403)
   const passes = isTransient || status === 429 || (status ?? 0) >= 500
   const http = status ? ` (HTTP ${status})` : ''
@@ -98,8 +98,8 @@ const classifyByStatus = ({ status, code, isTransient, retryAfterSeconds }: Fail
     delaySeconds: retryAfterSeconds,
     holdsNumber: status === 429,
     pausesAfter: isDenied ? 3 : null,
-    mayHaveBeenSent: code === null && !isTransient && gaveUpWaiting(status ?? 0),
+    mayHaveBeenSent: code === null && !isTransient && isGatewayTimeout(status ?? 0),
   }
 }
 
-const gaveUpWaiting = (status: number): boolean => [408, 502, 504].includes(status) || status >= 520
+const isGatewayTimeout = (status: number): boolean => [408, 502, 504].includes(status) || status >= 520

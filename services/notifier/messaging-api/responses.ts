@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Exchanged } from './exchange.ts'
-import { integer, list, parse, record, text, words } from './read-json.ts'
+import { matchText, parse, toInteger, toLine, toList, toRecord } from './read-json.ts'
 
 /** The API accepted the message; webhooks report its delivery. */
 export interface Accepted {
@@ -57,8 +57,8 @@ export const readResponse = <Value>(
   if (exchanged.kind !== 'response') return { kind: exchanged.kind, reason: exchanged.reason }
   const { status, headers, brokenBy } = exchanged
   const body = parse(exchanged.body.toString('utf8'))
-  const error = record(record(body).error)
-  const servedVersion = text(headers['facebook-api-version'], /^v\d{1,3}\.\d{1,3}$/) ?? null
+  const error = toRecord(toRecord(body).error)
+  const servedVersion = matchText(headers['facebook-api-version'], /^v\d{1,3}\.\d{1,3}$/) ?? null
   if (Object.keys(error).length > 0 || status >= 300) {
     // A truncated 4xx hides its code. It is a refusal all the same, and repeating the request is safe; but a gateway
     // that gave up waiting says no more in a page that is cut off or too large than in a whole one.
@@ -74,12 +74,12 @@ export const readResponse = <Value>(
 }
 
 const readError = (error: Record<string, unknown>, carried: readonly string[]) => {
-  const details = [record(error.error_data).details, error.error_user_msg, error.message].find(
+  const details = [toRecord(error.error_data).details, error.error_user_msg, error.message].find(
     value => typeof value === 'string' && value !== '',
   )
   return {
-    code: integer(error.code) ?? null,
-    subcode: integer(error.error_subcode) ?? null,
+    code: toInteger(error.code) ?? null,
+    subcode: toInteger(error.error_subcode) ?? null,
     details: conceal(String(details ?? ''), carried),
   }
 }
@@ -87,22 +87,22 @@ const readError = (error: Record<string, unknown>, carried: readonly string[]) =
 /** Removes parts of the request that the API repeats ("Malformed access token EAAG…"). */
 const conceal = (details: string, carried: readonly string[]): string => {
   const longestFirst = carried.filter(word => word.length > 2).sort((a, b) => b.length - a.length)
-  return words(longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)) ?? ''
+  return toLine(longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)) ?? ''
 }
 
 /** An id is text without blanks; the API sets no limit on its length (docs/contributors/messaging-api.md#accepted). */
 const messageId = /^[\x21-\x7e]{1,1024}$/
 
 export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId' | 'messageStatus'> | undefined => {
-  const message = record(list(record(body).messages)[0])
-  const providerMessageId = text(message.id, messageId)
+  const message = toRecord(toList(toRecord(body).messages)[0])
+  const providerMessageId = matchText(message.id, messageId)
   if (providerMessageId === undefined) return undefined
-  return { providerMessageId, messageStatus: text(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted' }
+  return { providerMessageId, messageStatus: matchText(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted' }
 }
 
 /** Reads `{"success": true}`; some of the API's own samples have "true" in quotes. */
 export const readSuccess = (body: unknown): true | undefined =>
-  record(body).success === true || record(body).success === 'true' || undefined
+  toRecord(body).success === true || toRecord(body).success === 'true' || undefined
 
 /** Caps longer waits: none that the API documents exceeds 72 hours. */
 const longestSeconds = 72 * 3600

@@ -123,14 +123,14 @@ const toReadable = ({ keyword, text, label, ...said }: Said): InboundMessage => 
 const openConversations = async (tx: Tx, said: readonly Said[], { preferences }: SignedFacts) => {
   const messages = said.map(({ keyword, ...fact }): Inbound => {
     const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
-    const wish = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
-    return { ...fact, ...wish, by }
+    const choice = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
+    return { ...fact, ...choice, by }
   })
-  const wishes = preferences.map(({ isStopped, source, ...fact }): Inbound => {
+  const choices = preferences.map(({ isStopped, source, ...fact }): Inbound => {
     const by = { kind: 'platform', name: source } as const
     return { ...fact, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
   })
-  const people = await recordInbound(tx, [...messages, ...wishes])
+  const people = await recordInbound(tx, [...messages, ...choices])
   const writers = people.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now))
   return { writers, now: people[0]?.now }
 }

@@ -1,5 +1,5 @@
 import { marketingStopped } from '../messaging-api/error-table.ts'
-import { integer, type Json, list, record } from '../messaging-api/read-json.ts'
+import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
 import { readId, readText, readTime, readWord } from './json.ts'
 import { type Pricing, reportedStatuses } from './settle.ts'
 import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateFact } from './template-events.ts'
@@ -20,10 +20,10 @@ interface Change {
 }
 
 function* listChanges(document: unknown): Generator<Change> {
-  for (const entry of list(record(document).entry).map(record))
-    for (const change of list(entry.changes).map(record)) {
-      const value = record(change.value)
-      const phoneNumberId = readId(record(value.metadata).phone_number_id)
+  for (const entry of toList(toRecord(document).entry).map(toRecord))
+    for (const change of toList(entry.changes).map(toRecord)) {
+      const value = toRecord(change.value)
+      const phoneNumberId = readId(toRecord(value.metadata).phone_number_id)
       yield { wabaId: readId(entry.id), at: entry.time, field: change.field, value, phoneNumberId }
     }
 }
@@ -67,11 +67,11 @@ export const readFacts = (document: unknown, now: Date): Fact[] => {
     if (field === 'template_category_update') facts.push(readCategoryEvent(wabaId, value, readTime(at, now)))
     if (phoneNumberId === undefined) continue
     if (field === 'user_preferences')
-      for (const each of list(value.user_preferences)) facts.push(readPreference(phoneNumberId, record(each), now))
+      for (const each of toList(value.user_preferences)) facts.push(readPreference(phoneNumberId, toRecord(each), now))
     if (field !== 'messages') continue
-    for (const status of list(value.statuses).map(record))
+    for (const status of toList(value.statuses).map(toRecord))
       facts.push(readStatus(phoneNumberId, status, now), readMarketingStop(phoneNumberId, status, now))
-    for (const message of list(value.messages)) facts.push(readInbound(phoneNumberId, record(message), now))
+    for (const message of toList(value.messages)) facts.push(readInbound(phoneNumberId, toRecord(message), now))
   }
   return facts.filter(fact => fact !== undefined)
 }
@@ -81,7 +81,7 @@ const readStatus = (phoneNumberId: string, value: Json, now: Date) => {
   const status = reportedStatuses.find(known => known === value.status)
   if (providerMessageId === undefined || status === undefined) return undefined
   const isFailed = status === 'failed'
-  const error = record(list(value.errors)[0])
+  const error = toRecord(toList(value.errors)[0])
   return {
     kind: 'status' as const,
     phoneNumberId,
@@ -90,10 +90,10 @@ const readStatus = (phoneNumberId: string, value: Json, now: Date) => {
     providerMessageId,
     status,
     at: readTime(value.timestamp, now),
-    errorCode: isFailed ? (integer(error.code) ?? null) : null,
+    errorCode: isFailed ? (toInteger(error.code) ?? null) : null,
     errorMeaning: isFailed ? (readText(error.title, 200) ?? 'The messaging API gave no reason.') : null,
     // The platform bills delivered messages; `sent` carries the price in advance.
-    pricing: status === 'delivered' || status === 'read' ? readPricing(record(value.pricing)) : undefined,
+    pricing: status === 'delivered' || status === 'read' ? readPricing(toRecord(value.pricing)) : undefined,
   }
 }
 
@@ -115,7 +115,7 @@ const readPreference = (phoneNumberId: string, value: Json, now: Date) => {
 
 const readMarketingStop = (phoneNumberId: string, status: Json, now: Date): PreferenceFact | undefined => {
   const recipient = readDigits(status.recipient_id)
-  const isStopped = list(status.errors).some(error => integer(record(error).code) === marketingStopped)
+  const isStopped = toList(status.errors).some(error => toInteger(toRecord(error).code) === marketingStopped)
   if (recipient === undefined || status.status !== 'failed' || !isStopped) return undefined
   const at = readTime(status.timestamp, now)
   return { kind: 'preference', phoneNumberId, recipient, at, isStopped, source: `error ${marketingStopped}` }
@@ -126,11 +126,11 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
   const messageId = readId(value.id)
   // A system message reports a changed number: the person wrote nothing.
   if (recipient === undefined || messageId === undefined || value.type === 'system') return undefined
-  const { button_reply, list_reply } = record(value.interactive)
-  const [button, reply, item] = [record(value.button), record(button_reply), record(list_reply)]
+  const { button_reply, list_reply } = toRecord(value.interactive)
+  const [button, reply, item] = [toRecord(value.button), toRecord(button_reply), toRecord(list_reply)]
   const type = readText(value.type, 30) ?? 'unknown'
-  const content = record(value[type])
-  const location = readLocation(record(value.location))
+  const content = toRecord(value[type])
+  const location = readLocation(toRecord(value.location))
   const label = button.text ?? reply.title ?? item.title ?? content.caption ?? content.filename ?? content.emoji
   const pressed = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
   return {
@@ -140,7 +140,7 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
     messageId,
     at: readTime(value.timestamp, now),
     type,
-    text: readText(record(value.text).body, 5000),
+    text: readText(toRecord(value.text).body, 5000),
     /** Shows staff any other content: a location, the label of a button, a caption, the name of a file. */
     label: location ?? readText(label, 1024),
     mediaId: readId(content.id),

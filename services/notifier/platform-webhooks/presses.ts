@@ -78,8 +78,8 @@ const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<n
   })
   const addresses = await insertAddresses(tx, written, maxAddressLength)
   const texts = new Map(written.map(({ questionId, text }) => [questionId, text]))
-  const asked = addresses.filter(({ isLong }) => !isLong)
-  for (const [tenant, ofTenant] of Map.groupBy(asked, address => address.tenant)) {
+  const short = addresses.filter(({ isLong }) => !isLong)
+  for (const [tenant, ofTenant] of Map.groupBy(short, address => address.tenant)) {
     const messages = ofTenant.map(address => toMessage(address, texts.get(address.questionId) ?? ''))
     await insertMessages(tx, tenant, messages)
   }

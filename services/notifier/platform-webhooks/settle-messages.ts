@@ -100,7 +100,7 @@ const logTraced = (logger: Logger, settlements: readonly Settlement[]): void => 
   }
 }
 
-/** Pauses channels and holds templates as refused sends do, each once, however many messages failed. */
+/** Pauses channels and holds templates, each once, however many messages failed; ignores other effects. */
 const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Settlement[]): Promise<void> => {
   const reactions = new Map<string, { message: LockedMessage; effect: NonNullable<ReturnType<typeof findEffect>> }>()
   for (const { message, steps } of settlements) {

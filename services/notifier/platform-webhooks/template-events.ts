@@ -1,4 +1,4 @@
-import { integer, type Json } from '../messaging-api/read-json.ts'
+import { type Json, toInteger } from '../messaging-api/read-json.ts'
 import { isLanguage, isStatus, normaliseLanguage, readTemplateId } from '../templates/catalogue.ts'
 import type { CategoryReport } from '../templates/category-changes.ts'
 import { readText, readWord } from './json.ts'
@@ -57,7 +57,7 @@ const dayMilliseconds = 86_400_000
 
 /** Reads Unix seconds, at most a month ahead; returns a day ahead for others: the API announces changes that early. */
 const readSoon = (value: unknown, from: Date): Date => {
-  const at = (integer(value) ?? 0) * 1000
+  const at = (toInteger(value) ?? 0) * 1000
   const isSoon = at >= from.getTime() && at < from.getTime() + 31 * dayMilliseconds
   return new Date(isSoon ? at : from.getTime() + dayMilliseconds)
 }

@@ -30,7 +30,7 @@ export const applyFile = async (
     async (tx: Tx): Promise<Applied> => {
       await lockTenant(tx, tenant.id)
       if (tenant.time_zone && !(await hasTimeZone(tx, tenant.time_zone)))
-        return { kind: 'refused', errors: { 'tenant.time_zone': [unknownToPostgres(tenant.time_zone)] } }
+        return { kind: 'refused', errors: { 'tenant.time_zone': [wordUnknownZone(tenant.time_zone)] } }
       const found = await applySettings(tx, tenant)
       found.push(...(await storeChannels(tx, keyring, tenant.id, channels)))
       // Locks templates before rules.
@@ -54,7 +54,7 @@ const hasTimeZone = async (tx: Tx, name: string): Promise<boolean> => {
   return rows.length > 0
 }
 
-const unknownToPostgres = (name: string) => `Postgres does not know the time zone ${name}: its time zone data is older.`
+const wordUnknownZone = (name: string) => `Postgres does not know the time zone ${name}: its time zone data is older.`
 const needsCurrency = 'The currency field is required: the tenant has tariffs or a budget.'
 
 /** Lists a channel once, even if it both lost its default and changed otherwise. */

@@ -4,7 +4,7 @@ import type { ChannelRef } from '../channels/secrets.ts'
 import { findConversation } from '../conversations/queries.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
+import { findMarketingTemplates, toTemplateKey } from '../templates/queries.ts'
 import { deferForHours, limitRecipientRate, waitForEarlier } from './defer.ts'
 import { deferForBudget } from './defer-for-budget.ts'
 import { type MarkOptions, markSending } from './mark.ts'
@@ -147,7 +147,7 @@ const addConversations = async (tx: Tx, channels: readonly Channel[], messages: 
     )
     const marketing = await findMarketingTemplates(tx, { tenant, phoneNumberId }, names)
     return due.map(message => {
-      const isMarketing = !isPlain(message.template) && marketing.has(templateKey(message.template))
+      const isMarketing = !isPlain(message.template) && marketing.has(toTemplateKey(message.template))
       const conversation = conversations.get(message.recipient)
       return [message, { ...message, plan, conversation, isMarketing, claimedAt }] as const
     })

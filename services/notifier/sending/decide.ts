@@ -51,7 +51,7 @@ const waitSeconds = [5, 30, 120, 600, 1_800, 7_200, 18_000] as const
  * up to a fifth, so that messages that failed together are not retried together. The wait is never shorter than the
  * API's own `retryAfterSeconds`.
  */
-export const secondsToRetry = (attempts: number, random: () => number, retryAfterSeconds = 0): number | undefined => {
+export const findRetryWait = (attempts: number, random: () => number, retryAfterSeconds = 0): number | undefined => {
   const wait = waitSeconds[attempts - 1]
   return wait === undefined ? undefined : Math.max(wait * (1 + random() / 5), retryAfterSeconds)
 }
@@ -60,7 +60,7 @@ type Reason = Pick<Classification, 'code' | 'meaning'>
 
 /** Retries on schedule while an attempt is left, after at least `wait` seconds. */
 const retry = (message: ClaimedMessage, random: () => number, reason: Reason, wait?: number): SendOutcome => {
-  const seconds = secondsToRetry(message.attempts + 1, random, wait)
+  const seconds = findRetryWait(message.attempts + 1, random, wait)
   if (seconds === undefined) return toFailed(message, reason)
   return { ...queueAgain(message, reason, seconds), isAttempt: true }
 }

@@ -44,8 +44,8 @@ export const applyEffect = async (
       return
     case 'stop_marketing': {
       const by = { kind: 'platform', name: `error ${effect.code}` } as const
-      const wish = { keyword: 'stop', scope: 'marketing' } as const
-      await recordInbound(tx, [{ tenant, phoneNumberId, recipient, at: null, ...wish, by }])
+      const optOut = { keyword: 'stop', scope: 'marketing' } as const
+      await recordInbound(tx, [{ tenant, phoneNumberId, recipient, at: null, ...optOut, by }])
     }
   }
 }

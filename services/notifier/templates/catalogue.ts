@@ -1,5 +1,5 @@
 import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.ts'
-import { isRecord, type Json, list, record } from '../messaging-api/read-json.ts'
+import { isRecord, type Json, toList, toRecord } from '../messaging-api/read-json.ts'
 
 /** Lists the documented statuses (docs/contributors/messaging-api.md#templates). */
 export const templateStatuses: readonly string[] =
@@ -63,7 +63,7 @@ export const readTemplate = (value: unknown): ListedTemplate | undefined => {
     status,
     category: typeof value.category === 'string' ? value.category.slice(0, 100) : undefined,
     parameterFormat: toCapitals(value.parameter_format) === 'NAMED' ? 'NAMED' : 'POSITIONAL',
-    components: list(value.components),
+    components: toList(value.components),
   }
 }
 
@@ -96,7 +96,7 @@ export const dissect = ({ components, parameterFormat }: Pick<ListedTemplate, 'c
     headerKind: headerKinds.find(kind => kind.toUpperCase() === toCapitals(header?.format)),
     header: listVariables(findText('HEADER'), parameterFormat),
     body: listVariables(findText('BODY'), parameterFormat),
-    buttons: list(buttons?.buttons).filter(isRecord).map(readButton),
+    buttons: toList(buttons?.buttons).filter(isRecord).map(readButton),
     blockReason: known.map(findBlockReason).find(blockReason => blockReason !== undefined),
   }
 }
@@ -124,7 +124,7 @@ const findBlockReason = (component: Json): string | undefined => {
     return isKnown ? undefined : `a header of the kind ${describe(format)}`
   }
   if (type === 'BUTTONS') {
-    const kinds = list(component.buttons).map(button => toCapitals(record(button).type) ?? '')
+    const kinds = toList(component.buttons).map(button => toCapitals(toRecord(button).type) ?? '')
     const unsendable = kinds.find(kind => unsendableButtons.includes(kind))
     return unsendable && `a button of the kind ${describe(unsendable)}`
   }

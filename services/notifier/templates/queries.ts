@@ -20,7 +20,7 @@ export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, name
   return any.length > 0 ? rows : undefined
 }
 
-export const templateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
+export const toTemplateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
   `${name} ${language.code}`
 
 /** Returns the keys of the marketing templates with these names in the number's account. */

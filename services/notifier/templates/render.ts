@@ -1,7 +1,7 @@
 import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Component, MessageTemplate, Parameter } from '../messaging-api/message-template.ts'
-import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
+import { isRecord, type Json, toList } from '../messaging-api/read-json.ts'
 import { type CatalogueTemplate, headerKinds, toCapitals, variable } from './catalogue.ts'
 
 const Text = orNull(Type.String())
@@ -39,7 +39,7 @@ export const render = (template: CatalogueTemplate, { components }: MessageTempl
     media: kind ? renderMedia(kind, given('header')[0]) : null,
     body: renderText(findPart('BODY'), 'body'),
     footer: renderText(findPart('FOOTER'), 'footer'),
-    buttons: list(buttons?.buttons)
+    buttons: toList(buttons?.buttons)
       .filter(isRecord)
       .map((button, index) => renderButton(button, findGiven(components, index)[0])),
   }

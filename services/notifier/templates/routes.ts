@@ -94,7 +94,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async
 
   const SyncTemplates = {
     operationId: 'syncTemplates',
-    summary: 'Read the catalogue of the account anew',
+    summary: 'Read the catalogue of the account again',
     body: SyncBody,
     response: { 200: Counts },
   }

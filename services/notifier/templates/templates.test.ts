@@ -189,7 +189,7 @@ t.test('refuses a filter that Postgres cannot store', async t => {
 })
 
 t.test('staff start a sync and read its result', async t => {
-  const asked: unknown[] = []
+  const requested: unknown[] = []
   const responses = [
     { kind: 'synced', templates: 3, added: 1, changed: 1, removed: 0, skipped: 0 },
     { kind: 'refused', reason: '200, no access' },
@@ -197,8 +197,8 @@ t.test('staff start a sync and read its result', async t => {
     { kind: 'refused', reason: 'The selected channel is invalid.' },
   ] as const
   const syncChannel = async (...words: unknown[]) => {
-    asked.push(words)
-    return responses[asked.length - 1] ?? responses[3]
+    requested.push(words)
+    return responses[requested.length - 1] ?? responses[3]
   }
   const { app } = await createFixture(t, { syncChannel })
   const post = (payload?: Record<string, unknown>) =>
@@ -220,7 +220,7 @@ t.test('staff start a sync and read its result', async t => {
   t.match((await post({ channel: 'x' })).json().errors, { channel: ['The selected channel is invalid.'] })
   t.equal((await post({ channel: 7 })).statusCode, 422)
   const by = { kind: 'staff', name: 'Ruwan' }
-  t.same(asked, [
+  t.same(requested, [
     ['demo', undefined, by],
     ['demo', '101', by],
     ['demo', undefined, by],
