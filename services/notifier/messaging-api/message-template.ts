@@ -96,7 +96,7 @@ export const Component = closed({
   ),
   parameters: Type.Array(Parameter, { maxItems: maxParameters }),
 })
-/** A press of a rule's quick reply requests `action` from orders: the send replaces the payload by a token. */
+/** A press of a rule's quick reply requests `action` from orders: the send replaces the payload with a token. */
 export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 
 /** Returns one component of these texts; none without texts. */

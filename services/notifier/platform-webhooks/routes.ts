@@ -111,7 +111,7 @@ const report = (
   if (applied.approved > 0) onApproved?.()
 }
 
-/** Returns the reason to refuse a verification unchecked; no reason contains a secret. */
+/** Returns the reason to refuse a verification before its token is checked; no reason contains a secret. */
 const findQueryProblem = (mode: unknown, token: unknown, challenge: unknown): string | undefined => {
   if (mode !== 'subscribe') return 'mode_not_subscribe'
   if (typeof token !== 'string') return 'no_verify_token'

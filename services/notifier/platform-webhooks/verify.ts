@@ -18,7 +18,7 @@ interface Claimant extends Channel {
 
 type IsSignedWith = (secret: string) => boolean
 
-/** The reason of a refusal is for the log: the sender learns nothing. */
+/** `reason` is for the log: the sender of the request learns nothing. */
 export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
 /**
@@ -27,7 +27,7 @@ export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'ref
  */
 export type FindSigners = (ids: readonly string[], isSigned: IsSignedWith, isPaused: boolean) => Promise<FoundSigners>
 
-/** A removed secret or number stays valid for this long at most; a new one is valid at once without a pause. */
+/** A removed secret or number stays valid for this long at most; a new one is valid at once, except in a pause. */
 const rememberedMilliseconds = 2_000
 const knownMilliseconds = 3_600_000
 
@@ -70,8 +70,8 @@ const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPau
 }
 
 /**
- * Creates the check whether an app secret signed the bytes: `header` is `sha256=` and their HMAC-SHA256 in lower-case
- * hex (docs/contributors/messaging-api.md#signature). The check takes the same time for every wrong signature.
+ * Creates a function that checks whether an app secret signed the bytes: `header` is `sha256=` and their HMAC-SHA256 in
+ * lower-case hex (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
  */
 export const createVerifier = (rawBytes: Uint8Array, header: string | undefined): IsSignedWith => {
   const given = readSignature(header)

@@ -60,7 +60,7 @@ t.test('two tenants that claim one number keep their own opt-outs and pauses bet
   t.match(blocked, [{ message: { tenant: 'demo', recipient: '94770000101' }, reason: { kind: 'cancelled' } }])
 })
 
-t.test('sends messages once that become due again and again while the API hangs', async t => {
+t.test('messages that become due again and again while the API hangs are sent once', async t => {
   const { accept, rows, control, queue } = await createFixture(t, { isRunning: false, window: 8, sendSeconds: 60 })
   control.behave({ answer_latency_ms: 1_500 })
   await accept(...several(40))

@@ -1,6 +1,6 @@
 const slotMilliseconds = 100
 
-/** Estimates the responses during a claim: as many more messages keep the window full. */
+/** Estimates the responses during a claim: that many more messages keep the window full. */
 export class ThroughputEstimate {
   #slotBegan = 0
   #responses = 0

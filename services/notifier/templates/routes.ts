@@ -131,7 +131,7 @@ interface TemplateRow extends Omit<Static<typeof Template>, 'held' | 'category_c
 
 type TemplateFilter = Partial<Record<'name' | 'status' | 'language' | 'category' | 'waba_id', string | undefined>>
 
-/** Lists the page after a position of the tenant's templates, by account, name and language. */
+/** Lists the tenant's templates after a position, by account, name and language. */
 const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, after: readonly string[], limit: number) => {
   const [account = '', name = '', language = ''] = after
   const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
