@@ -1,55 +1,56 @@
 import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { list, record, text, words } from './read-json.ts'
+import { matchText, toLine, toList, toRecord } from './read-json.ts'
 import type { Failed, Received } from './responses.ts'
 
-const word = (...examples: string[]) => orNull(Type.String(), { examples })
+const wordOrNull = (...examples: string[]) => orNull(Type.String(), { examples })
 
 /** Describes a number; each field is the API's word or null (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const PhoneNumber = Type.Object({
-  display_phone_number: word('+94 11 200 0000'),
-  verified_name: word('Demo Couriers'),
-  /** The status is CONNECTED, or the number cannot send. */
-  status: word('CONNECTED'),
+  display_phone_number: wordOrNull('+94 11 200 0000'),
+  verified_name: wordOrNull('Demo Couriers'),
+  /** Must be CONNECTED, or the number cannot send. */
+  status: wordOrNull('CONNECTED'),
   /** Is GREEN, YELLOW, RED or UNKNOWN. */
-  quality_rating: word('GREEN'),
-  code_verification_status: word('VERIFIED'),
-  name_status: word('APPROVED'),
-  throughput: word('STANDARD'),
+  quality_rating: wordOrNull('GREEN'),
+  code_verification_status: wordOrNull('VERIFIED'),
+  name_status: wordOrNull('APPROVED'),
+  throughput: wordOrNull('STANDARD'),
   /** Is AVAILABLE, LIMITED or BLOCKED. */
-  can_send_message: word('AVAILABLE'),
+  can_send_message: wordOrNull('AVAILABLE'),
 })
-/** `health_problems` say why a number is limited or blocked. */
+/** `health_problems` says why a number is limited or blocked. */
 export type PhoneNumber = Static<typeof PhoneNumber> & { readonly id: string; readonly health_problems: string[] }
 
 export const phoneNumberFields =
   'id,display_phone_number,verified_name,quality_rating,code_verification_status,name_status,status,platform_type,throughput,health_status'
 
 export const readPhoneNumber = (body: unknown): PhoneNumber | undefined => {
-  const fields = record(body)
-  const id = text(fields.id, /^\d{1,64}$/)
+  const fields = toRecord(body)
+  const id = matchText(fields.id, /^\d{1,64}$/)
   if (id === undefined) return undefined
-  const health = record(fields.health_status)
-  const direct = Object.keys(PhoneNumber.properties).map(name => [name, words(fields[name])])
+  const health = toRecord(fields.health_status)
+  const direct = Object.keys(PhoneNumber.properties).map(name => [name, toLine(fields[name])])
   return {
     id,
     ...(Object.fromEntries(direct) as Static<typeof PhoneNumber>),
-    throughput: words(record(fields.throughput).level),
-    can_send_message: words(health.can_send_message),
-    health_problems: list(health.entities).map(record).flatMap(listProblems),
+    throughput: toLine(toRecord(fields.throughput).level),
+    can_send_message: toLine(health.can_send_message),
+    health_problems: toList(health.entities).map(toRecord).flatMap(listProblems),
   }
 }
 
 const listProblems = ({ entity_type, errors, additional_info }: Record<string, unknown>): string[] => {
-  const problems = [...list(errors).map(error => record(error).error_description), ...list(additional_info)]
-  return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
+  const problems = [...toList(errors).map(error => toRecord(error).error_description), ...toList(additional_info)]
+  const source = toLine(entity_type) ?? 'API'
+  return problems.flatMap(problem => toLine(problem) ?? []).map(problem => `${source}: ${problem}`)
 }
 
-/** Shows a token's rights and expiry, null for never (docs/contributors/messaging-api.md#numbers-and-tokens). */
+/** Describes a token's rights and expiry; null means never (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const TokenInfo = Type.Object({
   is_valid: Type.Boolean(),
-  app_id: word('670843887433847'),
-  expires_at: word(),
+  app_id: wordOrNull('670843887433847'),
+  expires_at: wordOrNull(),
   scopes: Type.Array(Type.String({ examples: ['whatsapp_business_messaging'] })),
 })
 /** `accounts` lists the accounts to which the token's scopes apply; an empty list means all. */
@@ -62,28 +63,28 @@ const readSeconds = (value: unknown): string | null => {
 }
 
 export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
-  const { is_valid, app_id, expires_at, scopes, granular_scopes } = record(record(body).data)
+  const { is_valid, app_id, expires_at, scopes, granular_scopes } = toRecord(toRecord(body).data)
   if (typeof is_valid !== 'boolean') return undefined
   return {
     is_valid,
-    app_id: words(app_id),
+    app_id: toLine(app_id),
     expires_at: readSeconds(expires_at),
-    scopes: list(scopes).flatMap(scope => words(scope) ?? []),
-    accounts: list(granular_scopes).flatMap(entry => list(record(entry).target_ids).map(String)),
+    scopes: toList(scopes).flatMap(scope => toLine(scope) ?? []),
+    accounts: toList(granular_scopes).flatMap(entry => toList(toRecord(entry).target_ids).map(String)),
   }
 }
 
 interface TemplatePage {
   readonly entries: unknown[]
-  /** Leads to the next page; null on the last page, undefined if the response lacks it or it is invalid. */
+  /** Leads to the next page; null on the last page, undefined if the cursor is missing or invalid. */
   readonly after: string | null | undefined
 }
 
 const readTemplatePage = (body: unknown): TemplatePage | undefined => {
-  const { data, paging } = record(body)
+  const { data, paging } = toRecord(body)
   if (!Array.isArray(data)) return undefined
-  const { next, cursors } = record(paging)
-  const after = typeof next === 'string' ? text(record(cursors).after, /^[\x21-\x7e]{1,2048}$/) : null
+  const { next, cursors } = toRecord(paging)
+  const after = typeof next === 'string' ? matchText(toRecord(cursors).after, /^[\x21-\x7e]{1,2048}$/) : null
   return { entries: data, after }
 }
 
@@ -113,5 +114,5 @@ export const collectTemplates = async (readPage: ReadPage): Promise<Received<unk
     cursors.add(after)
     query = `${templateQuery}&after=${encodeURIComponent(after)}`
   }
-  return { kind: 'no_response', reason: 'a list of templates whose cursors lead nowhere' }
+  return { kind: 'no_response', reason: 'a list of templates with missing, invalid or endless cursors' }
 }

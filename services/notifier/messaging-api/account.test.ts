@@ -98,7 +98,7 @@ t.test('looks up a token with the token itself', async t => {
   t.match(await api.debugToken(credentials), { kind: 'no_response' })
 })
 
-t.test('reads the catalogue page by page by the cursor, and never by the address in the response', async t => {
+t.test('reads the catalogue page by page by cursor, never by the address in the response', async t => {
   const elsewhere = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, '{"data":[]}') })
   const next = `${elsewhere.url}/v17.0/102290129340398/message_templates?access_token=x`
   const pages = [
@@ -127,7 +127,7 @@ t.test('reads the catalogue page by page by the cursor, and never by the address
   t.equal(elsewhere.connections(), 0)
 })
 
-t.test('a catalogue that breaks off is a failure and not a shorter catalogue', async t => {
+t.test('returns a failure, not a shorter catalogue, when the list breaks off', async t => {
   const first = JSON.stringify({ data: [entry('one')], paging: { cursors: { after: 'A' }, next: 'x' } })
   const { url } = await startServer(t, {
     onRequest: ({ socket }, index) =>

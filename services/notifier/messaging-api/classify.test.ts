@@ -12,7 +12,7 @@ const failed = (failure: Partial<Failure>): Failure => ({
   ...failure,
 })
 
-const passing = 'Nothing to do: the notifier retries.'
+const retrying = 'Nothing to do: the notifier retries.'
 const request = 'Correct the message and send it again.'
 const unlisted: Classification = {
   class: 'permanent',
@@ -27,7 +27,7 @@ const unlisted: Classification = {
   pauseSeconds: null,
   mayHaveBeenSent: false,
 }
-const listed = { ...unlisted, class: 'retry', advice: passing } as const
+const listed = { ...unlisted, class: 'retry', advice: retrying } as const
 
 /**
  * Repeats docs/merchants/error-codes.md in letters: R retry, D delay, P permanent, T hold the template, C pause the
@@ -46,16 +46,16 @@ const sheet: Record<string, number[]> = {
     133010, 134011,
   ],
 }
-const classOf = { R: 'retry', D: 'delay', P: 'permanent', T: 'hold_template', C: 'pause_channel' } as const
+const classes = { R: 'retry', D: 'delay', P: 'permanent', T: 'hold_template', C: 'pause_channel' } as const
 
 t.test('every code of docs/merchants/error-codes.md has its class, whatever the HTTP status', async t => {
   for (const [letter, codes] of Object.entries(sheet))
     for (const code of codes)
       for (const status of [null, 200, 400, 401, 403, 404, 429, 500, 503])
-        t.equal(classify(failed({ code, status })).class, classOf[letter as keyof typeof classOf], `${code}, ${status}`)
+        t.equal(classify(failed({ code, status })).class, classes[letter as keyof typeof classes], `${code}, ${status}`)
 })
 
-t.test('the table has no other codes, and none twice', async t => {
+t.test('the table has no other codes, and each only once', async t => {
   const known = new Set(Object.values(sheet).flat())
   t.same(
     errorTable.map(entry => entry.code).filter(code => !known.has(code)),
@@ -74,7 +74,7 @@ t.test('every entry gives its meaning and its remedy in one sentence each', asyn
   }
 })
 
-t.test('handles a code in the table as its line says', async t => {
+t.test('handles a code as its line in the table says', async t => {
   const table: [Failure, Partial<Classification>][] = [
     [failed({ code: 2 }), { class: 'retry', code: 2, meaning: 'The API is down or overloaded.' }],
     [
@@ -99,7 +99,7 @@ t.test('handles a code in the table as its line says', async t => {
       {
         ...{ class: 'pause_channel', code: 131048, pausesAfter: 1, pauseSeconds: 86_400 },
         meaning: 'Too many people blocked or reported the number.',
-        advice: 'Send less and only what is wanted.',
+        advice: 'Send fewer messages, and only those that people want.',
       },
     ],
     [
@@ -123,7 +123,7 @@ t.test('code 100 pauses the channel when its subcode says that the number is mis
   t.equal(classify(failed({ code: 190, subcode: 463 })).class, 'pause_channel')
 })
 
-t.test('classifies the edges of the permission codes', async t => {
+t.test('the permission codes are 200 to 299', async t => {
   t.equal(findError(199), undefined)
   t.equal(findError(300), undefined)
   t.equal(findError(200), findError(299))
@@ -160,7 +160,7 @@ t.test('the wait that the API requests overrides the delay of the table', async 
   t.equal(classify(failed({ code: 131016 })).delaySeconds, null)
 })
 
-t.test('a code with limited retries becomes permanent when they are used up', async t => {
+t.test('a code with limited retries becomes permanent once they are used up', async t => {
   const limits: [number, number | null][] = [
     [1, 3],
     [131000, 5],
@@ -220,12 +220,12 @@ t.test('codes that are not in the table follow the HTTP status', async t => {
     }
 })
 
-t.test('without a code in the table, the HTTP status decides', async t => {
+t.test('words a failure without a known code by its HTTP status', async t => {
   const busy = (status: number) =>
     ({
       class: 'retry',
       meaning: `The API failed or was too busy, without a code (HTTP ${status}).`,
-      advice: passing,
+      advice: retrying,
     }) as const
   const denied = (status: number) =>
     ({
@@ -248,7 +248,7 @@ t.test('without a code in the table, the HTTP status decides', async t => {
     [{ status: 401, isTransient: true }, busy(401)],
     [
       { status: null, code: 77_777 },
-      { code: 77_777, meaning: 'The API refused it, with a code that is not known.' },
+      { code: 77_777, meaning: 'The API refused it, with an unknown code.' },
     ],
     [{ status: null }, { meaning: 'The API refused it, without a code.' }],
   ]
@@ -256,23 +256,23 @@ t.test('without a code in the table, the HTTP status decides', async t => {
 })
 
 t.test('a gateway timeout may hide an acceptance, but a response from the API cannot', async t => {
-  const isInDoubt = (status: number | null, more: Partial<Failure> = {}) =>
+  const isMaybeSent = (status: number | null, more: Partial<Failure> = {}) =>
     classify(failed({ status, ...more })).mayHaveBeenSent
   for (const status of [408, 502, 504, 520, 524, 599]) {
-    t.equal(isInDoubt(status), true, `${status}`)
-    t.equal(isInDoubt(status, { isTransient: true }), false)
-    t.equal(isInDoubt(status, { code: 77_777 }), false)
-    t.equal(isInDoubt(status, { code: 131000 }), false)
+    t.equal(isMaybeSent(status), true, `${status}`)
+    t.equal(isMaybeSent(status, { isTransient: true }), false)
+    t.equal(isMaybeSent(status, { code: 77_777 }), false)
+    t.equal(isMaybeSent(status, { code: 131000 }), false)
   }
-  for (const status of [null, 400, 409, 429, 500, 501, 503, 505, 519]) t.equal(isInDoubt(status), false, `${status}`)
+  for (const status of [null, 400, 409, 429, 500, 501, 503, 505, 519]) t.equal(isMaybeSent(status), false, `${status}`)
 })
 
 t.test('describes codes that are not in the table', async t => {
   t.equal(classify(failed({ status: 502 })).meaning, 'The API failed or was too busy, without a code (HTTP 502).')
-  t.equal(classify(failed({ code: 77 })).meaning, 'The API refused it, with a code that is not known (HTTP 400).')
+  t.equal(classify(failed({ code: 77 })).meaning, 'The API refused it, with an unknown code (HTTP 400).')
 })
 
-t.test('without a count of retries a failure is the first', t => {
+t.test('without a retry count, a failure counts as the first', t => {
   t.equal(classify(failed({ code: 131056 })).delaySeconds, classify(failed({ code: 131056 }), 0).delaySeconds)
   t.not(classify(failed({ code: 131056 })).delaySeconds, classify(failed({ code: 131056 }), 1).delaySeconds)
   t.end()

@@ -11,7 +11,7 @@ export interface Classification {
   readonly code: number | null
   readonly meaning: string
   readonly advice: string
-  /** Counts the seconds before the next attempt; null means the queue's own schedule. */
+  /** Counts the seconds until the next attempt; null means the queue's own schedule. */
   readonly delaySeconds: number | null
   /** The delay applies to every message of the number. */
   readonly holdsNumber: boolean
@@ -30,7 +30,7 @@ export interface Classification {
 export const classify = (failure: Failure, retries = 0): Classification => {
   const { code, subcode } = failure
   const entry = code === null ? undefined : findError(code, subcode)
-  return entry ? known(entry, failure, retries) : unknown(failure)
+  return entry ? classifyListed(entry, failure, retries) : classifyByStatus(failure)
 }
 
 /** Says how to handle a failure of which only the code is known, as a webhook reports it. */
@@ -61,30 +61,30 @@ const usual = {
   mayHaveBeenSent: false,
 }
 
-const known = (entry: ErrorEntry, { code, retryAfterSeconds }: Failure, retries: number): Classification => {
+const classifyListed = (entry: ErrorEntry, { code, retryAfterSeconds }: Failure, retries: number): Classification => {
   const { code: _, lastCode, subcode, delay, ...rest } = entry
   return {
     ...usual,
     ...rest,
     class: retries >= (entry.maxRetries ?? Infinity) ? 'permanent' : entry.class,
     code,
-    delaySeconds: retryAfterSeconds ?? (delay === undefined ? null : seconds(delay, retries)),
+    delaySeconds: retryAfterSeconds ?? (delay === undefined ? null : computeSeconds(delay, retries)),
     pausesAfter: entry.class === 'pause_channel' ? 1 : null,
   }
 }
 
-const seconds = (delay: Delay, retries: number): number => {
+const computeSeconds = (delay: Delay, retries: number): number => {
   if (delay === 'usage_header') return 900 * 2 ** Math.min(retries, 2)
   if (delay === 'powers_of_four') return 4 ** Math.min(retries, 4)
   return delay === 'named_in_details' ? 3_600 : delay
 }
 
-const passing = 'Nothing to do: the notifier retries.'
+const retrying = 'Nothing to do: the notifier retries.'
 const lookUp = "Look the code up in the API's own list of errors."
 
-/** Classifies a code that is not in the table, or a failure without a code, by the HTTP status. */
-const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Classification => {
-  const name = code === null ? 'without a code' : 'with a code that is not known'
+/** Classifies a failure without a code, or with one that is not in the table, by its HTTP status. */
+const classifyByStatus = ({ status, code, isTransient, retryAfterSeconds }: Failure): Classification => {
+  const name = code === null ? 'without a code' : 'with an unknown code'
   const isDenied = !isTransient && (status === 401 || status === 403)
   const passes = isTransient || status === 429 || (status ?? 0) >= 500
   const http = status ? ` (HTTP ${status})` : ''
@@ -94,12 +94,12 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
     class: passes || isDenied ? 'retry' : 'permanent',
     code,
     meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${http}.`,
-    advice: isDenied ? 'Run the check of the channel.' : passes ? passing : lookUp,
+    advice: isDenied ? 'Run the check of the channel.' : passes ? retrying : lookUp,
     delaySeconds: retryAfterSeconds,
     holdsNumber: status === 429,
     pausesAfter: isDenied ? 3 : null,
-    mayHaveBeenSent: code === null && !isTransient && gaveUpWaiting(status ?? 0),
+    mayHaveBeenSent: code === null && !isTransient && isGatewayTimeout(status ?? 0),
   }
 }
 
-const gaveUpWaiting = (status: number): boolean => [408, 502, 504].includes(status) || status >= 520
+const isGatewayTimeout = (status: number): boolean => [408, 502, 504].includes(status) || status >= 520

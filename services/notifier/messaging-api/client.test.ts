@@ -1,8 +1,8 @@
 import t from 'tap'
-import { connect, credentials, message, respond, startServer, taken } from '../test/messaging-api-server.ts'
+import { accepted, connect, credentials, message, respond, startServer } from '../test/messaging-api-server.ts'
 
-t.test('a template message is sent as the request in docs/merchants/contract.md#send', async t => {
-  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
+t.test('sends a template message as the request in docs/merchants/contract.md#send', async t => {
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, accepted()) })
   await connect(t, url).send(credentials, '106540352242922', message)
   t.equal(arrived.length, 1)
   t.equal(arrived[0]?.line, 'POST /v17.0/106540352242922/messages HTTP/1.1')
@@ -23,7 +23,7 @@ t.test('a template message is sent as the request in docs/merchants/contract.md#
 })
 
 t.test('a message with a trace carries it in the traceparent header', async t => {
-  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, accepted()) })
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   for (const trace of [{ traceparent }, { traceparent: null }, {}])
     await connect(t, url).send(credentials, '106540352242922', { ...message, ...trace })
@@ -33,9 +33,9 @@ t.test('a message with a trace carries it in the traceparent header', async t =>
   )
 })
 
-t.test('an accepted message returns its id, its state and the version that served it', async t => {
+t.test('returns the id and status of an accepted message, and the API version that served it', async t => {
   const responses = [
-    taken('wamid.1'),
+    accepted('wamid.1'),
     '{"messages":[{"id":"wamid.2","message_status":"held_for_quality_assessment"}]}',
     '{"contacts":[{"user_id":"US.1"}],"messages":[{"id":"wamid.3"}],"new":{"deep":[1]}}',
   ]
@@ -113,7 +113,7 @@ t.test('an error in a response with status 200 is a refusal', async t => {
   t.match(got, { kind: 'refused', status: 200, code: 131056 })
 })
 
-t.test('refusals without a body from the API have a status and no code', async t => {
+t.test('a refusal whose body is not from the API has a status and no code', async t => {
   const bodies = [
     '',
     '<html><body>502 Bad Gateway</body></html>',
@@ -156,7 +156,7 @@ t.test('returns the wait that a header names', async t => {
   t.match(await api.send(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 180 })
 })
 
-t.test('a registration is sent once, byte for byte as in docs/merchants/contract.md#register', async t => {
+t.test('sends a registration once, byte for byte as in docs/merchants/contract.md#register', async t => {
   const bodies = ['{"success":true}', '{"success":"true"}', '{"success":false}', '{"error":{"code":133005}}']
   const { url, arrived } = await startServer(t, {
     onRequest: ({ socket }, index) => respond(socket, index === 3 ? 400 : 200, bodies[index] ?? ''),
@@ -177,13 +177,13 @@ t.test('a registration is sent once, byte for byte as in docs/merchants/contract
 })
 
 t.test('a base address may have a path of its own', async t => {
-  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, accepted()) })
   await connect(t, `${url}/graph/`).send(credentials, '1', message)
   t.equal(arrived[0]?.line, 'POST /graph/v17.0/1/messages HTTP/1.1')
 })
 
 t.test('an id cannot lead to another path', async t => {
-  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, accepted()) })
   await connect(t, url).send(credentials, '1/register?x=\r\n', message)
   t.equal(arrived[0]?.line, 'POST /v17.0/1%2Fregister%3Fx%3D%0D%0A/messages HTTP/1.1')
 })

@@ -46,7 +46,7 @@ export type MessagingApi = ReturnType<typeof createMessagingApi>
 /** Creates the client of the messaging API. Its methods never reject and never repeat a request. */
 export const createMessagingApi = (options: MessagingApiOptions) => {
   const { version, product } = options
-  const { call, giveUp, close } = createCaller(options)
+  const { request, giveUp, close } = createRequester(options)
   const pathTo = (id: string): string => `/${version}/${encodeURIComponent(id.toWellFormed())}`
 
   return {
@@ -58,11 +58,11 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
       message: OutboundMessage,
     ): Promise<Accepted | Failed> => {
       const { template, traceparent, withinMilliseconds } = message
-      const body = messageBody(message, product)
+      const body = writeBody(message, product)
       const texts = isPlain(template) ? [template] : listTexts(template)
       const carried = [body.to, ...texts.map(({ text }) => text)]
       const more = { traceparent, withinMilliseconds, body, carried }
-      const response = await call(credentials, `${pathTo(phoneNumberId)}/messages`, readAcceptance, more)
+      const response = await request(credentials, `${pathTo(phoneNumberId)}/messages`, readAcceptance, more)
       if (response.kind !== 'received') return response
       return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
     },
@@ -72,18 +72,18 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
      */
     register: (credentials: Credentials, phoneNumberId: string, { pin, certificate }: Registration) => {
       const more = { body: { messaging_product: product, pin, certificate }, carried: [pin, certificate] }
-      return call(credentials, `${pathTo(phoneNumberId)}/register`, readSuccess, more)
+      return request(credentials, `${pathTo(phoneNumberId)}/register`, readSuccess, more)
     },
     phoneNumber: (credentials: Credentials, phoneNumberId: string) =>
-      call(credentials, `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, readPhoneNumber),
+      request(credentials, `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, readPhoneNumber),
     debugToken: (credentials: Credentials) => {
       const token = encodeURIComponent(credentials.accessToken.toWellFormed())
-      return call(credentials, `/debug_token?input_token=${token}`, readTokenInfo)
+      return request(credentials, `/debug_token?input_token=${token}`, readTokenInfo)
     },
     /** Returns all templates of an account as the API writes them, or the failure of the first page that failed. */
     templates: (credentials: Credentials, wabaId: string) =>
-      collectTemplates((query, read) => call(credentials, `${pathTo(wabaId)}/message_templates?${query}`, read)),
-    /** Ends the requests in flight, as their deadline does; later ones are `not_written`. */
+      collectTemplates((query, read) => request(credentials, `${pathTo(wabaId)}/message_templates?${query}`, read)),
+    /** Ends the requests in flight, as their deadline would; later ones are `not_written`. */
     giveUp,
     /** Waits for requests in flight; later ones are `not_written`. */
     close,
@@ -91,7 +91,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
 }
 
 /** Builds the body of docs/merchants/contract.md#send, with our own id of the message for the webhooks. */
-const messageBody = ({ to, template, callbackData }: OutboundMessage, product: string) => ({
+const writeBody = ({ to, template, callbackData }: OutboundMessage, product: string) => ({
   messaging_product: product,
   recipient_type: 'individual',
   to: to.replace(/^\+/, ''),
@@ -110,19 +110,19 @@ const writeContent = (content: Content) => {
   return { type: 'template', template: { name, language: { code: language.code }, components } }
 }
 
-interface Call {
+interface RequestParts {
   readonly traceparent?: string | null | undefined
   readonly withinMilliseconds?: number | undefined
   /** Makes the request a POST; without it, the request is a GET. */
   readonly body?: object
-  /** Lists texts of the request, besides the token, that are removed from the API's text. */
+  /** Lists texts of the request, besides the token, that are removed from what the API writes. */
   readonly carried?: readonly string[]
 }
 
 type Read<Value> = (body: unknown) => Value | undefined
 
-/** Creates a caller that makes each request once and reads its response. It follows no redirects. */
-const createCaller = (options: MessagingApiOptions) => {
+/** Creates a function that makes each request once, follows no redirects, and reads the response. */
+const createRequester = (options: MessagingApiOptions) => {
   const { origin, pathname } = new URL(options.baseUrl)
   const prefix = pathname.replace(/(?<!\/)\/+$/, '')
   const pool = createPool(origin, options)
@@ -130,11 +130,11 @@ const createCaller = (options: MessagingApiOptions) => {
   const inFlight = new Set<Exchange>()
   let isGivenUp = false
 
-  const call = async <Value>(
+  const request = async <Value>(
     { accessToken }: Credentials,
     path: string,
     read: Read<Value>,
-    { traceparent, withinMilliseconds = Number.POSITIVE_INFINITY, body, carried = [] }: Call = {},
+    { traceparent, withinMilliseconds = Number.POSITIVE_INFINITY, body, carried = [] }: RequestParts = {},
   ): Promise<Received<Value> | Failed> => {
     if (isGivenUp) return { kind: 'not_written', reason: 'shutting down' }
     const exchange = new Exchange(Math.min(requestMilliseconds, Math.max(0, withinMilliseconds)))
@@ -158,7 +158,7 @@ const createCaller = (options: MessagingApiOptions) => {
     closed ??= pool.close()
     return closed
   }
-  return { call, giveUp, close }
+  return { request, giveUp, close }
 }
 
 const createPool = (origin: string, options: MessagingApiOptions): Pool =>

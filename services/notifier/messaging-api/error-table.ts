@@ -6,10 +6,10 @@
 export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pause_channel'] as const
 export type ErrorClass = (typeof errorClasses)[number]
 
-/** Gives seconds or a rule: 15, 30, then 60 minutes; 1, 4, 16, … seconds; an hour. Headers of the response prevail. */
+/** Gives seconds or a rule: 15, 30, then 60 minutes; 1, 4, 16, … seconds; an hour. A wait in the headers prevails. */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
-/** Makes one line of docs/merchants/error-codes.md, which dev/openapi.ts writes. */
+/** Is one line of docs/merchants/error-codes.md, which dev/openapi.ts writes. */
 export interface ErrorEntry {
   readonly code: number
   /** Ends a range that starts with `code`. */
@@ -39,22 +39,22 @@ const line = (
 ): ErrorEntry => ({ code, class: errorClass, meaning, advice, ...more })
 
 const wait = 'Nothing to do: the notifier retries.'
-const limited = 'Wait; if it comes often, spread the requests or ask the API for a higher limit.'
+const limited = 'Wait; if it happens often, spread out the requests or ask the API for a higher limit.'
 const token = 'Store a valid access token for the channel, then run its check.'
 const rights = 'Give the system user full control of app and account with both scopes, then run the check.'
 const account = 'Clear it up in the business suite, then resume the channel.'
 const request = 'Correct the message and send it again.'
-const parameters = 'Sync the templates, fill the parameters that this one has and send again.'
+const parameters = 'Sync the templates, fill in the parameters of this one and send again.'
 const shorter = "Shorten the parameters or the template's own text, then send it again."
 const template = 'Correct the template in the business suite, wait for its approval and sync the templates.'
-const support = 'Send it again; if it stays, report it to the support of the API.'
+const support = 'Send it again; if the error persists, report it to the support of the API.'
 const recipient = 'Reach this person in another way.'
 const number = 'Check that the phone number id is right and its account is assigned to the system user.'
 const registerAgain = 'Register the number again after the wait; each request counts towards 10 in 72 hours.'
 const register = 'Register the number, then resume the channel.'
 const verify = 'Verify the number in the manager, then register it.'
 const deregister = 'Deregister the number, then register it again.'
-const less = 'Send less and only what is wanted.'
+const less = 'Send fewer messages, and only those that people want.'
 const lessMarketing = 'Send this person no marketing messages.'
 const later = 'Send it once more after a day, or not at all.'
 const askAgain = 'Ask the person to send it again.'
@@ -68,14 +68,14 @@ const hours72 = { delay: 259_200 } as const
 /** A failure with this code opts the person out of marketing messages. */
 export const marketingStopped = 131050
 
-/** Lists every code that the API returns or reports by webhook (docs/contributors/messaging-api.md#error-table). */
+/** Lists every code that the API documents (docs/contributors/messaging-api.md#error-table). */
 export const errorTable: readonly ErrorEntry[] = [
   line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
   line(1, 'retry', 'The request was wrong or the API failed; it does not say which.', support, { maxRetries: 3 }),
   line(2, 'retry', 'The API is down or overloaded.', wait),
   line(3, 'pause_channel', 'The app lacks the capability or permission for this request.', rights),
   line(4, 'delay', 'The app has sent too many requests.', limited, usage),
-  line(10, 'pause_channel', 'A permission was not granted or was taken away.', rights),
+  line(10, 'pause_channel', 'A permission was not granted or was revoked.', rights),
   line(17, 'delay', 'The system user has sent too many requests.', limited, usage),
   line(33, 'pause_channel', 'The sending number was deleted.', 'Add a number to the account and set up its channel.'),
   line(100, 'permanent', 'A parameter is unknown, misspelled, too long or of the wrong form.', request),
@@ -122,11 +122,11 @@ export const errorTable: readonly ErrorEntry[] = [
   line(
     132005,
     'permanent',
-    'The text with its parameters is too long: a header has 60 characters, a body 1,024.',
+    'The text with its parameters is too long: a header may have 60 characters, a body 1,024.',
     shorter,
   ),
   line(132007, 'hold_template', 'The content of the template breaks the policy.', template),
-  line(132012, 'hold_template', 'A parameter is of another kind than the template wants.', parameters),
+  line(132012, 'hold_template', 'A parameter has another type than the template expects.', parameters),
   line(132015, 'hold_template', 'The template is paused because of its low quality.', template),
   line(132016, 'hold_template', 'The template is disabled for good.', 'Make a new template with other content.'),
   line(132018, 'permanent', 'A parameter is not allowed: a line break, a tab or too many blanks.', request),

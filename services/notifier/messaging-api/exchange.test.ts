@@ -11,7 +11,7 @@ const controller = (onAbort: () => void): Dispatcher.DispatchController => ({
   resume: () => {},
 })
 
-t.test('stops a request that is about to be written a second time, and its outcome stays unknown', async t => {
+t.test('stops a request that is about to be written a second time; its outcome stays unknown', async t => {
   let aborts = 0
   const exchange = new Exchange(1_000)
   exchange.onRequestStart(controller(() => aborts++))

@@ -36,7 +36,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#deadline = setTimeout(() => this.giveUp(), deadlineMilliseconds)
   }
 
-  /** Runs right before each write, with nothing in between: after a pause of the process, even before its timers. */
+  /** Runs right before each write; after a pause of the process, even before the timer of the deadline. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled || this.#controller || performance.now() > this.#endsAt)
       controller.abort(new Error('given up, or written before'))

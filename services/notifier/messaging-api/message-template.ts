@@ -90,16 +90,16 @@ export const Component = closed({
   sub_type: Type.Optional(oneOf(buttonKinds, { description: 'The kind of a button.' })),
   index: Type.Optional(
     Type.Union([Type.String({ maxLength: 1, pattern: '^[0-9]$' }), Type.Integer({ minimum: 0, maximum: 9 })], {
-      must: 'be the place of the button, 0 to 9',
-      description: "A button's place in the template, from 0.",
+      must: 'be the position of the button, 0 to 9',
+      description: "A button's position in the template, from 0.",
     }),
   ),
   parameters: Type.Array(Parameter, { maxItems: maxParameters }),
 })
-/** A tap on a rule's quick reply requests its `action` from orders: the payload is a token, made by the send. */
+/** A press of a rule's quick reply requests `action` from orders: the send replaces the payload with a token. */
 export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 
-/** Returns a component of texts; none without texts. */
+/** Returns one component of these texts; none without texts. */
 export const toTexts = (type: 'header' | 'body', ...texts: string[]): Component[] =>
   texts.length > 0 ? [{ type, parameters: texts.map(text => ({ type: 'text', text })) }] : []
 
@@ -142,10 +142,10 @@ export const isPlain = (content: Content): content is PlainText => 'text' in con
 
 export interface ParameterPart {
   readonly text: string
-  /** Looks like `image.link`. */
+  /** Names the value: `text` or `image.link`, for example. */
   readonly field: string
   readonly maxLength: number
-  /** Is true for an address, in which values are encoded. */
+  /** Is true for an address: values that fill it are encoded. */
   readonly isAddress: boolean
 }
 
@@ -175,15 +175,15 @@ const readMaxLength = (schema: TSchema | undefined): number => schema?.maxLength
 const isSuffix = (component: Pick<Component, 'type'>, type: ParameterType): boolean =>
   component.type === 'button' && type === 'text'
 
-export interface PlacedText extends Pick<ParameterPart, 'text' | 'field'> {
+export interface LocatedText extends Pick<ParameterPart, 'text' | 'field'> {
   readonly path: string
   readonly component: Component
   readonly parameter: Parameter
 }
 
 /** Returns all texts of a template's parameters, with their paths in the template. */
-export const listTexts = ({ components }: Pick<MessageTemplate, 'components'>): PlacedText[] => {
-  const texts: PlacedText[] = []
+export const listTexts = ({ components }: Pick<MessageTemplate, 'components'>): LocatedText[] => {
+  const texts: LocatedText[] = []
   for (const [c, component] of components.entries())
     for (const [p, parameter] of component.parameters.entries())
       mapTexts(component, parameter, ({ text, field }) => {

@@ -9,20 +9,20 @@ export const parse = (text: string): unknown => {
   }
 }
 
-// Reads responses and webhooks field by field: skips missing or mistyped fields, ignores unknown ones.
+// Readers of responses and webhooks skip missing and mistyped fields, and ignore unknown ones.
 
 export const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export const record = (value: unknown): Json => (isRecord(value) ? value : {})
+export const toRecord = (value: unknown): Json => (isRecord(value) ? value : {})
 
-export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+export const toList = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-export const text = (value: unknown, form: RegExp): string | undefined =>
+export const matchText = (value: unknown, form: RegExp): string | undefined =>
   typeof value === 'string' && form.test(value) ? value : undefined
 
 /** Returns one line of text that Postgres can store; null for anything else. */
-export const words = (value: unknown): string | null =>
+export const toLine = (value: unknown): string | null =>
   typeof value === 'string' && value !== ''
     ? value
         .toWellFormed()
@@ -31,7 +31,7 @@ export const words = (value: unknown): string | null =>
     : null
 
 /** Returns a 32-bit integer, even one written as a string. */
-export const integer = (value: unknown): number | undefined => {
+export const toInteger = (value: unknown): number | undefined => {
   const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value
   return typeof number === 'number' && (number | 0) === number ? number : undefined
 }

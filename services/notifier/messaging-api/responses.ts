@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Exchanged } from './exchange.ts'
-import { integer, list, parse, record, text, words } from './read-json.ts'
+import { matchText, parse, toInteger, toLine, toList, toRecord } from './read-json.ts'
 
 /** The API accepted the message; webhooks report its delivery. */
 export interface Accepted {
   readonly kind: 'accepted'
   readonly providerMessageId: string
-  /** Is `accepted`, `held_for_quality_assessment` or `paused`. */
+  /** The API documents `accepted`, `held_for_quality_assessment` and `paused`. */
   readonly messageStatus: string
   /** Names the API version that served the request, such as v21.0; null when unknown. */
   readonly servedVersion: string | null
@@ -18,7 +18,7 @@ export interface Received<Value> {
   readonly servedVersion: string | null
 }
 
-/** Describes a refusal by the API, or by a gateway before it. */
+/** Describes a refusal by the API, or by a gateway in front of it. */
 export interface Refused {
   readonly kind: 'refused'
   readonly status: number
@@ -45,8 +45,8 @@ export const bareRefusal = {
 export type Failed = Refused | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
- * Reads any response: `read` takes the value from a body, or returns undefined when it is missing. A success without
- * the value is `no_response`: the API acted, and did not report the result. `carried` is removed from `details`.
+ * Reads any response: `read` reads the value from a body, or returns undefined if the body lacks it. A success without
+ * the value is `no_response`: the API acted but did not report the result. `carried` is removed from `details`.
  */
 export const readResponse = <Value>(
   exchanged: Exchanged,
@@ -57,14 +57,14 @@ export const readResponse = <Value>(
   if (exchanged.kind !== 'response') return { kind: exchanged.kind, reason: exchanged.reason }
   const { status, headers, brokenBy } = exchanged
   const body = parse(exchanged.body.toString('utf8'))
-  const error = record(record(body).error)
-  const servedVersion = text(headers['facebook-api-version'], /^v\d{1,3}\.\d{1,3}$/) ?? null
+  const error = toRecord(toRecord(body).error)
+  const servedVersion = matchText(headers['facebook-api-version'], /^v\d{1,3}\.\d{1,3}$/) ?? null
   if (Object.keys(error).length > 0 || status >= 300) {
     // A truncated 4xx hides its code. It is a refusal all the same, and repeating the request is safe; but a gateway
     // that gave up waiting says no more in a page that is cut off or too large than in a whole one.
     const isCut = body === undefined && brokenBy !== null && status < 500 && status !== 408
     const isTransient = error.is_transient === true || isCut
-    const read = { ...readError(error, carried), retryAfterSeconds: retryAfterSeconds(headers, now) }
+    const read = { ...readError(error, carried), retryAfterSeconds: readWaitSeconds(headers, now) }
     return { kind: 'refused', status, isTransient, servedVersion, ...read }
   }
   if (brokenBy !== null) return { kind: 'no_response', reason: brokenBy }
@@ -74,12 +74,12 @@ export const readResponse = <Value>(
 }
 
 const readError = (error: Record<string, unknown>, carried: readonly string[]) => {
-  const details = [record(error.error_data).details, error.error_user_msg, error.message].find(
+  const details = [toRecord(error.error_data).details, error.error_user_msg, error.message].find(
     value => typeof value === 'string' && value !== '',
   )
   return {
-    code: integer(error.code) ?? null,
-    subcode: integer(error.error_subcode) ?? null,
+    code: toInteger(error.code) ?? null,
+    subcode: toInteger(error.error_subcode) ?? null,
     details: conceal(String(details ?? ''), carried),
   }
 }
@@ -87,24 +87,24 @@ const readError = (error: Record<string, unknown>, carried: readonly string[]) =
 /** Removes parts of the request that the API repeats ("Malformed access token EAAG…"). */
 const conceal = (details: string, carried: readonly string[]): string => {
   const longestFirst = carried.filter(word => word.length > 2).sort((a, b) => b.length - a.length)
-  return words(longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)) ?? ''
+  return toLine(longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)) ?? ''
 }
 
 /** An id is text without blanks; the API sets no limit on its length (docs/contributors/messaging-api.md#accepted). */
 const messageId = /^[\x21-\x7e]{1,1024}$/
 
 export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId' | 'messageStatus'> | undefined => {
-  const message = record(list(record(body).messages)[0])
-  const providerMessageId = text(message.id, messageId)
+  const message = toRecord(toList(toRecord(body).messages)[0])
+  const providerMessageId = matchText(message.id, messageId)
   if (providerMessageId === undefined) return undefined
-  return { providerMessageId, messageStatus: text(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted' }
+  return { providerMessageId, messageStatus: matchText(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted' }
 }
 
 /** Reads `{"success": true}`; some of the API's own samples have "true" in quotes. */
 export const readSuccess = (body: unknown): true | undefined =>
-  record(body).success === true || record(body).success === 'true' || undefined
+  toRecord(body).success === true || toRecord(body).success === 'true' || undefined
 
-/** Longer waits are capped: none that the API documents exceeds 72 hours. */
+/** Caps longer waits: none that the API documents exceeds 72 hours. */
 const longestSeconds = 72 * 3600
 
 /**
@@ -112,15 +112,15 @@ const longestSeconds = 72 * 3600
  * `estimated_time_to_regain_access` (minutes) of `x-business-use-case-usage`, whichever is longer. Returns null when it
  * requests none. Never throws.
  */
-export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
+export const readWaitSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
   const usage = headers['x-business-use-case-usage']
   // A date counts by the clock that wrote it, if the response shows that clock.
   const since = Date.parse(headers.date ?? '') || now.getTime()
-  const wait = Math.max(named(headers['retry-after'], since), regained(Array.isArray(usage) ? usage[0] : usage))
+  const wait = Math.max(readDelay(headers['retry-after'], since), readUsage(Array.isArray(usage) ? usage[0] : usage))
   return wait > 0 ? Math.min(Math.ceil(wait), longestSeconds) : null
 }
 
-const named = (header: string | undefined, since: number): number => {
+const readDelay = (header: string | undefined, since: number): number => {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text)
   // Reads a date in HTTP's format; Date.parse alone would also read "-5" or "1.5".
@@ -129,7 +129,7 @@ const named = (header: string | undefined, since: number): number => {
 }
 
 /** Reads `{"<account>": [{"type": …, "estimated_time_to_regain_access": 7}]}` */
-const regained = (usage: string | undefined): number => {
+const readUsage = (usage: string | undefined): number => {
   const entries: unknown[] = Object.values(parse(usage ?? '') ?? {}).flat()
   const minutes = entries.map(entry => Object(entry).estimated_time_to_regain_access)
   return Math.max(0, ...minutes.filter(value => typeof value === 'number')) * 60

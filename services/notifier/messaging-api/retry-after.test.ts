@@ -1,5 +1,5 @@
 import t from 'tap'
-import { retryAfterSeconds } from './responses.ts'
+import { readWaitSeconds } from './responses.ts'
 
 const now = new Date('2026-11-21T10:00:00Z')
 const usage = (...minutes: unknown[]): string =>
@@ -20,10 +20,10 @@ t.test('reads Retry-After as seconds and as a date', async t => {
     ['999999999', 259_200],
     ['99999999999999999999', null],
   ]
-  for (const [header, seconds] of rows) t.equal(retryAfterSeconds({ 'retry-after': header }, now), seconds, header)
+  for (const [header, seconds] of rows) t.equal(readWaitSeconds({ 'retry-after': header }, now), seconds, header)
 })
 
-t.test('the time to regain access is the longest of the minutes, in seconds', async t => {
+t.test('reads the longest time to regain access, in seconds', async t => {
   const rows: [string, number | null][] = [
     [usage(0), null],
     [usage(7), 420],
@@ -41,18 +41,18 @@ t.test('the time to regain access is the longest of the minutes, in seconds', as
     ['', null],
   ]
   for (const [header, seconds] of rows)
-    t.equal(retryAfterSeconds({ 'x-business-use-case-usage': header }, now), seconds, header)
+    t.equal(readWaitSeconds({ 'x-business-use-case-usage': header }, now), seconds, header)
 })
 
 t.test('the longer of the two waits counts', async t => {
-  t.equal(retryAfterSeconds({}, now), null)
-  t.equal(retryAfterSeconds({ 'retry-after': '30', 'x-business-use-case-usage': usage(1) }, now), 60)
-  t.equal(retryAfterSeconds({ 'retry-after': '90', 'x-business-use-case-usage': [usage(1), 'x'] }, now), 90)
+  t.equal(readWaitSeconds({}, now), null)
+  t.equal(readWaitSeconds({ 'retry-after': '30', 'x-business-use-case-usage': usage(1) }, now), 60)
+  t.equal(readWaitSeconds({ 'retry-after': '90', 'x-business-use-case-usage': [usage(1), 'x'] }, now), 90)
 })
 
-t.test('a date counts from the response’s own date, whatever our clock says', t => {
+t.test('a date counts from the response’s own date, whatever our clock shows', t => {
   const headers = { date: 'Sat, 21 Nov 2026 10:00:00 GMT', 'retry-after': 'Sat, 21 Nov 2026 10:00:30 GMT' }
-  for (const hours of [-30, 0, 30]) t.equal(retryAfterSeconds(headers, new Date(now.getTime() + hours * 3_600_000)), 30)
-  t.equal(retryAfterSeconds({ ...headers, date: 'x' }, now), 30)
+  for (const hours of [-30, 0, 30]) t.equal(readWaitSeconds(headers, new Date(now.getTime() + hours * 3_600_000)), 30)
+  t.equal(readWaitSeconds({ ...headers, date: 'x' }, now), 30)
   t.end()
 })

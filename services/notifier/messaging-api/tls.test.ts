@@ -10,7 +10,7 @@ t.test('does not offer HTTP/2, over which undici repeats a POST on its own', asy
   t.equal(got.kind, 'not_written')
 })
 
-t.test('a server that does not finish the TLS handshake sees nothing of the request', async t => {
+t.test('sends nothing of the request to a server that does not finish the TLS handshake', async t => {
   const { url, bytes } = await startServer(t, {})
   const got = await connect(t, url.replace('http:', 'https:')).send(credentials, '1', message)
   t.same(got, { kind: 'not_written', reason: 'no connection in time' })

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { findFreePort } from '../../../dev/ports.ts'
 import {
+  accepted,
   type Behaviour,
   connect,
   credentials,
   message,
   respond,
   startServer,
-  taken,
 } from '../test/messaging-api-server.ts'
 import { classify } from './classify.ts'
 
-const halfAnswer = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"messages":[{"id":"wamid.1"}]'
+const halfResponse = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"messages":[{"id":"wamid.1"}]'
 
 /**
  * Returns the outcome of one send to a server with this behaviour, and its duration. Requires that the server saw the
@@ -31,19 +31,19 @@ const send = async (t: Test, behaviour: Behaviour, requestMilliseconds = 500, se
 }
 
 /** Returns an address at which nobody listens. */
-const nobody = async (): Promise<string> => `http://127.0.0.1:${await findFreePort()}`
+const findUnusedAddress = async (): Promise<string> => `http://127.0.0.1:${await findFreePort()}`
 
 t.test('a refused connection writes nothing', async t => {
-  const got = await connect(t, await nobody()).send(credentials, '1', message)
+  const got = await connect(t, await findUnusedAddress()).send(credentials, '1', message)
   t.same(got, { kind: 'not_written', reason: 'connection refused' })
 })
 
-t.test('nothing is written to a host without an address', async t => {
+t.test('a host without an address gets nothing', async t => {
   const got = await connect(t, 'http://nowhere.invalid').send(credentials, '1', message)
   t.match(got, { kind: 'not_written', reason: /^host not found/ })
 })
 
-t.test('a server that accepts the request and never responds leaves the outcome unknown, in time', async t => {
+t.test('a server that accepts the request and never responds leaves the outcome unknown by the deadline', async t => {
   for (const requestMilliseconds of [300, 5_000]) {
     const { got, took } = await send(t, {}, requestMilliseconds)
     t.same(got, { kind: 'no_response', reason: 'no response in time' })
@@ -74,21 +74,21 @@ t.test('a connection that ends after the whole request leaves the outcome unknow
 })
 
 t.test('half a success leaves the outcome unknown, though the id may be in it', async t => {
-  const { got } = await send(t, { onRequest: ({ socket }) => socket.end(halfAnswer) })
+  const { got } = await send(t, { onRequest: ({ socket }) => socket.end(halfResponse) })
   t.match(got, { kind: 'no_response' })
-  const stalled = await send(t, { onRequest: ({ socket }) => socket.write(halfAnswer) }, 5_000)
+  const stalled = await send(t, { onRequest: ({ socket }) => socket.write(halfResponse) }, 5_000)
   t.same(stalled.got, { kind: 'no_response', reason: 'no response in time' })
 })
 
-t.test('half a refusal is a refusal that may be repeated', async t => {
-  const half = halfAnswer.replace('200 OK', '400 Bad')
+t.test('half a refusal is a refusal, after which the request may be repeated', async t => {
+  const half = halfResponse.replace('200 OK', '400 Bad')
   const { got } = await send(t, { onRequest: ({ socket }) => socket.end(half) })
   t.match(got, { kind: 'refused', status: 400, code: null, isTransient: true })
 })
 
-t.test('a page of a gateway that gave up leaves the outcome in doubt, even if it is cut off or too large', async t => {
+t.test('a page from a gateway that gave up leaves the outcome unknown, even if it is cut off or too large', async t => {
   for (const status of [408, 502, 504, 524]) {
-    const half = halfAnswer.replace('200 OK', `${status} Late`)
+    const half = halfResponse.replace('200 OK', `${status} Late`)
     const cut = await send(t, { onRequest: ({ socket }) => socket.end(half) })
     const large = await send(t, { onRequest: ({ socket }) => respond(socket, status, '<'.repeat(262_145)) })
     for (const { got } of [cut, large])
@@ -96,7 +96,7 @@ t.test('a page of a gateway that gave up leaves the outcome in doubt, even if it
   }
 })
 
-t.test('stops in time when a response trickles for ever', async t => {
+t.test('stops at the deadline when a response trickles for ever', async t => {
   const { got, took } = await send(t, {
     onRequest: ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n')
@@ -112,7 +112,7 @@ t.test('does not read a response beyond 256 KiB', async t => {
   const large = (status: number) => send(t, { onRequest: ({ socket }) => respond(socket, status, ' '.repeat(262_145)) })
   t.same((await large(200)).got, { kind: 'no_response', reason: 'the response is too large' })
   t.match((await large(500)).got, { kind: 'refused', status: 500, code: null })
-  const fits = taken().padEnd(262_144)
+  const fits = accepted().padEnd(262_144)
   t.match((await send(t, { onRequest: ({ socket }) => respond(socket, 200, fits) })).got, { kind: 'accepted' })
 })
 
@@ -121,8 +121,8 @@ t.test('a response that is not HTTP leaves the outcome unknown', async t => {
   t.match(got, { kind: 'no_response', reason: 'the response is not HTTP' })
 })
 
-t.test('redirects are refusals and are not followed', async t => {
-  const elsewhere = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
+t.test('treats redirects as refusals and does not follow them', async t => {
+  const elsewhere = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, accepted()) })
   for (const status of [301, 302, 303, 307, 308]) {
     const location = `${elsewhere.url}/v17.0/1/messages`
     const { got } = await send(t, { onRequest: ({ socket }) => respond(socket, status, '', { location }) })
@@ -131,25 +131,25 @@ t.test('redirects are refusals and are not followed', async t => {
   t.equal(elsewhere.connections(), 0)
 })
 
-t.test('informational responses are ignored', async t => {
+t.test('ignores informational responses', async t => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
   const { got } = await send(t, {
     onRequest: ({ socket }) => {
       socket.write(hints)
-      respond(socket, 200, taken())
+      respond(socket, 200, accepted())
     },
   })
   t.match(got, { kind: 'accepted', providerMessageId: 'wamid.HBgL' })
 })
 
 t.test('reads a slow response within the deadlines', async t => {
-  const { got } = await send(t, { onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 120) })
+  const { got } = await send(t, { onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, accepted()), 120) })
   t.match(got, { kind: 'accepted' })
 })
 
 t.test('a request that finds no free connection in time is never written', async t => {
   const { url, arrived, bytes } = await startServer(t, {
-    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 900),
+    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, accepted()), 900),
   })
   const slow = { connections: 1, headersMilliseconds: 2_000 }
   const api = connect(t, url, { ...slow, requestMilliseconds: 600 })
@@ -165,7 +165,7 @@ t.test('a request that finds no free connection in time is never written', async
 
 t.test('requests for which no connection is free wait, and are then written once each', async t => {
   const { url, arrived, connections } = await startServer(t, {
-    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 10),
+    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, accepted()), 10),
   })
   const api = connect(t, url, { connections: 2 })
   const calls = Array.from({ length: 20 }, () => api.send(credentials, '1', message))
@@ -178,7 +178,7 @@ t.test(
   'a queued request that is written leaves the outcome unknown like any other when its response is lost',
   async t => {
     const { url } = await startServer(t, {
-      onRequest: ({ socket }, index) => (index === 0 ? respond(socket, 200, taken()) : socket.destroy()),
+      onRequest: ({ socket }, index) => (index === 0 ? respond(socket, 200, accepted()) : socket.destroy()),
     })
     const api = connect(t, url, { connections: 1 })
     const got = await Promise.all([1, 2, 3].map(() => api.send(credentials, '1', message)))
@@ -190,10 +190,10 @@ t.test(
 )
 
 t.test('replaces a connection that the server closed while idle', async t => {
-  const { url, connections } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
+  const { url, connections } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, accepted()) })
   const closing = await startServer(t, {
     onRequest: ({ socket }) => {
-      respond(socket, 200, taken())
+      respond(socket, 200, accepted())
       socket.end()
     },
   })
@@ -220,12 +220,12 @@ t.test('neither writes nor shows a token that no header can hold', async t => {
 
 t.test('closing waits for requests in flight and refuses later ones', async t => {
   const { url } = await startServer(t, {
-    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 100),
+    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, accepted()), 100),
   })
   const api = connect(t, url)
-  const onItsWay = api.send(credentials, '1', message)
+  const inFlight = api.send(credentials, '1', message)
   await sleep(20)
   await api.close()
-  t.match(await onItsWay, { kind: 'accepted' })
+  t.match(await inFlight, { kind: 'accepted' })
   t.same(await api.send(credentials, '1', message), { kind: 'not_written', reason: 'shutting down' })
 })

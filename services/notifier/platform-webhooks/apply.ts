@@ -22,13 +22,13 @@ import { type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.
 export type Applied = Awaited<ReturnType<typeof apply>>
 
 export interface ApplyOptions {
-  /** Opens the payloads of buttons with actions; without a keyring those are ordinary payloads. */
+  /** Opens the payloads of buttons with actions; without a keyring no press has an action. */
   readonly keyring?: Keyring | undefined
   readonly logger: Logger
   readonly tracer?: Tracer | undefined
 }
 
-/** This many transactions run at once; the larger number while `manyFacts` wait. */
+/** Limits the transactions at once; the larger number applies while `manyFacts` or more wait. */
 const fewLanes = 2
 const manyLanes = 6
 const manyFacts = 100
@@ -54,7 +54,7 @@ export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
   }
 }
 
-/** Applies each webhook alone when a shared transaction fails, but not after a commit in doubt. */
+/** Applies webhooks in one transaction; if it fails, applies each alone, unless its commit is in doubt. */
 const applyGroup = async (
   pool: pg.Pool,
   webhooks: readonly SignedWebhook[],
@@ -89,13 +89,13 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   return {
     statuses: statuses.length,
     moved,
-    /** Counts the statuses of messages that are not ours. */
+    /** Counts the statuses that match none of our messages. */
     unmatched,
     inbound: own.inbound.length,
     preferences: own.preferences.length,
     released,
     templates: templates + categories.length,
-    /** Counts the events of approved templates: the catalogues of their accounts are due for a sync. */
+    /** Counts the approvals of templates: the catalogues of their accounts are due for a sync. */
     approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
     ...pressed,
     /** Counts facts about numbers and accounts that are not ours, or that another secret should have signed. */
@@ -112,25 +112,25 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   })
 }
 
-/** Returns the message for staff. Opt-outs, opt-ins and presses that act need no reader; "no thanks" may need one. */
+/** Returns the message for staff. Opt-outs, opt-ins and presses with an action are handled; "no thanks" is not. */
 const toReadable = ({ keyword, text, label, ...said }: Said): InboundMessage => ({
   ...said,
   text: (text ?? label)?.trim(),
   isHandled: keyword === 'stop' || keyword === 'start' || said.payload?.startsWith(tokenPrefix) === true,
 })
 
-/** Stores inbound messages, opt-outs and opt-ins. Returns whose conversations are open, and Postgres' time. */
+/** Stores inbound messages, opt-outs and opt-ins. Returns the people with open conversations, and Postgres' time. */
 const openConversations = async (tx: Tx, said: readonly Said[], { preferences }: SignedFacts) => {
   const messages = said.map(({ keyword, ...fact }): Inbound => {
     const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
-    const wish = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
-    return { ...fact, ...wish, by }
+    const choice = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
+    return { ...fact, ...choice, by }
   })
-  const wishes = preferences.map(({ isStopped, source, ...fact }): Inbound => {
+  const choices = preferences.map(({ isStopped, source, ...fact }): Inbound => {
     const by = { kind: 'platform', name: source } as const
     return { ...fact, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
   })
-  const people = await recordInbound(tx, [...messages, ...wishes])
+  const people = await recordInbound(tx, [...messages, ...choices])
   const writers = people.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now))
   return { writers, now: people[0]?.now }
 }

@@ -1,12 +1,12 @@
 import { marketingStopped } from '../messaging-api/error-table.ts'
-import { integer, type Json, list, record } from '../messaging-api/read-json.ts'
-import { id, text, time, word } from './json.ts'
+import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
+import { readId, readText, readTime, readWord } from './json.ts'
 import { type Pricing, reportedStatuses } from './settle.ts'
 import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateFact } from './template-events.ts'
 
 type StatusFact = NonNullable<ReturnType<typeof readStatus>>
 export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
-/** Reports a person's wish about marketing messages, as an error may. `source` names the place in the webhook. */
+/** Reports that a person stops or resumes marketing messages. `source` is `user_preferences` or names an error. */
 type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 
 export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact
@@ -20,11 +20,11 @@ interface Change {
 }
 
 function* listChanges(document: unknown): Generator<Change> {
-  for (const entry of list(record(document).entry).map(record))
-    for (const change of list(entry.changes).map(record)) {
-      const value = record(change.value)
-      const phoneNumberId = id(record(value.metadata).phone_number_id)
-      yield { wabaId: id(entry.id), at: entry.time, field: change.field, value, phoneNumberId }
+  for (const entry of toList(toRecord(document).entry).map(toRecord))
+    for (const change of toList(entry.changes).map(toRecord)) {
+      const value = toRecord(change.value)
+      const phoneNumberId = readId(toRecord(value.metadata).phone_number_id)
+      yield { wabaId: readId(entry.id), at: entry.time, field: change.field, value, phoneNumberId }
     }
 }
 
@@ -43,8 +43,8 @@ export const listOrigins = (document: unknown): string[] => {
 }
 
 /**
- * Scans an unverified body for the ids that it claims to be about: those of numbers or, where it names none, any that
- * may be an account's. A few are enough, since one app signs a whole request; the body need not be JSON.
+ * Scans an unverified body for ids: those of numbers or, if it names none, any that may be an account's. A few are
+ * enough, since one app signs a whole request; the body need not be JSON.
  */
 export const scanOrigins = (bytes: Buffer): string[] => {
   const body = bytes.toString('latin1')
@@ -63,97 +63,97 @@ const scanIds = (body: string, pattern: RegExp): string[] => {
 export const readFacts = (document: unknown, now: Date): Fact[] => {
   const facts: (Fact | undefined)[] = []
   for (const { wabaId, at, field, value, phoneNumberId } of listChanges(document)) {
-    if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, time(at, now)))
-    if (field === 'template_category_update') facts.push(readCategoryEvent(wabaId, value, time(at, now)))
+    if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, readTime(at, now)))
+    if (field === 'template_category_update') facts.push(readCategoryEvent(wabaId, value, readTime(at, now)))
     if (phoneNumberId === undefined) continue
     if (field === 'user_preferences')
-      for (const each of list(value.user_preferences)) facts.push(readPreference(phoneNumberId, record(each), now))
+      for (const each of toList(value.user_preferences)) facts.push(readPreference(phoneNumberId, toRecord(each), now))
     if (field !== 'messages') continue
-    for (const status of list(value.statuses).map(record))
+    for (const status of toList(value.statuses).map(toRecord))
       facts.push(readStatus(phoneNumberId, status, now), readMarketingStop(phoneNumberId, status, now))
-    for (const message of list(value.messages)) facts.push(readInbound(phoneNumberId, record(message), now))
+    for (const message of toList(value.messages)) facts.push(readInbound(phoneNumberId, toRecord(message), now))
   }
   return facts.filter(fact => fact !== undefined)
 }
 
 const readStatus = (phoneNumberId: string, value: Json, now: Date) => {
-  const providerMessageId = id(value.id)
+  const providerMessageId = readId(value.id)
   const status = reportedStatuses.find(known => known === value.status)
   if (providerMessageId === undefined || status === undefined) return undefined
   const isFailed = status === 'failed'
-  const error = record(list(value.errors)[0])
+  const error = toRecord(toList(value.errors)[0])
   return {
     kind: 'status' as const,
     phoneNumberId,
-    /** Repeats our id of the message. */
-    messageId: text(value.biz_opaque_callback_data, 512),
+    /** Is our id of the message, unless another program sent the message. */
+    messageId: readText(value.biz_opaque_callback_data, 512),
     providerMessageId,
     status,
-    at: time(value.timestamp, now),
-    errorCode: isFailed ? (integer(error.code) ?? null) : null,
-    errorMeaning: isFailed ? (text(error.title, 200) ?? 'The messaging API gave no reason.') : null,
+    at: readTime(value.timestamp, now),
+    errorCode: isFailed ? (toInteger(error.code) ?? null) : null,
+    errorMeaning: isFailed ? (readText(error.title, 200) ?? 'The messaging API gave no reason.') : null,
     // The platform bills delivered messages; `sent` carries the price in advance.
-    pricing: status === 'delivered' || status === 'read' ? readPricing(record(value.pricing)) : undefined,
+    pricing: status === 'delivered' || status === 'read' ? readPricing(toRecord(value.pricing)) : undefined,
   }
 }
 
 const readPricing = ({ category: given, type: givenType, billable }: Json): Pricing | undefined => {
-  const [category, type] = [word(given), word(givenType)]
+  const [category, type] = [readWord(given), readWord(givenType)]
   if (category === undefined) return undefined
   return { category, type, isFree: type === undefined ? billable === false : type.startsWith('free_') }
 }
 
-const readDigits = (value: unknown): string | undefined => /^\+?(\d{5,20})$/.exec(id(value) ?? '')?.[1]
+const readDigits = (value: unknown): string | undefined => /^\+?(\d{5,20})$/.exec(readId(value) ?? '')?.[1]
 
 const readPreference = (phoneNumberId: string, value: Json, now: Date) => {
   const recipient = readDigits(value.wa_id)
   if (recipient === undefined || value.category !== 'marketing_messages') return undefined
   if (value.value !== 'stop' && value.value !== 'resume') return undefined
-  const fact = { kind: 'preference' as const, phoneNumberId, recipient, at: time(value.timestamp, now) }
+  const fact = { kind: 'preference' as const, phoneNumberId, recipient, at: readTime(value.timestamp, now) }
   return { ...fact, isStopped: value.value === 'stop', source: 'user_preferences' }
 }
 
 const readMarketingStop = (phoneNumberId: string, status: Json, now: Date): PreferenceFact | undefined => {
   const recipient = readDigits(status.recipient_id)
-  const isStopped = list(status.errors).some(error => integer(record(error).code) === marketingStopped)
+  const isStopped = toList(status.errors).some(error => toInteger(toRecord(error).code) === marketingStopped)
   if (recipient === undefined || status.status !== 'failed' || !isStopped) return undefined
-  const at = time(status.timestamp, now)
+  const at = readTime(status.timestamp, now)
   return { kind: 'preference', phoneNumberId, recipient, at, isStopped, source: `error ${marketingStopped}` }
 }
 
 const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
   const recipient = readDigits(value.from)
-  const messageId = id(value.id)
-  // A system message reports a changed number; the person did not write.
+  const messageId = readId(value.id)
+  // A system message reports a changed number: the person wrote nothing.
   if (recipient === undefined || messageId === undefined || value.type === 'system') return undefined
-  const { button_reply, list_reply } = record(value.interactive)
-  const [button, reply, item] = [record(value.button), record(button_reply), record(list_reply)]
-  const type = text(value.type, 30) ?? 'unknown'
-  const content = record(value[type])
-  const location = readLocation(record(value.location))
+  const { button_reply, list_reply } = toRecord(value.interactive)
+  const [button, reply, item] = [toRecord(value.button), toRecord(button_reply), toRecord(list_reply)]
+  const type = readText(value.type, 30) ?? 'unknown'
+  const content = toRecord(value[type])
+  const location = readLocation(toRecord(value.location))
   const label = button.text ?? reply.title ?? item.title ?? content.caption ?? content.filename ?? content.emoji
-  const tapped = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
+  const pressed = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
   return {
     kind: 'inbound' as const,
     phoneNumberId,
     recipient,
     messageId,
-    at: time(value.timestamp, now),
+    at: readTime(value.timestamp, now),
     type,
-    text: text(record(value.text).body, 5000),
-    /** Shows staff any other content: a place, the label of a button, a caption, the name of a file. */
-    label: location ?? text(label, 1024),
-    mediaId: id(content.id),
-    /** Shows a place that the person shared: its name, address and coordinates. */
+    text: readText(toRecord(value.text).body, 5000),
+    /** Shows staff any other content: a location, the label of a button, a caption, the name of a file. */
+    label: location ?? readText(label, 1024),
+    mediaId: readId(content.id),
+    /** Shows a location that the person shared: its name, address and coordinates. */
     location,
-    payload: text(button.payload ?? reply.id, 500),
-    /** Holds the text of a button or an item of a list, and the value behind it. */
-    buttons: tapped.map(label => text(label, 500)).filter(label => label !== undefined),
+    payload: readText(button.payload ?? reply.id, 500),
+    /** Holds the text of the pressed button or list item, and its value. */
+    buttons: pressed.map(label => readText(label, 500)).filter(label => label !== undefined),
   }
 }
 
 const readLocation = ({ latitude, longitude, name, address }: Json): string | undefined => {
   if (typeof latitude !== 'number' || typeof longitude !== 'number') return undefined
-  const words = [text(name, 1000), text(address, 1000)].filter(part => part !== undefined).join(', ')
+  const words = [readText(name, 1000), readText(address, 1000)].filter(part => part !== undefined).join(', ')
   return `${words} (${latitude}, ${longitude})`.trim()
 }

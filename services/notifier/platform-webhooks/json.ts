@@ -13,23 +13,23 @@ export const parseJson = (bytes: Buffer): unknown =>
   isCostlyJson(bytes, maxValues) ? undefined : parse(bytes.toString('utf8').replace(templateId, '$1"$2"'))
 
 /** Returns text that Postgres can store, at most `maxLength` long; undefined for anything else. */
-export const text = (value: unknown, maxLength: number): string | undefined => {
+export const readText = (value: unknown, maxLength: number): string | undefined => {
   if (typeof value !== 'string' || value === '' || value.length > maxLength) return undefined
   return value.includes('\0') || !value.isWellFormed() ? undefined : value
 }
 
 /** Returns an id, which some senders write as a number. */
-export const id = (value: unknown): string | undefined =>
-  text(typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value, 512)
+export const readId = (value: unknown): string | undefined =>
+  readText(typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value, 512)
 
 /** Returns a word such as UTILITY or authentication-international in lower case, with underscores for hyphens. */
-export const word = (value: unknown): string | undefined => {
-  const known = text(value, 40)
+export const readWord = (value: unknown): string | undefined => {
+  const known = readText(value, 40)
   return known && /^[a-z][a-z_-]*$/i.test(known) ? normaliseCategory(known) : undefined
 }
 
 /** Reads Unix seconds, as text or number; returns `now` for invalid and for future times. */
-export const time = (value: unknown, now: Date): Date => {
+export const readTime = (value: unknown, now: Date): Date => {
   const seconds = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   const isPast = typeof seconds === 'number' && seconds > 0 && seconds * 1000 <= now.getTime()
   return isPast ? new Date(Math.floor(seconds) * 1000) : now

@@ -22,7 +22,7 @@ export interface Sighting extends Report {
   readonly messageId: string | undefined
 }
 
-/** Locks the reported and held messages at once in their keys' order: concurrent requests never deadlock. */
+/** Locks the reported and held messages at once in their keys' order: concurrent webhooks never deadlock. */
 export const lockMessages = async (tx: Tx, sightings: readonly Sighting[], people: readonly Person[]) => {
   const { rows } = await tx.client.query({
     name: people.length > 0 ? 'lock_messages_and_held' : 'lock_messages',
@@ -39,9 +39,9 @@ export const lockMessages = async (tx: Tx, sightings: readonly Sighting[], peopl
 const fewReferences = 100
 
 /**
- * Plans the statements below once for transactions with few references, else by their values: a plan kept from an
- * almost empty table reads all of a grown one until Postgres analyzes it, and the plan for held messages depends on how
- * many there are. The setting travels with the next statement.
+ * Plans the statements below once for transactions with few references and no people, else by their values: a plan
+ * kept from an almost empty table reads all of a grown one until Postgres analyzes it, and the plan for held messages
+ * depends on how many there are. The setting travels with the next statement.
  */
 export const choosePlanning = ({ client }: Tx, references: number, people: number): void => {
   const mode = people === 0 && references <= fewReferences ? 'force_generic_plan' : 'force_custom_plan'
@@ -103,7 +103,7 @@ export const findStatusUpdates = async (tx: Tx, messages: readonly LockedMessage
   return known
 }
 
-/** Holds the effect of the reports on a message: `steps` in the order of its life, and the API's id for it. */
+/** Describes the effect of the reports on a message: `steps`, in the order of its life, and the API's id for it. */
 export interface Settlement {
   readonly message: LockedMessage
   readonly steps: readonly Report[]

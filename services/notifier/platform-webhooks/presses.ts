@@ -21,8 +21,8 @@ export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /**
  * Stores requests made by buttons, and asks people to confirm addresses. The caller must have locked the conversations
- * and stored the inbound messages. Returns the counts of presses, of those without effect by their reason, and of
- * possible addresses.
+ * and stored the inbound messages. Returns the counts of presses with an effect, of others by their reason, and of new
+ * addresses.
  */
 export const recordPresses = async (
   tx: Tx,
@@ -54,7 +54,7 @@ export const recordPresses = async (
 
 const confirmAddress = 'confirm_written_address'
 
-/** The question follows the language of the message whose button was pressed; other languages get English. */
+/** The question has the language of the message whose button was pressed, if listed here, else English. */
 const questions: Readonly<Record<string, readonly [before: string, after: string, button: string]>> = {
   en: [
     'New address for',
@@ -78,8 +78,8 @@ const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<n
   })
   const addresses = await insertAddresses(tx, written, maxAddressLength)
   const texts = new Map(written.map(({ questionId, text }) => [questionId, text]))
-  const asked = addresses.filter(({ isLong }) => !isLong)
-  for (const [tenant, ofTenant] of Map.groupBy(asked, address => address.tenant)) {
+  const short = addresses.filter(({ isLong }) => !isLong)
+  for (const [tenant, ofTenant] of Map.groupBy(short, address => address.tenant)) {
     const messages = ofTenant.map(address => toMessage(address, texts.get(address.questionId) ?? ''))
     await insertMessages(tx, tenant, messages)
   }

@@ -13,7 +13,7 @@ import { listOrigins, readFacts, scanOrigins } from './envelope.ts'
 import { parseJson } from './json.ts'
 import { createSenders, maxBodyBytes } from './senders.ts'
 import type { SignedWebhook } from './signed-facts.ts'
-import { createSignerFinder, type FindSigners, type FoundSigners, isVerifyToken, signedWith } from './verify.ts'
+import { createSignerFinder, createVerifier, type FindSigners, type FoundSigners, isVerifyToken } from './verify.ts'
 
 export interface WebhooksOptions extends ApplyOptions {
   pool: pg.Pool
@@ -67,7 +67,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
   }
   app.get(path, { schema: VerifyWebhook }, async (request, reply) => {
     const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = request.query
-    const problem = queryProblem(mode, token, challenge)
+    const problem = findQueryProblem(mode, token, challenge)
     if (!problem && (await isVerifyToken(options.pool, String(token))))
       return reply.type('text/plain').send(String(challenge))
     request.log.warn({ reason: problem ?? 'unknown_verify_token' }, 'webhook.verification_failed')
@@ -111,8 +111,8 @@ const report = (
   if (applied.approved > 0) onApproved?.()
 }
 
-/** Returns why a verification cannot be ours; no reason contains a secret. */
-const queryProblem = (mode: unknown, token: unknown, challenge: unknown): string | undefined => {
+/** Returns the reason to refuse a verification before its token is checked; no reason contains a secret. */
+const findQueryProblem = (mode: unknown, token: unknown, challenge: unknown): string | undefined => {
   if (mode !== 'subscribe') return 'mode_not_subscribe'
   if (typeof token !== 'string') return 'no_verify_token'
   return typeof challenge === 'string' ? undefined : 'no_challenge'
@@ -128,7 +128,7 @@ const readWebhook = async (
   signature: string | undefined,
   isPaused: boolean,
 ): Promise<ReadWebhook> => {
-  const isSignedWith = signedWith(bytes, signature)
+  const isSignedWith = createVerifier(bytes, signature)
   const scanned = await findSigners(scanOrigins(bytes), isSignedWith, isPaused)
   if (scanned.kind === 'refused') return scanned
   const document = parseJson(bytes)

@@ -13,9 +13,9 @@ const maxLarge = 20
 const knownMilliseconds = 3_600_000
 
 /**
- * Limits whose webhooks are verified. An address with a recent valid signature is unlimited. An unknown address may
- * send few webhooks, and fewer large ones, since each costs work before it proves forged. A known address that forged
- * too often still has small webhooks verified: a genuine sender at the same address must not be lost.
+ * Limits the webhooks that are verified. An address with a recent valid signature is unlimited, until it forges too
+ * often: then only its small webhooks are, so that a genuine sender at the same address gets through. An unknown
+ * address may send few webhooks, and fewer large ones, since each costs work before it proves forged.
  */
 export const createSenders = (strangersPerMinute: number) => {
   const known = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
@@ -39,7 +39,7 @@ export const createSenders = (strangersPerMinute: number) => {
         request.log.warn({ reason: signature ? 'malformed_signature' : 'no_signature' }, 'webhook.refused')
         throw refusal(request, unauthenticated())
       }
-      // Fastify itself refuses a body of this size.
+      // Fastify itself refuses larger bodies.
       if (readLength(request) > maxBodyBytes) return
       const network = readAddress(request)
       const pause = request.guessingPause
@@ -50,7 +50,7 @@ export const createSenders = (strangersPerMinute: number) => {
       reply.removeHeader('connection')
     },
     welcome: (request: FastifyRequest): void => void known.set(readAddress(request), true),
-    /** Runs as an onResponse hook: requests that were not refused do not count. */
+    /** Runs as an onResponse hook: only refused requests count. */
     settle: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       if (reply.statusCode >= 400 && reply.statusCode < 500) return
       for (const [limit, caller] of counted.get(request) ?? []) limit.giveBack(caller)
@@ -58,7 +58,7 @@ export const createSenders = (strangersPerMinute: number) => {
   }
 }
 
-/** Returns true for a large request, and for one without a length. */
+/** Returns true for a large request, and for a chunked one, whose length is unknown. */
 const isLarge = (request: FastifyRequest): boolean =>
   request.headers['transfer-encoding'] !== undefined || readLength(request) > smallBytes
 

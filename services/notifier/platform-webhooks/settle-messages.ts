@@ -14,7 +14,7 @@ import {
 } from './message-queries.ts'
 import { type Report, settle } from './settle.ts'
 
-/** Moves locked messages on as the reports say. Counts the reports that moved a message, and those that match none. */
+/** Moves locked messages on as reported. Counts the reports that moved a message, and those that match none. */
 export const settleMessages = async (
   tx: Tx,
   locked: readonly LockedMessage[],
@@ -26,12 +26,12 @@ export const settleMessages = async (
   const again = reported.filter(mayLeaveAgain)
   const known = again.length > 0 ? await findStatusUpdates(tx, again) : new Map<string, ReadonlySet<string>>()
   const settlements = reported.map((message): Settlement => {
-    const reports = currentReports(message, matched.get(message) ?? [])
+    const reports = selectCurrent(message, matched.get(message) ?? [])
     const steps = settle(message.status, reports, known.get(toKey(message)))
     return { message, steps, providerMessageId: steps.at(-1)?.providerMessageId ?? '' }
   })
   const changing = settlements.filter(({ steps }) => steps.length > 0)
-  const prices = [...matched].flatMap(([message, reports]) => pricedOnce(message, reports))
+  const prices = [...matched].flatMap(([message, reports]) => selectPrices(message, reports))
   if (changing.length + prices.length > 0) {
     const messages = changing.map(({ message }) => message)
     await inSpans(tracer, 'webhook.settle', 'consumer', messages, () => writeSettlements(tx, changing, prices))
@@ -43,7 +43,7 @@ export const settleMessages = async (
 }
 
 /** Returns the first pricing of each send of a message. */
-const pricedOnce = (message: LockedMessage, reports: readonly Report[]): PricedReport[] => {
+const selectPrices = (message: LockedMessage, reports: readonly Report[]): PricedReport[] => {
   const priced = reports.filter(report => report.pricing !== undefined).sort((a, b) => a.at.getTime() - b.at.getTime())
   const first = new Map(priced.toReversed().map(report => [report.providerMessageId, report]))
   return [...first.values()].map(report => ({ message, report: report as PricedReport['report'] }))
@@ -51,7 +51,7 @@ const pricedOnce = (message: LockedMessage, reports: readonly Report[]): PricedR
 
 const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed']
 
-/** Returns true if a message's status does not show which reports are repetitions, as after a resend. */
+/** Returns true if a message's status does not show which reports are repetitions: after a resend, for example. */
 const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
@@ -59,7 +59,7 @@ const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
  * From earlier sends, accepts only delivered and read: their failure does not concern the new send. If the response of
  * an earlier send was lost, its id is not among the former ones, but differs from that of the send accepted since.
  */
-const currentReports = <R extends Report>(
+const selectCurrent = <R extends Report>(
   { formerIds, providerMessageId, status }: LockedMessage,
   reports: readonly R[],
 ): R[] => {
@@ -70,7 +70,7 @@ const currentReports = <R extends Report>(
   )
 }
 
-/** Matches by our callback data first: the API's own id may not be stored yet. */
+/** Matches reports by our callback data first: the API's own id may not be stored yet. */
 const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[]) => {
   const byId = new Map(locked.map(message => [toKey(message), message]))
   const byProvider = new Map(
@@ -100,7 +100,7 @@ const logTraced = (logger: Logger, settlements: readonly Settlement[]): void => 
   }
 }
 
-/** Pauses channels and holds templates as refused sends do, each only once, however many messages failed. */
+/** Pauses channels and holds templates, each once, however many messages failed; ignores other effects. */
 const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Settlement[]): Promise<void> => {
   const reactions = new Map<string, { message: LockedMessage; effect: NonNullable<ReturnType<typeof findEffect>> }>()
   for (const { message, steps } of settlements) {

@@ -34,7 +34,7 @@ const report = (status: ReportedStatus, second = 0, more: Partial<Report> = {}):
   ...more,
 })
 
-t.test('reports in any order give the most complete timeline', async t => {
+t.test('reports in any order result in the most complete timeline', async t => {
   const steps = (...reports: Report[]) => settle('accepted', reports).map(({ status }) => status)
   t.strictSame(steps(report('failed'), report('read'), report('delivered'), report('sent'), report('read')), [
     'sent',

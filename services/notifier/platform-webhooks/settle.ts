@@ -8,7 +8,7 @@ export type ReportedStatus = (typeof reportedStatuses)[number]
 const steps: Partial<Record<MessageStatus, number>> = { sent: 1, delivered: 2, read: 3 }
 
 /**
- * Returns true if a report moves a message on: forward only. A failure is final unless the message turns out to have
+ * Returns true if a report moves a message forward. A failure is final unless the message turns out to have
  * been delivered; a delivered one can no longer fail. A report about a cancelled or expired message shows that it was
  * sent after all.
  */
@@ -54,7 +54,7 @@ export const settle = (from: MessageStatus, reports: readonly Report[], known: R
   return steps
 }
 
-/** Returns true for a failure of a waiting message that lets the queue retry, as the same refusal of a send does. */
+/** Returns true for a failure of a waiting message that the queue retries, as it retries the same refusal. */
 const isRetried = (reached: MessageStatus, { status, errorCode: code }: Report): boolean =>
   status === 'failed' &&
   (reached === 'queued' || reached === 'held') &&

@@ -1,14 +1,14 @@
-import { integer, type Json } from '../messaging-api/read-json.ts'
+import { type Json, toInteger } from '../messaging-api/read-json.ts'
 import { isLanguage, isStatus, normaliseLanguage, readTemplateId } from '../templates/catalogue.ts'
 import type { CategoryReport } from '../templates/category-changes.ts'
-import { text, word } from './json.ts'
+import { readText, readWord } from './json.ts'
 
 export type TemplateFact = NonNullable<ReturnType<typeof readTemplateEvent>>
 export type CategoryFact = Omit<CategoryReport, 'tenant'> & { readonly kind: 'category' }
 
 const readTemplate = (wabaId: string | undefined, value: Json) => {
-  const name = text(value.message_template_name, 512)
-  const language = text(value.message_template_language, 20)
+  const name = readText(value.message_template_name, 512)
+  const language = readText(value.message_template_language, 20)
   if (wabaId === undefined || name === undefined || language === undefined || !isLanguage(language)) return undefined
   return { wabaId, name, language: normaliseLanguage(language) }
 }
@@ -19,13 +19,13 @@ const remarks = ['FLAGGED', 'UNARCHIVED']
 
 export const readTemplateEvent = (wabaId: string | undefined, value: Json, at: Date) => {
   const template = readTemplate(wabaId, value)
-  const event = text(value.event, 50)?.toUpperCase()
+  const event = readText(value.event, 50)?.toUpperCase()
   if (!template || event === undefined || !isStatus(event) || remarks.includes(event)) return undefined
   return {
     kind: 'template' as const,
     ...template,
     status: approvals.includes(event) ? 'APPROVED' : event,
-    reason: text(value.reason, 200),
+    reason: readText(value.reason, 200),
     templateId: readTemplateId(value.message_template_id),
     at,
   }
@@ -38,7 +38,7 @@ export const readCategoryEvent = (
   reportedAt: Date,
 ): CategoryFact | undefined => {
   const template = readTemplate(wabaId, value)
-  const category = (given: unknown) => word(given)?.toUpperCase()
+  const category = (given: unknown) => readWord(given)?.toUpperCase()
   const [current, announced] = [category(value.new_category), category(value.correct_category)]
   const to = announced ?? current
   if (!template || !to) return undefined
@@ -47,7 +47,7 @@ export const readCategoryEvent = (
     ...template,
     from: announced ? current : category(value.previous_category),
     to,
-    at: announced ? soon(value.category_update_timestamp, reportedAt) : reportedAt,
+    at: announced ? readSoon(value.category_update_timestamp, reportedAt) : reportedAt,
     isAnnounced: announced !== undefined,
     reportedAt,
   }
@@ -55,9 +55,9 @@ export const readCategoryEvent = (
 
 const dayMilliseconds = 86_400_000
 
-/** Reads Unix seconds, at most a month ahead; anything else counts as a day ahead, as the API announces changes. */
-const soon = (value: unknown, from: Date): Date => {
-  const at = (integer(value) ?? 0) * 1000
+/** Reads Unix seconds, at most a month ahead; returns a day ahead for others: the API announces changes that early. */
+const readSoon = (value: unknown, from: Date): Date => {
+  const at = (toInteger(value) ?? 0) * 1000
   const isSoon = at >= from.getTime() && at < from.getTime() + 31 * dayMilliseconds
   return new Date(isSoon ? at : from.getTime() + dayMilliseconds)
 }

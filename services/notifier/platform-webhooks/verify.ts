@@ -18,20 +18,20 @@ interface Claimant extends Channel {
 
 type IsSignedWith = (secret: string) => boolean
 
-/** The reason why nobody signed a request is for the log: its sender learns nothing. */
+/** `reason` is for the log: the sender of the request learns nothing. */
 export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
 /**
- * Finds our numbers that a request names and whose secret signed it; if `isPaused`, tries only ids whose secrets signed
- * a request lately.
+ * Finds our numbers that a request names and whose secrets signed it; if `isPaused`, tries only ids whose secrets
+ * signed a request lately.
  */
 export type FindSigners = (ids: readonly string[], isSigned: IsSignedWith, isPaused: boolean) => Promise<FoundSigners>
 
-/** A removed secret or number stays valid for at most this long; a new one is valid at once. */
+/** A removed secret or number stays valid for this long at most; a new one is valid at once, except in a pause. */
 const rememberedMilliseconds = 2_000
 const knownMilliseconds = 3_600_000
 
-/** Creates a finder that caches for two seconds who claims an id: until then, requests that they sign need no query. */
+/** Creates a finder that caches for two seconds who claims an id: requests that they sign meanwhile need no query. */
 export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets): FindSigners => {
   const remembered = new LRUCache<string, readonly Claimant[]>({ max: 10_000, ttl: rememberedMilliseconds })
   const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
@@ -70,10 +70,10 @@ const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPau
 }
 
 /**
- * Returns a function that tells whether an app secret signed the bytes: `header` is `sha256=` and their HMAC-SHA256 in
+ * Creates a function that checks whether an app secret signed the bytes: `header` is `sha256=` and their HMAC-SHA256 in
  * lower-case hex (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
  */
-export const signedWith = (rawBytes: Uint8Array, header: string | undefined): IsSignedWith => {
+export const createVerifier = (rawBytes: Uint8Array, header: string | undefined): IsSignedWith => {
   const given = readSignature(header)
   const known = new Map<string, boolean>()
   return secret => {
@@ -107,7 +107,7 @@ export const isVerifyToken = async (pool: pg.Pool, token: string): Promise<boole
   return matches.includes(true)
 }
 
-/** Returns the 32 bytes of a well-formed signature header. */
+/** Returns the 32 bytes of a signature header; undefined for a malformed one. */
 export const readSignature = (header: string | undefined): Buffer | undefined => {
   const hex = /^sha256=([0-9a-f]{64})$/.exec(header ?? '')?.[1]
   return hex === undefined ? undefined : Buffer.from(hex, 'hex')

@@ -34,7 +34,7 @@ t.test('a message from more than a day ago releases no held message', async t =>
   t.equal((await messageOf('m')).status, 'held')
 })
 
-t.test('a person who writes or taps STOP gets no held message, until START', async t => {
+t.test('a person who writes or presses STOP gets no held message until START', async t => {
   const { call, addMessages, messageOf, get } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'held' }])
   const says = (body: string, minutes: number) => inbound({ text: { body }, timestamp: minutesAgo(minutes) })
@@ -63,7 +63,7 @@ t.test('a template event keeps the catalogue fresh; the newest counts, and appro
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components, held_at)
     select tenant, waba, 'hello', 'en_US', 'PENDING', 'POSITIONAL', '[]', now() - interval '1 hour'
     from (values ('demo', 'waba-demo'), ('demo', 'waba-2'), ('rival', 'waba-rival')) as t (tenant, waba)`)
-  const tell = (event: string, minutes: number, secret = 'old', wabaId = 'waba-demo') => {
+  const report = (event: string, minutes: number, secret = 'old', wabaId = 'waba-demo') => {
     const value = {
       event,
       message_template_id: 1689556908129832,
@@ -77,21 +77,21 @@ t.test('a template event keeps the catalogue fresh; the newest counts, and appro
   }
   const catalogue = () =>
     rows(`select waba_id, status, template_id, held_at is not null as held from templates order by 1`)
-  t.equal((await tell('PAUSED', 5)).statusCode, 200)
+  t.equal((await report('PAUSED', 5)).statusCode, 200)
   t.same((await catalogue())[1], {
     waba_id: 'waba-demo',
     status: 'PAUSED',
     template_id: '1689556908129832',
     held: true,
   })
-  await tell('APPROVED', 6)
+  await report('APPROVED', 6)
   t.match((await catalogue())[1], { status: 'PAUSED', held: true }, 'an older event changes nothing')
-  await tell('APPROVED', 4)
+  await report('APPROVED', 4)
   t.match((await catalogue())[1], { status: 'APPROVED', held: false })
   await rows(`update templates set held_at = now()`)
-  await tell('APPROVED', 4)
+  await report('APPROVED', 4)
   t.match((await catalogue())[1], { status: 'APPROVED', held: true }, 'a repetition does not end a later hold')
-  t.equal((await tell('DISABLED', 1, 'old', 'waba-rival')).statusCode, 401)
+  t.equal((await report('DISABLED', 1, 'old', 'waba-rival')).statusCode, 401)
   t.match(await catalogue(), [{ status: 'PENDING' }, {}, { status: 'PENDING' }])
 })
 

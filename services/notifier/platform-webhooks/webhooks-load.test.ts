@@ -18,8 +18,8 @@ t.test('1,000 updates find their rows by keys, on tables with the statistics of 
   await rows(`
     with added as (
       insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
-      select 'demo', 'm' || place, '100', '94770000101', '{}', 'unknown', now(), now() + interval '1 day'
-      from generate_series(1, 100000) place returning message_id
+      select 'demo', 'm' || n, '100', '94770000101', '{}', 'unknown', now(), now() + interval '1 day'
+      from generate_series(1, 100000) n returning message_id
     )
     insert into message_events (tenant_id, message_id, status) select 'demo', message_id, 'queued' from added`)
   // From now on the statistics show many events, none of them from a webhook.
@@ -30,7 +30,7 @@ t.test('1,000 updates find their rows by keys, on tables with the statistics of 
   t.same(await rows(`select count(*)::int from messages where status = 'sent'`), [{ count: 3000 }])
 })
 
-t.test('small webhooks that arrive together share commits, and one that fails fails alone', async t => {
+t.test('small webhooks that arrive together share commits, and a failing one fails alone', async t => {
   let transactions = 0
   const { call, addMessages, rows } = await createFixture(t, {
     onFact: kind => {

@@ -60,7 +60,7 @@ t.test('a report changes the database exactly as isForward says, from every stat
     }
 })
 
-t.test('the reports of one webhook give the most complete timeline, in any order', async t => {
+t.test('the reports of one webhook result in the most complete timeline, in any order', async t => {
   const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const statuses = ['failed', 'read', 'delivered', 'sent', 'read'].map(name => status({ status: name }))
@@ -69,10 +69,10 @@ t.test('the reports of one webhook give the most complete timeline, in any order
   t.same(await timelineOf('m'), ['sent', 'delivered', 'read'])
 })
 
-t.test('a failure keeps code and title and nothing personal; a later delivery clears it', async t => {
+t.test('a failure keeps code and title, and nothing personal; a later delivery clears them', async t => {
   const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
-  const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94770000101 is away' } }]
+  const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94770000101 is offline' } }]
   await call(envelope({ statuses: [status({ status: 'failed', errors })] }))
   t.match(await messageOf('m'), { status: 'failed', error_code: 131026, error_meaning: 'Message undeliverable' })
   t.same(await rows('select detail from message_events'), [{ detail: '131026: Message undeliverable' }])
@@ -107,14 +107,14 @@ t.test('a reported failure holds its template once', async t => {
   const { call, addMessages, rows } = await createFixture(t)
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
     values ('demo', 'waba-demo', 'hello', 'en_US', 'APPROVED', 'POSITIONAL', '[]')`)
-  const isHeld = async () => (await rows('select held_code from templates'))[0].held_code
+  const readHeldCode = async () => (await rows('select held_code from templates'))[0].held_code
   await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
   const failed = envelope({ statuses: [status({ status: 'failed', errors: [{ code: 132015 }] })] })
   await call(failed)
-  t.equal(await isHeld(), 132015)
+  t.equal(await readHeldCode(), 132015)
   await rows('update templates set held_at = null, held_code = null')
   await call(failed)
-  t.equal(await isHeld(), null, 'a repetition holds nothing')
+  t.equal(await readHeldCode(), null, 'a repetition holds nothing')
 })
 
 t.test('a failure that the queue is already retrying does not end the retry; a final one does', async t => {
@@ -147,13 +147,13 @@ t.test('a report of a send whose response was lost does not touch the next send'
 t.test('a late failure of an earlier send does not fail the next one', async t => {
   const { call, addMessages, messageOf, pool } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
-  const tell = (name: string, id: string) =>
+  const report = (name: string, id: string) =>
     call(envelope({ statuses: [status({ id, status: name, biz_opaque_callback_data: 'm' })] }))
-  await tell('failed', 'wamid.1')
+  await report('failed', 'wamid.1')
   t.equal((await messageOf('m')).status, 'failed')
   t.equal(await inTenant(pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', 'm')), 'queued')
-  for (const name of ['sent', 'failed']) await tell(name, 'wamid.1')
+  for (const name of ['sent', 'failed']) await report(name, 'wamid.1')
   t.match(await messageOf('m'), { status: 'queued', provider_message_id: null })
-  await tell('delivered', 'wamid.1')
+  await report('delivered', 'wamid.1')
   t.equal((await messageOf('m')).status, 'delivered')
 })

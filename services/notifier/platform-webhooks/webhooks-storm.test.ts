@@ -9,8 +9,8 @@ type Update = Record<string, unknown>
 
 const shuffle = <T>(items: T[], random: () => number): T[] =>
   items
-    .map(item => ({ item, place: random() }))
-    .sort((a, b) => a.place - b.place)
+    .map(item => ({ item, key: random() }))
+    .sort((a, b) => a.key - b.key)
     .map(({ item }) => item)
 
 /** Posts every update three times over HTTP, shuffled, in requests of 1 to 1,000, eight at once. */
@@ -34,23 +34,23 @@ const storm = async (
   return responses
 }
 
-const noDeadlocks = async (t: { same: (a: unknown, b: unknown) => unknown }, { rows }: Fixture): Promise<void> => {
+const checkDeadlocks = async (t: { same: (a: unknown, b: unknown) => unknown }, { rows }: Fixture): Promise<void> => {
   t.same(await rows('select deadlocks from pg_stat_database where datname = current_database()'), [{ deadlocks: '0' }])
 }
 
 const life = ['sent', 'delivered', 'read'] as const
 
-t.test('10,000 updates of as many messages, each three times, make one timeline event each', async t => {
+t.test('10,000 updates of as many messages, each sent three times, make one timeline event each', async t => {
   const fixture = await createFixture(t)
   const ids = Array.from({ length: 10_000 }, (_, index) => `m${index}`)
   const statuses = [...life, 'failed'] as const
-  const statusOf = (index: number) => statuses[index % 4] ?? 'sent'
+  const chooseStatus = (index: number) => statuses[index % 4] ?? 'sent'
   await fixture.addMessages(
     ids.map((id, index) => ({ id, status: 'unknown', providerMessageId: index % 2 ? `wamid.${id}` : null })),
   )
   const updates = ids.map((id, index) => {
     const callback = index % 2 ? {} : { biz_opaque_callback_data: id }
-    return status({ id: `wamid.${id}`, status: statusOf(index), timestamp: minutesAgo(index % 60), ...callback })
+    return status({ id: `wamid.${id}`, status: chooseStatus(index), timestamp: minutesAgo(index % 60), ...callback })
   })
   const responses = await storm(fixture, updates)
   t.ok(responses.length > 60)
@@ -62,7 +62,7 @@ t.test('10,000 updates of as many messages, each three times, make one timeline 
     [...statuses].sort().map(name => ({ status: name, count: 2500, messages: 2500 })),
   )
   t.same(await fixture.rows('select count(*)::int from messages where provider_message_id is null'), [{ count: 0 }])
-  await noDeadlocks(t, fixture)
+  await checkDeadlocks(t, fixture)
 })
 
 t.test('with 10,000 updates of 2,500 messages in any order, no status goes back or repeats', async t => {
@@ -84,14 +84,13 @@ t.test('with 10,000 updates of 2,500 messages in any order, no status goes back 
   )
   t.equal(timelines.length, 2500)
   const wrong = timelines.filter(({ statuses }) => {
-    const places = statuses.map((name: string) => order.indexOf(name))
+    const ranks = statuses.map((name: string) => order.indexOf(name))
     return (
-      statuses.at(-1) !== 'read' ||
-      places.some((place: number, index: number) => index > 0 && place <= places[index - 1])
+      statuses.at(-1) !== 'read' || ranks.some((rank: number, index: number) => index > 0 && rank <= ranks[index - 1])
     )
   })
   t.same(wrong, [])
-  await noDeadlocks(t, fixture)
+  await checkDeadlocks(t, fixture)
 })
 
 t.test('3,000 people who write at once release each held message once', async t => {
@@ -108,10 +107,10 @@ t.test('3,000 people who write at once release each held message once', async t 
     { status: 'queued', count: 3000 },
   ])
   t.same(await fixture.rows('select count(*)::int from message_events'), [{ count: 3000 }])
-  await noDeadlocks(t, fixture)
+  await checkDeadlocks(t, fixture)
 })
 
-t.test('applies again a webhook that deadlocked with another part of the service', async t => {
+t.test('applies a webhook again after a deadlock with another part of the service', async t => {
   const { pool, call, addMessages, rows } = await createFixture(t)
   await addMessages(['a', 'b'].map(id => ({ id, providerMessageId: `wamid.${id}` })))
   const lock = (tx: Tx, id: string) => tx.client.query('update messages set due_at = now() where message_id = $1', [id])

@@ -54,10 +54,10 @@ t.test('refuses a webhook that no secret of its numbers signed, and writes nothi
   t.same(await rows('select * from conversations'), [])
 })
 
-t.test('the log says why a verification failed, without a secret', async t => {
+t.test('logs why a verification failed, without a secret', async t => {
   const lines: string[] = []
   const { app, call } = await createFixture(t, { logger: pino({}, { write: line => lines.push(line) }) })
-  const reasonsOf = async (actions: (() => Promise<unknown>)[]) => {
+  const collectReasons = async (actions: (() => Promise<unknown>)[]) => {
     lines.length = 0
     for (const action of actions) await action()
     return lines.map(line => JSON.parse(line)).flatMap(({ msg, reason }) => (reason ? [[msg, reason]] : []))
@@ -66,7 +66,7 @@ t.test('the log says why a verification failed, without a secret', async t => {
   const failed = 'webhook.verification_failed'
   const token = 'hub.mode=subscribe&hub.verify_token'
   t.same(
-    await reasonsOf([
+    await collectReasons([
       verify(''),
       verify('hub.mode=subscribe&hub.challenge=1'),
       verify(`${token}=verify-100`),
@@ -82,17 +82,17 @@ t.test('the log says why a verification failed, without a secret', async t => {
   const body = envelope({ statuses: [status({})] })
   const post = (headers: Record<string, string>) => () =>
     app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
-  const reasons = await reasonsOf([
+  const reasons = await collectReasons([
     () => call(body, 'rivals'),
     () => call(envelope({ statuses: [status({})] }, '999')),
     () => call('null'),
     post({}),
     post({ 'x-hub-signature-256': 'sha1=0' }),
   ])
-  const told = ['wrong_signature', 'unknown_number', 'names_no_number', 'no_signature', 'malformed_signature']
+  const logged = ['wrong_signature', 'unknown_number', 'names_no_number', 'no_signature', 'malformed_signature']
   t.same(
     reasons,
-    told.map(reason => ['webhook.refused', reason]),
+    logged.map(reason => ['webhook.refused', reason]),
   )
   t.notMatch(lines.join(), /verify-10|rivals/)
 })
@@ -166,7 +166,7 @@ t.test('accepts a webhook of 3 MiB, and refuses a larger one', async t => {
   t.equal((await call(body(3 * 1024 * 1024 + 1))).statusCode, 413)
 })
 
-t.test('a thousand updates fit in one webhook', async t => {
+t.test('a thousand updates fit into one webhook', async t => {
   const { call, addMessages, rows } = await createFixture(t)
   await addMessages(Array.from({ length: 1000 }, (_, index) => ({ id: `m${index}` })))
   const statuses = Array.from({ length: 1000 }, (_, index) =>
@@ -214,12 +214,12 @@ t.test('logs one line per transaction, with counts and nothing personal', async 
 t.test('a webhook that cannot be stored is not acknowledged, so that the API repeats it', async t => {
   const { call, rows, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
-  await rows('alter table message_events rename to away')
+  await rows('alter table message_events rename to moved')
   const response = await call(envelope({ statuses: [status({})], messages: [inbound()] }))
   t.equal(response.statusCode, 500)
-  t.notMatch(response.body, /away|message_events/)
+  t.notMatch(response.body, /moved|message_events/)
   t.same(await rows('select * from conversations'), [], 'a webhook is stored whole or not at all')
-  await rows('alter table away rename to message_events')
+  await rows('alter table moved rename to message_events')
   t.equal((await call(envelope({ statuses: [status({})] }))).statusCode, 200)
   t.equal((await messageOf('m')).status, 'sent')
 })

@@ -10,13 +10,13 @@ import { firstStatus } from '../messages/insert.ts'
 import type { MessageBody, MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { findBlockReason } from '../sending/pre-send-check.ts'
-import { type CatalogueTemplate, categoryAt } from '../templates/catalogue.ts'
+import { type CatalogueTemplate, findCategory } from '../templates/catalogue.ts'
 import { render } from '../templates/render.ts'
 import type { Preflight } from './view.ts'
 
 interface Examined {
   readonly body: MessageBody
-  /** Holds the request filled in from its order; undefined means that it has no recipient. */
+  /** Is the message filled in from its order; undefined means that its recipient is unknown. */
   readonly request: MessageRequest | undefined
   readonly checked: CheckedMessage | undefined
   readonly errors: FieldErrors
@@ -36,7 +36,7 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
   const hours = checked?.hours ?? (body.respect_hours ? context.hours : undefined)
-  const left = checked && channel ? leaving(checked, channel, known, context) : stay(null, errors)
+  const left = checked && channel ? predictLeaving(checked, channel, known, context) : stay(null, errors)
   const at = left.leaves_at ?? context.now
   return {
     status: checked ? firstStatus(checked) : 'refused',
@@ -52,10 +52,10 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
     hours: hours ? { between: [...hours.between], time_zone: hours.timeZone } : null,
     ...left,
     price: findPrice(context.tariffs, {
-      category: categoryAt(known, at),
+      category: findCategory(known, at),
       country: recipient && findPhoneCountry(recipient),
       at,
-      // A message held for a window leaves only within one.
+      // A message held for a conversation leaves only while one is open.
       isWindowOpen: isOpen(lastInboundAt, at) || (channel?.plan === 'free' && checked?.holdsUntilOpen === true),
     }),
   }
@@ -69,8 +69,8 @@ type Leaving = Pick<Preflight, 'waits_for' | 'errors'> & { readonly leaves_at: D
 
 const stay = (waits_for: string | null, errors: FieldErrors = {}): Leaving => ({ leaves_at: null, waits_for, errors })
 
-/** Returns when the queue would send the message, ignoring the rate of its number, or the reason why it would not. */
-const leaving = (
+/** Predicts when the queue sends the message, ignoring its number's rate, or the reason why it does not. */
+const predictLeaving = (
   message: CheckedMessage,
   channel: ChannelRow,
   known: CatalogueTemplate | undefined,
@@ -85,7 +85,7 @@ const leaving = (
       ...message,
       plan: channel.plan,
       conversation: conversation(channel, message.recipient),
-      isMarketing: categoryAt(known, at) === 'MARKETING',
+      isMarketing: findCategory(known, at) === 'MARKETING',
       templateHold: known?.budgetPausedAt && message.waybillNumber === null ? 'budget' : null,
       supersededBy: null,
     },

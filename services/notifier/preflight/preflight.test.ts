@@ -86,15 +86,15 @@ const prepare = async (t: Test, sendBetween: [string, string] = [clock(-2), cloc
       ])
     }
   })
-  const look = async (body: unknown): Promise<Preflight> => {
+  const preflight = async (body: unknown): Promise<Preflight> => {
     const { status, body: response } = await call('POST', '/api/messages/preflight', body)
     if (status !== 200) throw new Error(JSON.stringify(response))
     return response.data[0]
   }
-  return { ...built, look, state, setHours }
+  return { ...built, preflight, state, setHours }
 }
 
-const saying = (name: string, texts: string[], more: object = {}) => ({
+const toBody = (name: string, texts: string[], more: object = {}) => ({
   to: stranger,
   template: {
     name,
@@ -105,10 +105,10 @@ const saying = (name: string, texts: string[], more: object = {}) => ({
 })
 const two = ['Nimali', 'DM1']
 
-const oftenOf = <T>(usual: readonly T[], ...odd: T[]) =>
+const mostly = <T>(usual: readonly T[], ...odd: T[]) =>
   fc.oneof({ weight: 40, arbitrary: fc.constantFrom(...usual) }, { weight: 1, arbitrary: fc.constantFrom(...odd) })
 
-const aText = oftenOf(
+const aText = mostly(
   ['Nimali', '😀 {{ cod }}', '{{customer_name}}'],
   '{{phone}}',
   '',
@@ -119,7 +119,7 @@ const aText = oftenOf(
 )
 const aMessage = fc
   .record({
-    name: oftenOf(
+    name: mostly(
       ['order_delivered', 'offer', 'order_delivered'],
       'rejected',
       'held',
@@ -127,9 +127,9 @@ const aMessage = fc
       'unknown',
       'Bad name',
     ),
-    language: oftenOf(['en_US'], 'si', 'x'),
+    language: mostly(['en_US'], 'si', 'x'),
     texts: fc.oneof({ weight: 20, arbitrary: fc.tuple(aText, aText) }, fc.array(aText, { maxLength: 3 })),
-    to: oftenOf<unknown>(
+    to: mostly<unknown>(
       [stranger, writer, early, '0770000199', stopped, noMarketing],
       '+5511987654321',
       '',
@@ -137,27 +137,27 @@ const aMessage = fc
       '12',
       7,
     ),
-    waybill_number: oftenOf<unknown>(['DM00000001', 'DM2'], 'DM404', 'a\u0000', '', 5),
+    waybill_number: mostly<unknown>(['DM00000001', 'DM2'], 'DM404', 'a\u0000', '', 5),
     more: fc.record(
       {
-        channel: oftenOf<unknown>([null, phoneNumberId, '200', '300'], '404'),
-        send_at: oftenOf<unknown>([null, inHours(1), inHours(3)], inHours(-1), inHours(900), 'soon'),
-        hold_until_open: oftenOf<unknown>([true, false, null], 'yes'),
+        channel: mostly<unknown>([null, phoneNumberId, '200', '300'], '404'),
+        send_at: mostly<unknown>([null, inHours(1), inHours(3)], inHours(-1), inHours(900), 'soon'),
+        hold_until_open: mostly<unknown>([true, false, null], 'yes'),
         respect_hours: fc.boolean(),
-        messaging_product: oftenOf(['whatsapp'], 'telegram'),
+        messaging_product: mostly(['whatsapp'], 'telegram'),
       },
       { requiredKeys: [] },
     ),
-    unknown: oftenOf([{}], { header: 1 }),
+    unknown: mostly([{}], { header: 1 }),
   })
   .map(({ name, language, texts, more, unknown, ...message }) => ({
     ...{ ...message, ...more, ...unknown },
-    template: { ...saying(name, texts).template, language: { code: language } },
+    template: { ...toBody(name, texts).template, language: { code: language } },
   }))
 const aBody = fc.oneof(
   { weight: 8, arbitrary: aMessage },
   { weight: 2, arbitrary: fc.array(aMessage, { maxLength: 4 }).map(messages => ({ messages })) },
-  { weight: 1, arbitrary: fc.constantFrom<unknown>([], null, { messages: 'x' }, [saying('order_delivered', two)], 5) },
+  { weight: 1, arbitrary: fc.constantFrom<unknown>([], null, { messages: 'x' }, [toBody('order_delivered', two)], 5) },
 )
 
 t.test('a preflight predicts a send of the same body', async t => {
@@ -202,7 +202,7 @@ t.test('a preflight predicts a send of the same body', async t => {
 })
 
 t.test('shows the message as the customer reads it', async t => {
-  const { look } = await prepare(t)
+  const { preflight } = await prepare(t)
   const parameters = [
     { type: 'text', text: '{{customer_name}}', parameter_name: 'name' },
     {
@@ -223,7 +223,7 @@ t.test('shows the message as the customer reads it', async t => {
     { type: 'button', sub_type: 'url', index: '1', parameters: [{ type: 'text', text: '{{waybill_number}}' }] },
     { type: 'button', sub_type: 'copy_code', index: 2, parameters: [{ type: 'coupon_code', coupon_code: 'AB12' }] },
   ]
-  const { text, errors, to, channel, leaves_at } = await look({
+  const { text, errors, to, channel, leaves_at } = await preflight({
     waybill_number: 'DM00000001',
     template: { name: 'everything', language: { code: 'en_US' }, components },
   })
@@ -241,17 +241,17 @@ t.test('shows the message as the customer reads it', async t => {
   })
   t.strictSame([to, channel?.name], ['94770000101', 'Demo Couriers'])
   t.ok(leaves_at && leaves_at <= inHours(0))
-  const short = await look(saying('order_delivered', ['Nimali']))
+  const short = await preflight(toBody('order_delivered', ['Nimali']))
   t.match(short, { status: 'refused', errors: { 'template.components.0.parameters': [/takes 2 parameters/] } })
   t.equal(short.text?.body, 'Hello Nimali, parcel {{2}} of Nimali.')
-  t.equal((await look(saying('order_delivered', two, { channel: '300' }))).text, null, 'no catalogue')
+  t.equal((await preflight(toBody('order_delivered', two, { channel: '300' }))).text, null, 'no catalogue')
 })
 
-t.test('names why a message waits, and why it will fail', async t => {
+t.test('shows why a message waits, and why it will fail', async t => {
   // Takes the time once: a minute may begin meanwhile.
   const [from, to] = [clock(2), clock(4)]
-  const { look, rows, call, createQueue } = await prepare(t, [from, to])
-  const seen = (more: object) => look(saying('order_delivered', two, more))
+  const { preflight, rows, call, createQueue } = await prepare(t, [from, to])
+  const seen = (more: object) => preflight(toBody('order_delivered', two, more))
   t.match(await seen({ channel: '300' }), {
     status: 'queued',
     channel: { state: 'paused' },
@@ -269,7 +269,7 @@ t.test('names why a message waits, and why it will fail', async t => {
   const respecting = await seen({ respect_hours: true })
   t.equal(String(respecting.leaves_at).slice(11), `${from}:00.000Z`)
   t.match(respecting, { waits_for: /^waits: /, hours: { between: [from, to], time_zone: 'UTC' } })
-  const marketing = await look(saying('offer', two, { to: noMarketing }))
+  const marketing = await preflight(toBody('offer', two, { to: noMarketing }))
   t.match(marketing, {
     status: 'refused',
     errors: { to: [/no marketing/] },
@@ -278,10 +278,10 @@ t.test('names why a message waits, and why it will fail', async t => {
   const exempt = await seen({
     to: stopped,
     waybill_number: 'DM2',
-    template: saying('order_delivered', ['{{cod}}', 'x']).template,
+    template: toBody('order_delivered', ['{{cod}}', 'x']).template,
   })
   t.match(exempt, { status: 'queued', errors: {}, opt_out: { scope: 'all', exempt: true } })
-  t.match(await look(saying('offer', ['x'.repeat(1024), 'DM1'])), {
+  t.match(await preflight(toBody('offer', ['x'.repeat(1024), 'DM1'])), {
     status: 'refused',
     errors: { 'template.components.0.parameters': [/at most 1,024 are allowed/] },
   })
@@ -291,7 +291,7 @@ t.test('names why a message waits, and why it will fail', async t => {
     errors: { to: ['No conversation was open when it was due.'] },
     leaves_at: null,
   })
-  const { body } = await call('POST', '/api/messages', saying('order_delivered', two, later))
+  const { body } = await call('POST', '/api/messages', toBody('order_delivered', two, later))
   await rows(`update messages set due_at = now() where message_id = $1`, [body.data.id])
   await rows(`update conversations set last_inbound_at = last_inbound_at - interval '3 hours'`)
   const queue = createQueue()
@@ -302,9 +302,9 @@ t.test('names why a message waits, and why it will fail', async t => {
   await queue.stop()
 })
 
-t.test('shows the cost of the delivery, and an exhausted budget', async t => {
-  const { look, rows, pool } = await prepare(t)
-  const price = async (name: string, to: string) => (await look(saying(name, two, { to }))).price
+t.test('shows the cost of a delivery, and an exhausted budget', async t => {
+  const { preflight, rows, pool } = await prepare(t)
+  const price = async (name: string, to: string) => (await preflight(toBody(name, two, { to }))).price
   t.match(await price('order_delivered', stranger), { amount: null, reason: 'no_tariff' })
   await inTenant(pool, 'demo', async (tx: Tx) => {
     await tx.client.query(`update tenants set currency = 'USD'`)
@@ -313,66 +313,66 @@ t.test('shows the cost of the delivery, and an exhausted budget', async t => {
   const tariff = { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false, reason: 'tariff' }
   t.strictSame(await price('order_delivered', stranger), tariff)
   t.match(await price('order_delivered', writer), { amount: '0', is_free: true, reason: 'open_window' })
-  const held = saying('order_delivered', two, { channel: '200', hold_until_open: true })
-  t.match(await look(held), { status: 'held', price: { amount: '0', is_free: true, reason: 'open_window' } })
+  const held = toBody('order_delivered', two, { channel: '200', hold_until_open: true })
+  t.match(await preflight(held), { status: 'held', price: { amount: '0', is_free: true, reason: 'open_window' } })
   await rows(
     `update templates set category_to = 'MARKETING', category_at = now() + interval '2 hours',
       category_reported_at = now()
      where name = 'order_delivered'`,
   )
   t.match(await price('order_delivered', stranger), { category: 'utility' })
-  const afterwards = await look(saying('order_delivered', two, { send_at: inHours(3) }))
+  const afterwards = await preflight(toBody('order_delivered', two, { send_at: inHours(3) }))
   t.match(afterwards.price, { category: 'marketing', amount: null, reason: 'no_tariff' })
   t.match(await price('unknown', stranger), { amount: null, reason: 'no_category' })
   await rows(`update templates set budget_paused_at = now() where category = 'MARKETING'`)
-  t.match(await look(saying('offer', two)), {
+  t.match(await preflight(toBody('offer', two)), {
     status: 'queued',
     leaves_at: null,
     waits_for: "waits: the month's budget is used up",
   })
-  const parcel = await look(saying('offer', two, { waybill_number: 'DM1' }))
+  const parcel = await preflight(toBody('offer', two, { waybill_number: 'DM1' }))
   t.match(parcel, { status: 'queued', leaves_at: String, waits_for: null })
 })
 
 t.test('a message at the end of its hours leaves when they begin again', async t => {
-  const { look, rows, setHours } = await prepare(t)
+  const { preflight, rows, setHours } = await prepare(t)
   const read = async (): Promise<Date> => (await rows('select now()'))[0].now
   const now = await read()
   const end = new Date(Math.floor(now.getTime() / 60_000 + 1) * 60_000).toISOString().slice(11, 16)
   await setHours([clock(-2), end])
-  const { leaves_at } = await look(saying('order_delivered', two, { respect_hours: true }))
+  const { leaves_at } = await preflight(toBody('order_delivered', two, { respect_hours: true }))
   const isTomorrow = (leaves_at ?? '') > inHours(20)
   t.ok(now.getUTCSeconds() < 30 || isTomorrow, `${now.toISOString()} ${leaves_at}`)
   t.ok((await read()).getUTCSeconds() >= 30 || !isTomorrow, `${now.toISOString()} ${leaves_at}`)
 })
 
 t.test('stores nothing, and needs orders as a send does', async t => {
-  const { call, look, rows, state } = await prepare(t)
+  const { call, preflight, rows, state } = await prepare(t)
   const count = `select (select count(*) from messages) + (select count(*) from conversations) + (select count(*)
     from recipients)
     + (select count(*) from audit) + (select count(*) from message_events) + (select count(*) from idempotency_keys)
       as rows`
   const before = await rows(count)
-  t.match(await look(saying('order_delivered', two, { to: '0770000999' })), { status: 'queued', errors: {} })
+  t.match(await preflight(toBody('order_delivered', two, { to: '0770000999' })), { status: 'queued', errors: {} })
   t.strictSame(await rows(count), before)
   state.isBroken = true
-  const about = saying('order_delivered', ['{{cod}}', 'x'], { waybill_number: 'DM2' })
+  const about = toBody('order_delivered', ['{{cod}}', 'x'], { waybill_number: 'DM2' })
   const { status, headers } = await call('POST', '/api/messages/preflight', {
-    messages: [about, saying('rejected', two)],
+    messages: [about, toBody('rejected', two)],
   })
   t.strictSame([status, headers['retry-after']], [503, '2'])
 })
 
-t.test('refuses a thousand messages as a whole if they have more errors than are counted, as a send does', async t => {
+t.test('refuses a thousand messages as a whole if their errors exceed the limit, as a send does', async t => {
   const { call } = await prepare(t)
-  const wrong = saying('order_delivered', [], {
+  const wrong = toBody('order_delivered', [], {
     to: 'x',
     send_at: '2020-01-01T00:00:00Z',
     channel: '300',
     respect_hours: true,
   })
   const some = {
-    messages: Array(1000).fill(saying('order_delivered', ['one'], { to: 'x', send_at: '2020-01-01T00:00:00Z' })),
+    messages: Array(1000).fill(toBody('order_delivered', ['one'], { to: 'x', send_at: '2020-01-01T00:00:00Z' })),
   }
   const { status, body } = await call('POST', '/api/messages/preflight', some)
   t.strictSame([status, body.data.length, Object.keys(body.data[999].errors).length], [200, 1000, 3])

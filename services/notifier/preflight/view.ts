@@ -10,7 +10,7 @@ export const Preflight = Type.Object(
     status: oneOf(['queued', 'held', 'refused'], { description: 'The status that a send would give the message.' }),
     errors: Type.Record(Type.String(), Type.Array(Type.String()), {
       description:
-        'The errors of a send, by path; if it is not refused, the reasons why the message would still fail or wait.',
+        'The errors of a send, by path; without a refusal, the reasons why the message would still fail or wait.',
       examples: [{}],
     }),
     to: orNull(Type.String(), { description: 'E.164 digits without the plus.', examples: ['94770000101'] }),

@@ -7,7 +7,7 @@ import { findTariffs } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { NotifierFile } from './notifier-file.ts'
 
-/** Replaces the tenant's tariffs with these; undefined keeps them. Hold `lockTenant`. */
+/** Replaces the tenant's tariffs with these; undefined keeps them. Requires `lockTenant`. */
 export const applyTariffs = async (tx: Tx, tenant: string, wanted: readonly Tariff[] | undefined) => {
   if (!wanted) return []
   const { tariffs } = await findTariffs(tx, tenant)
@@ -28,7 +28,7 @@ const replaceTariffs = async (tx: Tx, tenant: string, tariffs: readonly Tariff[]
       ${tariffs.map(t => t.from)}::date[], ${tariffs.map(t => t.price)}::numeric[])`.execute(tx)
 }
 
-/** Stores the tenant's budget, which a running notifier then checks anew; undefined removes it. */
+/** Stores the tenant's budget, which a running notifier then checks again; undefined removes it. */
 export const applyBudget = async (
   tx: Tx,
   tenant: string,

@@ -135,7 +135,7 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
   )
 })
 
-t.test('a command adds a channel, with its secrets from the environment', async t => {
+t.test('`channel add` adds a channel, with its secrets from the environment', async t => {
   const { notifier, save } = await commands(t, { ACCESS_TOKEN: 'a-secret-access-token' })
   await notifier('apply', save(demoFile()))
   const add = (...words: string[]) => notifier('channel', 'add', '--tenant', 'demo', ...words)
@@ -150,14 +150,14 @@ t.test('a command adds a channel, with its secrets from the environment', async 
   t.match(await notifier('channel', 'add', '--tenant', 'nowhere', '--number', '3'), { status: 1, stderr: /no tenant/ })
 })
 
-t.test('a rule is on an event or on any key that a status may have', async t => {
+t.test('a rule may be on an event or on any key that a status may have', async t => {
   for (const on of ['order.created', 'order.status_changed', 'key_13', 'out-for-delivery', '9', 'k'.repeat(63)])
     t.same(validationErrors(rule(on)), {}, on)
   for (const on of ['order.lost', 'Key_1', '', '-a', 'k'.repeat(64), 'key 1'])
     t.same(Object.keys(validationErrors(rule(on))), ['rules.0.on'], on)
 })
 
-t.test('names errors in the shape of a rule', async t => {
+t.test('reports errors in the shape of a rule by their path', async t => {
   const wrong: [more: Record<string, unknown>, path: string][] = [
     [{ template: 'Order Delivered' }, 'rules.0.template'],
     [{ language: 'english' }, 'rules.0.language'],
@@ -176,7 +176,7 @@ t.test('refuses two buttons with the same index', async t => {
   })
 })
 
-t.test('refuses a rule that is there twice, and a sixth rule on one event', async t => {
+t.test('refuses a repeated rule, and a sixth rule on one event', async t => {
   t.match(validationErrors(rule('key_1'), rule('key_1', { body: ['x'] })), {
     'rules.1': [/key_1: order_delivered en_US is there twice/],
   })
@@ -207,7 +207,7 @@ t.test('apply replaces the rules with those of the file and returns the changes'
   t.same(await stored(), [])
 })
 
-t.test('a refused rule leaves everything as it was', async t => {
+t.test('a refused rule changes nothing', async t => {
   const { apply, stored, notifier, save } = await prepare(t)
   await apply([rule('key_13')])
   t.same(await apply([rule('key_1', { channel: '999' })]), { 'rules.0.channel': ['There is no channel 999.'] })
@@ -217,7 +217,7 @@ t.test('a refused rule leaves everything as it was', async t => {
   t.same(await stored(), ['key_13 order_delivered 2'])
 })
 
-t.test('media, buttons and named parameters of a rule are stored, and their errors are named', async t => {
+t.test('stores media, buttons and named parameters of a rule, and reports their errors by path', async t => {
   const { apply, pool } = await prepare(t)
   const full = rule('key_12', {
     ...{

@@ -5,12 +5,12 @@ import type { ChannelRow, Tx } from '../database/tables.ts'
 import { findRules, type Rule } from '../events/queries.ts'
 import { toTemplate } from '../events/rules.ts'
 import { isOpenPlaceholder } from '../messages/placeholders.ts'
-import { listTexts, type PlacedText } from '../messaging-api/message-template.ts'
+import { type LocatedText, listTexts } from '../messaging-api/message-template.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 import { nameRule } from './check-rules.ts'
 
-/** Replaces the tenant's rules with these, in this order, none paused; undefined keeps them. Hold `lockTenant`. */
+/** Replaces the tenant's rules with these, in this order, none paused; undefined keeps them. Requires `lockTenant`. */
 export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {
   if (!wanted) return { kind: 'applied', changes: [] }
   const channels = await findChannels(tx, tenant)
@@ -19,14 +19,14 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
   for (const [index, { phone_number_id: id }] of wanted.entries())
     if (!known.includes(id)) errors[`rules.${index}.channel`] = [`There is no channel ${id}.`]
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  const changes = compare('rule', listPlaces(await findRules(tx, tenant)), listPlaces(wanted))
+  const changes = compare('rule', indexRules(await findRules(tx, tenant)), indexRules(wanted))
   if (changes.length > 0) await replaceRules(tx, tenant, wanted)
   return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted, channels) }
 }
 
-/** Indexes rules by their names; a rule at another index has changed. */
-const listPlaces = (rules: readonly Rule[]) =>
-  new Map(rules.map((rule, place) => [nameRule(rule), JSON.stringify([place, Object.entries(rule).sort()])]))
+/** Indexes rules by name; a rule at another position has changed. */
+const indexRules = (rules: readonly Rule[]) =>
+  new Map(rules.map((rule, position) => [nameRule(rule), JSON.stringify([position, Object.entries(rule).sort()])]))
 
 const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Promise<void> => {
   await tx.deleteFrom('rules').where('tenant_id', '=', tenant).execute()
@@ -37,7 +37,7 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
   await tx.insertInto('rules').values(rows).execute()
 }
 
-/** Warns of valid settings that prevent the messages of rules from being sent, by the templates of the last sync. */
+/** Warns of valid settings that prevent rules from sending messages, judged by the templates of the last sync. */
 const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], channels: readonly ChannelRow[]) => {
   const warnings: string[] = []
   for (const [index, rule] of rules.entries()) {
@@ -48,8 +48,8 @@ const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], chann
       if (isOpenPlaceholder(rule.text)) warnings.push(`${path}.text: {{ and }} are not in pairs`)
       continue
     }
-    for (const placed of listTexts(toTemplate(rule)))
-      if (isOpenPlaceholder(placed.text)) warnings.push(`${path}.${placeIn(rule, placed)}: {{ and }} are not in pairs`)
+    for (const found of listTexts(toTemplate(rule)))
+      if (isOpenPlaceholder(found.text)) warnings.push(`${path}.${findPath(rule, found)}: {{ and }} are not in pairs`)
     const wabaId = chooseChannel(rule.phone_number_id, channels)?.waba_id
     const known = wabaId ? await findTemplates(tx, tenant, wabaId, [rule.template]) : undefined
     const errors = known ? checkTemplate(known, toTemplate(rule), `${path}.`) : {}
@@ -58,11 +58,11 @@ const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], chann
   return warnings
 }
 
-const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): string => {
+const findPath = (rule: Rule, { component, parameter, field }: LocatedText): string => {
   const { type, parameters } = component
   if (type === 'button') {
-    const place = rule.components.filter(other => other.type === 'button').indexOf(component)
-    return `buttons.${place}.${field === 'text' ? 'url' : field}`
+    const index = rule.components.filter(other => other.type === 'button').indexOf(component)
+    return `buttons.${index}.${field === 'text' ? 'url' : field}`
   }
   if (parameter.parameter_name) return `named_body.${parameter.parameter_name}`
   return field === 'text' ? `${type}.${parameters.indexOf(parameter)}` : `header_${field.replace(/\.link$/, '')}`

@@ -13,8 +13,8 @@ import type { TenantConfig } from './check-file.ts'
 
 /**
  * Applies a checked file to a tenant's messaging, in one transaction. Channels that the file does not name stay; its
- * rules and tariffs replace all those of the tenant. A running notifier proves a new channel. `dryRun` does the same
- * and rolls it back.
+ * rules and tariffs, if given, replace all those of the tenant. A running notifier proves a new channel. `dryRun` rolls
+ * the transaction back.
  */
 export const applyFile = async (
   pool: pg.Pool,
@@ -30,7 +30,7 @@ export const applyFile = async (
     async (tx: Tx): Promise<Applied> => {
       await lockTenant(tx, tenant.id)
       if (tenant.time_zone && !(await hasTimeZone(tx, tenant.time_zone)))
-        return { kind: 'refused', errors: { 'tenant.time_zone': [unknownToPostgres(tenant.time_zone)] } }
+        return { kind: 'refused', errors: { 'tenant.time_zone': [wordUnknownZone(tenant.time_zone)] } }
       const found = await applySettings(tx, tenant)
       found.push(...(await storeChannels(tx, keyring, tenant.id, channels)))
       // Locks templates before rules.
@@ -40,7 +40,7 @@ export const applyFile = async (
       found.push(...(await applyTariffs(tx, tenant.id, file.tariffs)), ...budget)
       const hasPrices = tenant.budget || (await findTariffs(tx, tenant.id)).tariffs.length > 0
       if (hasPrices && !tenant.currency) return { kind: 'refused', errors: { 'tenant.currency': [needsCurrency] } }
-      const changes = once([...found, ...rules.changes])
+      const changes = mergeChanges([...found, ...rules.changes])
       if (changes.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
       return { kind: 'applied', changes, warnings: rules.warnings ?? [] }
     },
@@ -54,12 +54,11 @@ const hasTimeZone = async (tx: Tx, name: string): Promise<boolean> => {
   return rows.length > 0
 }
 
-const unknownToPostgres = (name: string) =>
-  `Postgres does not know the time zone ${name}: its time zone data are older.`
+const wordUnknownZone = (name: string) => `Postgres does not know the time zone ${name}: its time zone data is older.`
 const needsCurrency = 'The currency field is required: the tenant has tariffs or a budget.'
 
-/** Lists a channel only once if it both lost its default and changed otherwise. */
-const once = (changes: Change[]): Change[] => [
+/** Lists a channel once, even if it both lost its default and changed otherwise. */
+const mergeChanges = (changes: Change[]): Change[] => [
   ...new Map(changes.map(change => [JSON.stringify([change.kind, change.id]), change])).values(),
 ]
 

@@ -12,7 +12,7 @@ import { isTimeZone } from '../messages/hours.ts'
 import { checkHours, checkRules, toRule } from './check-rules.ts'
 import { NotifierFile } from './notifier-file.ts'
 
-/** Holds a file with its secrets in the clear, from the file or the environment. */
+/** Is a checked file with its secrets in the clear, from the file or the environment. */
 export interface TenantConfig {
   readonly tenant: NotifierFile['tenant']
   readonly channels: readonly ChannelChange[]
@@ -36,7 +36,7 @@ export const checkFile = (value: unknown, environment: Environment): CheckedFile
   }
   checkTexts(value, '', add)
   if (!isSupportedCountry(value.tenant.country))
-    add('tenant.country', `There are no phone numbers of a country ${value.tenant.country}.`)
+    add('tenant.country', `There are no phone numbers for a country ${value.tenant.country}.`)
   if (value.tenant.time_zone !== undefined && !isTimeZone(value.tenant.time_zone))
     add('tenant.time_zone', `There is no time zone ${value.tenant.time_zone}: give UTC or a name such as Asia/Colombo.`)
   checkHours(value.tenant.send_between, 'tenant', add)
@@ -60,7 +60,7 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
   for (const [index, id] of ids.entries())
     if (ids.indexOf(id) < index) add(`channels.${index}.phone_number_id`, `The phone number id ${id} is there twice.`)
   if (channels.filter(channel => channel.default).length > 1)
-    add('channels', 'A tenant has one default channel at most.')
+    add('channels', 'A tenant has at most one default channel.')
 }
 
 /** Adds the errors of tariffs that their schema does not detect. */
@@ -70,12 +70,12 @@ const checkTariffs = (tariffs: readonly Tariff[], add: Add): void => {
     const path = `tariffs.${index}`
     if (!isDate(from)) add(`${path}.from`, `There is no day ${from}.`)
     if (country !== anyCountry && !isSupportedCountry(country))
-      add(`${path}.country`, `There are no phone numbers of a country ${country}.`)
+      add(`${path}.country`, `There are no phone numbers for a country ${country}.`)
     const name = `${category} ${country}`
     const before = latest.get(name)
     if (before === from) add(path, `The tariff ${name} from ${from} is there twice.`)
     else if (before && before > from)
-      add(`${path}.from`, `Tariffs ${name} must be in the order of their days: ${before} is before.`)
+      add(`${path}.from`, `Tariffs ${name} must be in the order of their dates: ${before} comes before.`)
     latest.set(name, from)
   }
 }

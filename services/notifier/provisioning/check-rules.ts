@@ -17,8 +17,8 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
     if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
       add(`rules.${index}.on`, `At most ${maxRulesOfEvent} rules may be on ${rule.on}.`)
     checkHours(rule.send_between, `rules.${index}`, add)
-    for (const [place, event] of (rule.supersedes ?? []).entries())
-      if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
+    for (const [position, event] of (rule.supersedes ?? []).entries())
+      if (!events.includes(event)) add(`rules.${index}.supersedes.${position}`, `No rule is on ${event}.`)
     if (names.indexOf(names[index] as string) < index) add(`rules.${index}`, `The rule ${names[index]} is there twice.`)
     checkContent(rule, `rules.${index}`, add)
     checkButtons(rule, `rules.${index}`, add)
@@ -46,15 +46,15 @@ const checkContent = (rule: GivenRule, path: string, add: Add): void => {
 }
 
 /**
- * Refuses a repeated index, and the action whose acceptance would have the name of the event for a move that staff took
+ * Refuses a repeated index, and the action whose acceptance would have the name of the event for a move that staff take
  * back.
  */
 const checkButtons = ({ buttons = [] }: GivenRule, path: string, add: Add): void => {
-  for (const [place, { index, action }] of buttons.entries()) {
+  for (const [position, { index, action }] of buttons.entries()) {
     if (`${action}.accepted` === takenBackEvent)
-      add(`${path}.buttons.${place}.action`, `No request is named ${action}: staff take moves back.`)
-    if (buttons.findIndex(button => button.index === index) < place)
-      add(`${path}.buttons.${place}.index`, `The button ${index} was given twice.`)
+      add(`${path}.buttons.${position}.action`, `No request is named ${action}: staff take moves back.`)
+    if (buttons.findIndex(button => button.index === index) < position)
+      add(`${path}.buttons.${position}.index`, `The button ${index} was given twice.`)
   }
 }
 
@@ -71,11 +71,11 @@ const checkPlaceholders = (value: unknown, path: string, add: Add, event: string
     for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add, event)
 }
 
-/** Checks a rule on invoices: its message is about no parcel, so it supersedes no message and offers no action. */
+/** Checks a rule on invoices: its messages concern no parcel, so it supersedes no messages and offers no actions. */
 const checkInvoiceRule = ({ supersedes, buttons = [] }: GivenRule, path: string, add: Add): void => {
   if (supersedes) add(`${path}.supersedes`, `A rule on ${invoiceEvent} supersedes no messages.`)
-  for (const [place, { action }] of buttons.entries())
-    if (action !== undefined) add(`${path}.buttons.${place}.action`, `A rule on ${invoiceEvent} has no actions.`)
+  for (const [position, { action }] of buttons.entries())
+    if (action !== undefined) add(`${path}.buttons.${position}.action`, `A rule on ${invoiceEvent} has no actions.`)
 }
 
 /** Names a rule by what identifies it: its event, and its template and language or the word `text`. */
@@ -106,7 +106,7 @@ const listMedia = ({ header_image, header_video, header_document, header_locatio
   ...(header_location ? [{ type: 'location' as const, location: header_location }] : []),
 ]
 
-/** Returns the parts of a rule's template except a text header and a body without names. */
+/** Returns the components of a rule's template except a text header and a body without names. */
 const listComponents = (rule: GivenRule): Component[] => {
   const media = listMedia(rule)
   const texts = Object.entries(rule.named_body ?? {})
@@ -119,12 +119,12 @@ const listComponents = (rule: GivenRule): Component[] => {
 }
 
 const toButton = ({ index, url, payload, action, code }: NonNullable<GivenRule['buttons']>[number]): Component => {
-  const tapped = payload ?? action
+  const pressed = payload ?? action
   const [sub_type, parameter]: [ButtonKind, Parameter] =
     url !== undefined
       ? ['url', { type: 'text', text: url }]
-      : tapped !== undefined
-        ? ['quick_reply', { type: 'payload', payload: tapped }]
+      : pressed !== undefined
+        ? ['quick_reply', { type: 'payload', payload: pressed }]
         : ['copy_code', { type: 'coupon_code', coupon_code: code ?? '' }]
   const button: Component = { type: 'button', sub_type, index: String(index), parameters: [parameter] }
   return action === undefined ? button : { ...button, action }

@@ -15,8 +15,8 @@ import {
   TemplateName,
 } from '../messaging-api/message-template.ts'
 
-/** Takes the secret itself, or the name of the environment variable that has it. */
-const given = (schema: TString) =>
+/** Accepts the secret itself, or the name of the environment variable that has it. */
+const orVariable = (schema: TString) =>
   Type.Union([schema, closed({ env: Type.String({ maxLength: 255, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }) })], {
     must: `${schema.must}, or {"env": NAME}`,
   })
@@ -31,11 +31,11 @@ const Channel = closed({
   name: Name,
   plan: Plan,
   default: Type.Optional(Type.Boolean()),
-  access_token: given(Secret),
-  app_secret: given(Secret),
-  verify_token: given(VerifyToken),
+  access_token: orVariable(Secret),
+  app_secret: orVariable(Secret),
+  verify_token: orVariable(VerifyToken),
   waba_id: Type.Optional(PhoneNumberId),
-  pin: Type.Optional(given(Pin)),
+  pin: Type.Optional(orVariable(Pin)),
   messages_per_second: Type.Optional(MessagesPerSecond),
 })
 
@@ -46,10 +46,10 @@ const Action = Type.String({
   must: `be ${immediateActions.join(', ')}, or the name of a request such as call_me`,
 })
 
-/** Gives a button its value: the end of its address, a tap's payload, the requested action, or the code to copy. */
+/** Gives a button its value: the end of its address, a press's payload, the requested action, or the code to copy. */
 const Button = closed(
   {
-    index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the place of the button, 0 to 9' }),
+    index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the position of the button, 0 to 9' }),
     url: Type.Optional(ParameterText),
     payload: Type.Optional(Payload),
     action: Type.Optional(Action),
@@ -76,9 +76,7 @@ const EventName = Type.String({
   must: 'be order.created, order.status_changed, invoice.deposited, a status key such as key_13, or an outcome such as confirm_order.done',
 })
 
-/**
- * A rule turns an event into a message; its texts may name fields of the order or invoice, such as {{customer_name}}.
- */
+/** Turns an event into a message; its texts may name fields of the order or invoice, such as {{customer_name}}. */
 const Rule = closed({
   on: EventName,
   template: Type.Optional(TemplateName),

@@ -6,9 +6,9 @@ import type { MessageStatus, Tx } from '../database/tables.ts'
 import { restoredDetail } from '../messages/insert.ts'
 
 /**
- * Runs after the database was restored from an older backup, and before a process uses it. A message that the lost
- * database, in use until `until`, may have sent becomes unknown, and so will the messages of events from before that
- * time. The notifier resends none on its own.
+ * Runs after a restore of the database from an older backup, before any process uses it. Messages that may have been
+ * sent from the lost database, in use until `until`, become unknown, and so will messages for events from before that
+ * time. The notifier never resends them on its own.
  */
 export const markRestored = async (pool: pg.Pool, until: Date, isDryRun: boolean) => {
   const restored: Awaited<ReturnType<typeof markTenant>>[] = []
@@ -17,11 +17,11 @@ export const markRestored = async (pool: pg.Pool, until: Date, isDryRun: boolean
   return restored
 }
 
-/** Marks a tenant's messages, and counts them by status in the backup; `scheduled` ones are unsent and stay queued. */
+/** Marks a tenant's messages, and counts them by status in the backup; `scheduled` counts those that stay queued. */
 const markTenant = async (tx: Tx, tenant: string, until: Date) => {
   await sql`
     update tenants set in_doubt_before = greatest(in_doubt_before, ${until}) where tenant_id = ${tenant}`.execute(tx)
-  const statuses = await doubtMessages(tx, tenant, until)
+  const statuses = await markUnknown(tx, tenant, until)
   const left = await query<{ scheduled: number }>(tx)`
     select count(*)::integer as scheduled from messages where tenant_id = ${tenant} and status = 'queued'`
   await audit(tx, tenant, operator(), 'database.restored', tenant)
@@ -30,8 +30,8 @@ const markTenant = async (tx: Tx, tenant: string, until: Date) => {
   return { tenant, queued, held, sending, scheduled: left[0]?.scheduled ?? 0 }
 }
 
-/** Makes messages unknown without a due time, so that nothing resends them. Returns the status each had. */
-const doubtMessages = async (tx: Tx, tenant: string, until: Date): Promise<MessageStatus[]> => {
+/** Makes messages unknown without a due time, so that nothing resends them. Returns their former statuses. */
+const markUnknown = async (tx: Tx, tenant: string, until: Date): Promise<MessageStatus[]> => {
   const rows = await query<{ status: MessageStatus }>(tx)`
     with before as (
       select message_id, status from messages
@@ -39,7 +39,7 @@ const doubtMessages = async (tx: Tx, tenant: string, until: Date): Promise<Messa
         and (status in ('queued', 'held', 'sending') or status = 'unknown' and due_at < 'infinity')
       order by message_id
       for update
-    ), doubted as (
+    ), marked as (
       update messages m set status = 'unknown', status_at = now(), due_at = 'infinity', fence = m.fence + 1
       from before where m.tenant_id = ${tenant} and m.message_id = before.message_id
     ), logged as (

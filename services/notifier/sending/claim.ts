@@ -4,17 +4,17 @@ import type { ChannelRef } from '../channels/secrets.ts'
 import { findConversation } from '../conversations/queries.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
+import { findMarketingTemplates, toTemplateKey } from '../templates/queries.ts'
 import { deferForHours, limitRecipientRate, waitForEarlier } from './defer.ts'
 import { deferForBudget } from './defer-for-budget.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, findBlockReason } from './pre-send-check.ts'
-import { availableTokens, type TokenBucket } from './token-bucket.ts'
+import { countTokens, type TokenBucket } from './token-bucket.ts'
 
 interface ClaimOptions extends MarkOptions {
   readonly room: number
-  /** Runs before the commit with the messages that become `sending`: if the commit is in doubt, queue them again. */
+  /** Runs before the commit with the messages that become `sending`, to queue again if the commit is in doubt. */
   readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
 }
 
@@ -95,7 +95,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
     -- An update lock would conflict: whoever queues messages holds a key-share lock on the number's row until commit.
     for no key update of c skip locked`
   return rows.map(({ tenant, phoneNumberId, plan, now, ...bucket }) => {
-    return { tenant, phoneNumberId, plan, now, tokens: availableTokens(bucket, now) }
+    return { tenant, phoneNumberId, plan, now, tokens: countTokens(bucket, now) }
   })
 }
 
@@ -147,7 +147,7 @@ const addConversations = async (tx: Tx, channels: readonly Channel[], messages: 
     )
     const marketing = await findMarketingTemplates(tx, { tenant, phoneNumberId }, names)
     return due.map(message => {
-      const isMarketing = !isPlain(message.template) && marketing.has(templateKey(message.template))
+      const isMarketing = !isPlain(message.template) && marketing.has(toTemplateKey(message.template))
       const conversation = conversations.get(message.recipient)
       return [message, { ...message, plan, conversation, isMarketing, claimedAt }] as const
     })

@@ -3,7 +3,7 @@ import { marketingStopped } from '../messaging-api/error-table.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
-import { throttledSeconds } from './token-bucket.ts'
+import { chooseRest } from './token-bucket.ts'
 
 /** Describes an effect of a response beyond its own message. */
 export type Effect =
@@ -20,25 +20,25 @@ interface Decision {
   readonly effects: readonly Effect[]
 }
 
-/** Decides the outcome of a message and the effects of its send's result. */
+/** Decides the outcome of a message and the effects of the result of its send. */
 export const decide = (message: ClaimedMessage, result: Accepted | Failed, random: () => number): Decision => {
-  if (result.kind === 'accepted') return decided(accepted(message, result))
-  if (result.kind === 'no_response') return decided(unknown(message, result.reason))
-  if (result.kind === 'refused') return refused(message, classify(result, message.attempts), random)
-  return decided(retry(message, random, { code: null, meaning: result.reason }))
+  if (result.kind === 'accepted') return toDecision(toAccepted(message, result))
+  if (result.kind === 'no_response') return toDecision(toUnknown(message, result.reason))
+  if (result.kind === 'refused') return decideRefused(message, classify(result, message.attempts), random)
+  return toDecision(retry(message, random, { code: null, meaning: result.reason }))
 }
 
-const decided = (outcome: SendOutcome, ...effects: Effect[]): Decision => ({ outcome, effects })
+const toDecision = (outcome: SendOutcome, ...effects: Effect[]): Decision => ({ outcome, effects })
 
-const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }: Accepted): SendOutcome => {
+const toAccepted = (message: ClaimedMessage, { providerMessageId, messageStatus }: Accepted): SendOutcome => {
   const detail = messageStatus === 'accepted' ? {} : { detail: messageStatus }
   return { message, status: 'accepted', isAttempt: false, providerMessageId, ...detail }
 }
 
-/** A message without a response stays unknown; after this long no webhook is expected any more. */
+/** Limits the wait for a webhook about a message without a response; after it the message stays unknown. */
 export const unknownMinutes = 10
 
-const unknown = (message: ClaimedMessage, reason: string): SendOutcome => {
+const toUnknown = (message: ClaimedMessage, reason: string): SendOutcome => {
   const detail = `${reason}: it may have been sent`
   return { message, status: 'unknown', isAttempt: false, dueSeconds: unknownMinutes * 60, detail }
 }
@@ -51,50 +51,50 @@ const waitSeconds = [5, 30, 120, 600, 1_800, 7_200, 18_000] as const
  * up to a fifth, so that messages that failed together are not retried together. The wait is never shorter than the
  * API's own `retryAfterSeconds`.
  */
-export const secondsToRetry = (attempts: number, random: () => number, retryAfterSeconds = 0): number | undefined => {
+export const findRetryWait = (attempts: number, random: () => number, retryAfterSeconds = 0): number | undefined => {
   const wait = waitSeconds[attempts - 1]
   return wait === undefined ? undefined : Math.max(wait * (1 + random() / 5), retryAfterSeconds)
 }
 
 type Reason = Pick<Classification, 'code' | 'meaning'>
 
-/** Retries on schedule while an attempt is left, after `wait` seconds at least. */
+/** Retries on schedule while an attempt is left, after at least `wait` seconds. */
 const retry = (message: ClaimedMessage, random: () => number, reason: Reason, wait?: number): SendOutcome => {
-  const seconds = secondsToRetry(message.attempts + 1, random, wait)
-  if (seconds === undefined) return failed(message, reason)
-  return { ...again(message, reason, seconds), isAttempt: true }
+  const seconds = findRetryWait(message.attempts + 1, random, wait)
+  if (seconds === undefined) return toFailed(message, reason)
+  return { ...queueAgain(message, reason, seconds), isAttempt: true }
 }
 
-/** Sends again later, without using up an attempt. */
-const again = (message: ClaimedMessage, { code, meaning }: Reason, dueSeconds: number): SendOutcome => {
+/** Queues the message again for later, without using up an attempt. */
+const queueAgain = (message: ClaimedMessage, { code, meaning }: Reason, dueSeconds: number): SendOutcome => {
   return { message, status: 'queued', isAttempt: false, dueSeconds, code, meaning, detail: meaning }
 }
 
-const failed = (message: ClaimedMessage, { code, meaning }: Reason): SendOutcome => {
+const toFailed = (message: ClaimedMessage, { code, meaning }: Reason): SendOutcome => {
   return { message, status: 'failed', isAttempt: true, code, meaning, detail: meaning }
 }
 
-const refused = (message: ClaimedMessage, cause: Classification, random: () => number): Decision => {
+const decideRefused = (message: ClaimedMessage, cause: Classification, random: () => number): Decision => {
   const { code, meaning } = cause
   const wait = cause.delaySeconds ?? 0
   const rest = (seconds: number): Effect => ({ kind: 'rest_channel', code, seconds })
-  if (cause.mayHaveBeenSent) return decided(unknown(message, meaning))
-  if (code === marketingStopped) return decided(failed(message, cause), { kind: 'stop_marketing', code })
-  if (cause.class === 'permanent') return decided(failed(message, cause))
+  if (cause.mayHaveBeenSent) return toDecision(toUnknown(message, meaning))
+  if (code === marketingStopped) return toDecision(toFailed(message, cause), { kind: 'stop_marketing', code })
+  if (cause.class === 'permanent') return toDecision(toFailed(message, cause))
   if (cause.class === 'hold_template')
-    return decided(failed(message, cause), { kind: 'hold_template', code: code ?? 0 })
+    return toDecision(toFailed(message, cause), { kind: 'hold_template', code: code ?? 0 })
   if (cause.class === 'pause_channel') {
     const pause: Effect = { kind: 'pause_channel', code, reason: nameScope(cause, 'messaging') }
-    return decided(again(message, cause, 0), cause.pauseSeconds ? rest(cause.pauseSeconds) : pause)
+    return toDecision(queueAgain(message, cause, 0), cause.pauseSeconds ? rest(cause.pauseSeconds) : pause)
   }
   if (cause.slows === 'number') {
-    const dueSeconds = Math.max(throttledSeconds(random), wait)
-    return decided(again(message, cause, dueSeconds), { kind: 'slow_channel' }, ...(wait ? [rest(wait)] : []))
+    const dueSeconds = Math.max(chooseRest(random), wait)
+    return toDecision(queueAgain(message, cause, dueSeconds), { kind: 'slow_channel' }, ...(wait ? [rest(wait)] : []))
   }
-  if (cause.holdsNumber && wait) return decided(again(message, cause, wait), rest(wait))
+  if (cause.holdsNumber && wait) return toDecision(queueAgain(message, cause, wait), rest(wait))
   if (cause.slows === 'recipient')
-    return decided({ ...again(message, cause, wait), isAttempt: true, restSeconds: wait })
+    return toDecision({ ...queueAgain(message, cause, wait), isAttempt: true, restSeconds: wait })
   const limit = cause.pausesAfter
   const denials: Effect[] = limit ? [{ kind: 'count_denial', limit, code, reason: meaning }] : []
-  return decided(retry(message, random, cause, wait), ...denials)
+  return toDecision(retry(message, random, cause, wait), ...denials)
 }

@@ -6,11 +6,11 @@ export const waitsForBudget = "waits: the month's budget is used up"
 export const budgetSeconds = 600
 
 /** Limits the messages of one number that a statement defers. */
-const maxPutOff = 10_000
+const maxDeferred = 10_000
 
 /**
- * Returns the messages that may be sent. Defers those that wait for the budget, with others like them that are due on
- * the same number, before they cost a token or a recipient's slot: messages that may be sent do not queue behind them.
+ * Returns the messages that may be sent. Defers those that wait for the budget, with similar ones that are due on the
+ * same number, before they cost a token or a recipient's slot: messages that may be sent do not queue behind them.
  * A deferral is not an attempt.
  */
 export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
@@ -27,7 +27,7 @@ export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promis
           where m.tenant_id = number.tenant_id and m.phone_number_id = number.phone_number_id
             and m.status = 'queued' and m.due_at <= now()
           order by m.due_at
-          limit ${maxPutOff}
+          limit ${maxDeferred}
         ) candidate
       ), paused as materialized (
         select tenant_id, message_id from unnest($3::text[], $4::text[]) as claimed (tenant_id, message_id)

@@ -2,7 +2,7 @@ import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 
-/** Defers messages until their hours begin, which is not an attempt; returns the others and superseded messages. */
+/** Defers messages until their hours begin, which is not an attempt; returns the others, with superseded ones. */
 export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()
   const late = new Map<DueMessage, Deferral>()
@@ -16,15 +16,15 @@ export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Dat
 }
 
 /**
- * A message waits at most this long for those before it, from when its number could send it: a held template must not
- * block the messages of an order.
+ * A message waits at most this long for earlier ones, counted from when its number could send it: a held template must
+ * not block the messages of an order.
  */
 const longestWaitMinutes = 15
 
 /**
  * Keeps per-waybill FIFO: messages about one waybill to one recipient are sent in the order of their creation. Returns
- * those without an earlier one that is queued, retried, sending or unknown while its webhook may still come; postpones
- * the others, which does not count as an attempt.
+ * those without an earlier one that is queued (not for a later time), sending, or unknown while its webhook may still
+ * come; postpones the others, which is not an attempt.
  */
 export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const ordered = due.filter(({ waybillNumber }) => waybillNumber !== null)
@@ -60,12 +60,12 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
   return due.filter(({ tenant, id }) => !isLater.has(`${tenant} ${id}`))
 }
 
-/** Limits the seconds between checks of a recipient to whom a message is being sent. */
+/** Limits the seconds between checks of a recipient to whom a send is in progress. */
 const recipientSeconds = 0.25
 
 /**
- * Returns the messages whose recipients may get a message now; if there is a pause between messages, only one for each
- * recipient. Postponing the others is not an attempt.
+ * Returns the messages whose recipients may get one now; with a pause between messages, only one for each recipient.
+ * Postpones the others, which is not an attempt.
  */
 export const limitRecipientRate = async (tx: Tx, due: readonly DueMessage[], recipientPauseSeconds: number) => {
   if (due.length === 0) return []
@@ -76,8 +76,8 @@ export const limitRecipientRate = async (tx: Tx, due: readonly DueMessage[], rec
     const wait = waits.get(key) ?? 0
     // A message in flight holds the others back for longer than it usually takes.
     const first = recipientPauseSeconds > 0 ? Math.min(wait, Math.max(recipientPauseSeconds, recipientSeconds)) : wait
-    for (const [place, message] of group.entries()) {
-      const seconds = first + place * recipientPauseSeconds
+    for (const [position, message] of group.entries()) {
+      const seconds = first + position * recipientPauseSeconds
       if (seconds > 0) late.set(message, { seconds })
     }
   }

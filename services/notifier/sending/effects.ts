@@ -32,7 +32,7 @@ export const applyEffect = async (
       return
     }
     case 'slow_channel':
-      return slow(tx, logger, tenant, phoneNumberId)
+      return slowNumber(tx, logger, tenant, phoneNumberId)
     case 'rest_channel':
       logger.warn({ ...fact, code: effect.code, seconds: effect.seconds }, 'channel.rests')
       await restChannel(tx, tenant, phoneNumberId, effect.seconds)
@@ -44,13 +44,13 @@ export const applyEffect = async (
       return
     case 'stop_marketing': {
       const by = { kind: 'platform', name: `error ${effect.code}` } as const
-      const wish = { keyword: 'stop', scope: 'marketing' } as const
-      await recordInbound(tx, [{ tenant, phoneNumberId, recipient, at: null, ...wish, by }])
+      const optOut = { keyword: 'stop', scope: 'marketing' } as const
+      await recordInbound(tx, [{ tenant, phoneNumberId, recipient, at: null, ...optOut, by }])
     }
   }
 }
 
-const slow = async (tx: Tx, logger: Logger, tenant: string, phoneNumberId: string): Promise<void> => {
+const slowNumber = async (tx: Tx, logger: Logger, tenant: string, phoneNumberId: string): Promise<void> => {
   const row = await findChannel(tx, tenant, phoneNumberId)
   if (!row) return
   const { now } = await findSettings(tx, tenant)
@@ -63,7 +63,7 @@ const slow = async (tx: Tx, logger: Logger, tenant: string, phoneNumberId: strin
 /** Creates the function that applies the effects of responses, logs failures and counts denials in this process. */
 export const createEffects = (pool: pg.Pool, logger: Logger) => {
   const denials = new Map<string, number>()
-  const count = (key: string, effect: Effect) => {
+  const countDenial = (key: string, effect: Effect) => {
     if (effect.kind !== 'count_denial') return effect
     const denied = (denials.get(key) ?? 0) + 1
     if (denied < effect.limit) denials.set(key, denied)
@@ -74,7 +74,7 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
     const key = `${message.tenant} ${message.phoneNumberId}`
     // Any other response ends the series of denials.
     if (hasResponse && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(key)
-    const due = effects.flatMap(effect => count(key, effect))
+    const due = effects.flatMap(effect => countDenial(key, effect))
     if (due.length === 0) return
     await inTenant(pool, message.tenant, async (tx: Tx) => {
       for (const effect of due) await applyEffect(tx, logger, toCause(message), effect)

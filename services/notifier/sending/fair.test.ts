@@ -20,7 +20,7 @@ const queueMany = ({ pool }: Fixture, tenant: string, number: string, count: num
     )
   })
 
-const accepted = async ({ rows }: Fixture, tenant: string): Promise<number> =>
+const countAccepted = async ({ rows }: Fixture, tenant: string): Promise<number> =>
   (await rows(`select count(*)::int from messages where status = 'accepted' and tenant_id = $1`, [tenant]))[0].count
 
 const addSmallTenant = async ({ pool, keyring, control }: Fixture): Promise<void> => {
@@ -44,19 +44,19 @@ t.test(
     await queueMany(fixture, 'demo', phoneNumberId, 20_000, 600)
     await queueMany(fixture, 'small', smallNumber, 500, 0)
     fixture.queue.start()
-    await until('the small tenant is done', async () => (await accepted(fixture, 'small')) === 500, 30)
-    const large = await accepted(fixture, 'demo')
+    await until('the small tenant is done', async () => (await countAccepted(fixture, 'small')) === 500, 30)
+    const large = await countAccepted(fixture, 'demo')
     t.ok(large < 1_500, `${large} of the large tenant meanwhile`)
   },
 )
 
-t.test('two processes together send at most 80 messages a second, and are never refused for their rate', async t => {
+t.test('two processes together send at most 80 messages a second, and none is refused for its rate', async t => {
   const fixture = await createFixture(t, { isRunning: false, rate: 80, apiRate: 80 })
   await queueMany(fixture, 'demo', phoneNumberId, 500, 0)
-  const begin = performance.now()
+  const began = performance.now()
   const workers = [await spawnWorker(t, fixture), await spawnWorker(t, fixture)]
-  await until('all are accepted', async () => (await accepted(fixture, 'demo')) === 500, 30)
-  const rate = 500 / ((performance.now() - begin) / 1_000)
+  await until('all are accepted', async () => (await countAccepted(fixture, 'demo')) === 500, 30)
+  const rate = 500 / ((performance.now() - began) / 1_000)
   t.equal(fixture.control.summary().calls['130429'], undefined)
   t.comment(`${rate.toFixed(1)} a second`)
   t.ok(rate <= 81, `${rate.toFixed(1)} a second`)
@@ -68,7 +68,7 @@ t.test('a number that is rate-limited loses no message, uses up no attempt and s
   const fixture = await createFixture(t, { isRunning: false, rate: 80, apiRate: 20 })
   await queueMany(fixture, 'demo', phoneNumberId, 150, 0)
   fixture.queue.start()
-  await until('all are accepted', async () => (await accepted(fixture, 'demo')) === 150, 60)
+  await until('all are accepted', async () => (await countAccepted(fixture, 'demo')) === 150, 60)
   t.ok((fixture.control.summary().calls['130429'] ?? 0) > 0)
   t.same(await fixture.rows('select distinct attempts from messages'), [{ attempts: 0 }])
   t.equal(fixture.control.messages({ limit: 5_000 }).length, 150)

@@ -40,10 +40,10 @@ const temporary = { kind: 'error', code: 131000 } as const
 
 let orders = 0
 const newWaybill = () => `W${++orders}`
-const phoneOf = (waybill: string) => `9477${waybill.slice(1).padStart(7, '0')}`
+const toPhone = (waybill: string) => `9477${waybill.slice(1).padStart(7, '0')}`
 
 const report = async (waybill: string, ...statuses: string[]) => {
-  const customer_phone = `+${phoneOf(waybill)}`
+  const customer_phone = `+${toPhone(waybill)}`
   const events = statuses.map(status_key =>
     orderEvent(
       `${waybill} ${status_key}`,
@@ -54,7 +54,7 @@ const report = async (waybill: string, ...statuses: string[]) => {
   await deliver(...events)
 }
 
-const messagesOf = (waybill: string) =>
+const findMessages = (waybill: string) =>
   rows(
     `select message_id as id, status, due_at, send_at, attempts, rule_event as event,
        (select string_agg(detail, '; ' order by event_id) from message_events e where e.message_id = m.message_id)
@@ -62,26 +62,26 @@ const messagesOf = (waybill: string) =>
      from messages m where waybill_number = $1 order by message_id`,
     [waybill],
   )
-const statusesOf = async (waybill: string) => (await messagesOf(waybill)).map(({ status }) => status).join()
-const sentTo = (waybill: string) => control.messages({ to: phoneOf(waybill) }).map(({ template }) => template?.name)
+const readStatuses = async (waybill: string) => (await findMessages(waybill)).map(({ status }) => status).join()
+const listSent = (waybill: string) => control.messages({ to: toPhone(waybill) }).map(({ template }) => template?.name)
 
 t.test('a message waits until its tenant’s hours begin, unless its rule’s own hours allow it', async t => {
   await prepare([rule('key_12'), rule('key_13', { send_between: ['00:00', '24:00'] })], closed)
   const waybill = newWaybill()
   await report(waybill, 'key_12', 'key_13')
-  await until('the other message is sent', async () => (await statusesOf(waybill)) === 'queued,accepted')
-  const [waiting] = await messagesOf(waybill)
+  await until('the other message is sent', async () => (await readStatuses(waybill)) === 'queued,accepted')
+  const [waiting] = await findMessages(waybill)
   t.equal(waiting.send_at.toISOString().slice(11), `${closed[0]}:00.000Z`)
   t.strictSame(waiting.due_at, waiting.send_at)
   t.equal(waiting.detail, `waits: messages are sent from ${closed[0]} to ${closed[1]} (UTC)`)
   await prepare([rule('key_12')], open)
   const inside = newWaybill()
   await report(inside, 'key_12')
-  await until('the message is sent', async () => (await statusesOf(inside)) === 'accepted')
-  t.match(await messagesOf(inside), [{ send_at: null, detail: null }])
+  await until('the message is sent', async () => (await readStatuses(inside)) === 'accepted')
+  t.match(await findMessages(inside), [{ send_at: null, detail: null }])
 })
 
-t.test('a message whose hours end while it is queued is deferred, and no attempt is counted', async t => {
+t.test('a message whose hours end while it is queued is deferred, without an attempt', async t => {
   await prepare([rule('key_12')], open)
   await rows(`update channels set state = 'paused'`)
   const waybill = newWaybill()
@@ -91,19 +91,19 @@ t.test('a message whose hours end while it is queued is deferred, and no attempt
     JSON.stringify(closed),
   ])
   await rows(`update channels set state = 'active'`)
-  await until('the message waits', async () => (await messagesOf(waybill))[0].send_at)
-  const [message] = await messagesOf(waybill)
+  await until('the message waits', async () => (await findMessages(waybill))[0].send_at)
+  const [message] = await findMessages(waybill)
   t.match(message, { status: 'queued', attempts: 1, detail: /^waits: / })
   t.equal(message.due_at.toISOString().slice(11), `${closed[0]}:00.000Z`)
-  t.strictSame(sentTo(waybill), [])
+  t.strictSame(listSent(waybill), [])
 })
 
 t.test('after a night, messages about one waybill leave in the order of its events', async t => {
   await prepare([rule('key_12'), rule('key_13')], closed)
   const waybill = newWaybill()
   await report(waybill, 'key_12', 'key_13')
-  const [first] = await messagesOf(waybill)
-  control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
+  const [first] = await findMessages(waybill)
+  control.script({ call: 'messages', times: 1, recipient: toPhone(waybill), trouble: temporary })
   await rows(
     `update messages set created_at = created_at - interval '10 hours', status_at = status_at - interval '10 hours',
        send_at = now(), hours = jsonb_set(hours, '{between}', $2),
@@ -111,10 +111,10 @@ t.test('after a night, messages about one waybill leave in the order of its even
      where waybill_number = $1`,
     [waybill, JSON.stringify(open), first.id],
   )
-  await until('the first one failed', async () => (await messagesOf(waybill))[0].attempts === 1)
+  await until('the first one failed', async () => (await findMessages(waybill))[0].attempts === 1)
   await rows('update messages set due_at = now() where message_id = $1', [first.id])
-  await until('both are sent', async () => (await statusesOf(waybill)) === 'accepted,accepted', 60)
-  t.strictSame(sentTo(waybill).toReversed(), ['order_out_for_delivery', 'order_delivered'])
+  await until('both are sent', async () => (await readStatuses(waybill)) === 'accepted,accepted', 60)
+  t.strictSame(listSent(waybill).toReversed(), ['order_out_for_delivery', 'order_delivered'])
 })
 
 t.test('after a long pause of the number, messages about one waybill leave in the order of its events', async t => {
@@ -124,10 +124,10 @@ t.test('after a long pause of the number, messages about one waybill leave in th
   await report(waybill, 'key_12', 'key_13')
   await rows(`update messages set created_at = created_at - interval '1 hour', status_at = status_at - interval '1 hour'
     where waybill_number = '${waybill}'`)
-  control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
+  control.script({ call: 'messages', times: 1, recipient: toPhone(waybill), trouble: temporary })
   t.equal((await call('POST', `/api/channels/${phoneNumberId}/resume`)).status, 200)
-  await until('both are sent', async () => (await statusesOf(waybill)) === 'accepted,accepted', 60)
-  t.strictSame(sentTo(waybill).toReversed(), ['order_out_for_delivery', 'order_delivered'])
+  await until('both are sent', async () => (await readStatuses(waybill)) === 'accepted,accepted', 60)
+  t.strictSame(listSent(waybill).toReversed(), ['order_out_for_delivery', 'order_delivered'])
 })
 
 t.test('a later event cancels messages that it supersedes, even when both come at once', async t => {
@@ -139,27 +139,27 @@ t.test('a later event cancels messages that it supersedes, even when both come a
   await report(apart, 'key_13')
   await report(together, 'key_12', 'key_13')
   const states = async (waybill: string) =>
-    (await messagesOf(waybill)).filter(({ event }) => event).map(({ event, status }) => `${event} ${status}`)
+    (await findMessages(waybill)).filter(({ event }) => event).map(({ event, status }) => `${event} ${status}`)
   t.strictSame(await states(apart), ['key_1 queued', 'key_12 cancelled', 'key_13 queued'])
   t.strictSame(await states(other), ['key_12 queued'])
   t.strictSame(await states(together), ['key_12 cancelled', 'key_13 queued'])
-  t.match((await messagesOf(apart)).find(({ event }) => event === 'key_12')?.detail, /; superseded by key_13$/)
-  t.equal((await messagesOf(apart)).filter(({ event, status }) => !event && status !== 'cancelled').length, 1)
+  t.match((await findMessages(apart)).find(({ event }) => event === 'key_12')?.detail, /; superseded by key_13$/)
+  t.equal((await findMessages(apart)).filter(({ event, status }) => !event && status !== 'cancelled').length, 1)
 })
 
 t.test('a superseded message in flight is not sent again', async t => {
   await prepare([rule('key_12'), rule('key_13', { supersedes: ['key_12'] })])
   const waybill = newWaybill()
   control.behave({ answer_latency_ms: 700 })
-  control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
+  control.script({ call: 'messages', times: 1, recipient: toPhone(waybill), trouble: temporary })
   await report(waybill, 'key_12')
-  await until('the message is in flight', async () => (await statusesOf(waybill)) === 'sending')
+  await until('the message is in flight', async () => (await readStatuses(waybill)) === 'sending')
   await report(waybill, 'key_13')
   control.behave({ answer_latency_ms: 0 })
-  await until('the message is queued again', async () => (await messagesOf(waybill))[0].attempts === 1)
+  await until('the message is queued again', async () => (await findMessages(waybill))[0].attempts === 1)
   await rows('update messages set due_at = now() where waybill_number = $1 and status = $2', [waybill, 'queued'])
-  await until('the message is cancelled', async () => (await statusesOf(waybill)) === 'cancelled,accepted')
-  t.strictSame(sentTo(waybill), ['order_delivered'])
+  await until('the message is cancelled', async () => (await readStatuses(waybill)) === 'cancelled,accepted')
+  t.strictSame(listSent(waybill), ['order_delivered'])
 })
 
 t.test('a rule’s time limit counts from its event, and may end before the hours begin', async t => {
@@ -174,8 +174,8 @@ t.test('a rule’s time limit counts from its event, and may end before the hour
   t.strictSame(limits, [{ hours: 1 }, { hours: 24 }])
   await rows(`update messages set expires_at = now() where waybill_number = $1 and rule_event = 'key_12'`, [waybill])
   await sweep(pool)
-  t.equal(await statusesOf(waybill), 'expired,queued')
-  t.match((await messagesOf(waybill))[0].detail, /its time limit ended before its hours began$/)
+  t.equal(await readStatuses(waybill), 'expired,queued')
+  t.match((await findMessages(waybill))[0].detail, /its time limit ended before its hours began$/)
 })
 
 t.test('messages that staff send ignore the tenant’s hours, unless respect_hours is true', async t => {
@@ -192,7 +192,7 @@ t.test('messages that staff send ignore the tenant’s hours, unless respect_hou
   t.strictSame(await send({ respect_hours: true }), { respect_hours: ['The tenant has no hours.'] })
 })
 
-t.test('checks the hours, limits and time zone in a file, and stores them once', async t => {
+t.test('checks the hours, time limits and time zone in a file, and stores them once', async t => {
   const check = (rules: unknown[], tenant: object = {}) => {
     const { tariffs: _, ...file } = demoFile(rules)
     const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
@@ -221,9 +221,9 @@ t.test('checks the hours, limits and time zone in a file, and stores them once',
     return applied.kind === 'refused' ? Object.keys(applied.errors) : applied.changes.length
   }
   const time_zone = 'Asia/Colombo'
-  const ofRule = [rule('key_12', { send_between: ['08:00', '20:00'], supersedes: ['key_12'], expires_after_hours: 6 })]
-  t.ok(await apply(ofRule, { time_zone }))
-  t.equal(await apply(ofRule, { time_zone }), 0, 'the same file changes nothing')
+  const rules = [rule('key_12', { send_between: ['08:00', '20:00'], supersedes: ['key_12'], expires_after_hours: 6 })]
+  t.ok(await apply(rules, { time_zone }))
+  t.equal(await apply(rules, { time_zone }), 0, 'the same file changes nothing')
   t.equal(await apply(undefined), 0, 'a file without time_zone keeps the known one')
   const checked = check([], { time_zone })
   if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))

@@ -22,7 +22,7 @@ const arrived = ({ control }: Fixture) =>
     .map(message => message.biz_opaque_callback_data)
     .toReversed()
 
-/** Prepares a process whose connections to Postgres can be cut. Its sends are overdue after two seconds. */
+/** Prepares a queue whose connections to Postgres can be cut. Its sends are overdue after two seconds. */
 const behindProxy = async (t: Test, { url, keyring, baseUrl }: Fixture) => {
   const address = new URL(url)
   const proxy = await startProxy({ host: address.hostname, port: Number(address.port) })
@@ -41,7 +41,7 @@ const behindProxy = async (t: Test, { url, keyring, baseUrl }: Fixture) => {
   return { proxy, queue }
 }
 
-t.test('messages about a parcel keep their order when the outcome of one comes late', async t => {
+t.test('messages about a parcel keep their order when an outcome comes late', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   const { accept, control, queue } = fixture
   control.behave({ answer_latency_ms: 300 })
@@ -101,7 +101,7 @@ t.test('a late acceptance settles an unknown message, even after the wait for it
 })
 
 t.test(
-  'a message with a late refusal is not sent again if a later one about the parcel has left: staff see it as failed',
+  'a message with a late refusal fails, and is not sent again, if a later one about the parcel has left',
   async t => {
     const { store, read, rows, accept } = await sweptMessage(t)
     const [later] = await accept(aboutParcel)
@@ -152,7 +152,7 @@ t.test('a failure that a webhook reports before the response is stored is final 
   t.match(await read(), { status: 'failed', error_code: 131026 })
 })
 
-t.test('a refusal that comes by webhook too, and first, is retried as without it', async t => {
+t.test('a refusal that a webhook reported first is retried all the same', async t => {
   const fixture = await sweptMessage(t)
   const { id, store, read } = fixture
   await report(fixture, id, 'wamid.late', 131016)

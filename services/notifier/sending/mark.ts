@@ -8,8 +8,8 @@ export interface MarkOptions {
 
 /**
  * Makes locked messages `sending` before their requests are written; returns them with new fences, except those to
- * whose recipient another send is in progress. With a pause between two messages to a person, a message keeps the next
- * one back until its outcome is stored or overdue: the pause begins after its request has arrived, whichever process
+ * whose recipient another send is in progress. With a pause between two messages to a person, a message holds back the
+ * next one until its outcome is stored or overdue: the pause begins after the request has arrived, whichever process
  * sent it.
  */
 export const markSending = async (
@@ -21,7 +21,7 @@ export const markSending = async (
   const isApart = recipientPauseSeconds > 0
   const { rows } = await tx.client.query({
     name: isApart ? 'mark_sending_apart' : 'mark_sending',
-    text: isApart ? markApartSql : mark('given'),
+    text: isApart ? markApartSql : writeMarkSql('given'),
     values: [
       ...toColumns(messages, 'tenant', 'id'),
       sendingSeconds,
@@ -44,7 +44,7 @@ const givenSql = 'select * from unnest($1::text[], $2::text[]) as given (tenant_
  * nothing: hours, for example, may have ended. The fence is new even after a claim that was rolled back: outcomes that
  * the earlier claim stores do not affect a later one.
  */
-const mark = (ready: string): string => `
+const writeMarkSql = (ready: string): string => `
   ${ready === 'given' ? `with given as (${givenSql})` : ''}
   update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $3),
     fence = m.fence + 1 + floor(random() * 1e9)::bigint
@@ -74,4 +74,4 @@ const markApartSql = `
     returning tenant_id, phone_number_id, recipient
   ), free as (select given.tenant_id, given.message_id from given
     join occupied using (tenant_id, phone_number_id, recipient))
-  ${mark('free')}`
+  ${writeMarkSql('free')}`

@@ -10,21 +10,21 @@ export interface SendOutcome {
   readonly code?: number | null
   readonly meaning?: string
   readonly isAttempt: boolean
-  /** Counts the seconds until it is due next: to be sent again, or to stop waiting for a webhook. */
+  /** Counts the seconds until the message is due next: to be sent again, or to stop waiting for a webhook. */
   readonly dueSeconds?: number
   /** The API asks us to send the recipient nothing for this long. */
   readonly restSeconds?: number
-  /** No byte of the request was written: no pause follows. */
+  /** Is true if no byte of the request was written: no pause follows. */
   readonly isUnwritten?: true
   readonly detail?: string
 }
 
 /**
  * Stores outcomes, each with its timeline event. An outcome changes nothing once its message has been claimed again; if
- * a webhook has reported more, it adds only the API's message id, unless that report was a failure of an earlier send,
- * or the very refusal after which the message is retried. An outcome that arrives after the sweep knows more
- * than the sweep: an acceptance or a failure settles the message, and an unsent message is queued again, unless a later
- * message about its parcel has left (docs/contributors/decisions.md#messages).
+ * a webhook has reported more, the outcome adds only the API's message id, unless the report was a failure of an
+ * earlier send or the same refusal, after which the message is retried. An outcome overrides an earlier sweep: an
+ * acceptance or a failure settles the message, and an unsent message is queued again, unless a later message about its
+ * parcel has left (docs/contributors/decisions.md#messages).
  */
 export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], recipientPauseSeconds: number) =>
   inAllTenants(pool, async (tx: Tx) => {
@@ -67,7 +67,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], r
           returning m.tenant_id, m.message_id, d.was, m.status, case when d.overtaken then $11
             else d.detail end as detail,
             m.phone_number_id, m.recipient, old.due_at as overdue_at
-        )${isApart ? `, ${free}` : ''}
+        )${isApart ? `, ${freeSql}` : ''}
         insert into message_events (tenant_id, message_id, status, detail)
         select tenant_id, message_id, status, detail from updated where was <> status`,
       values: [
@@ -84,7 +84,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], r
  * Frees the recipients of messages whose outcome is in time; only the pause remains. A request whose outcome is
  * unknown may still arrive: its recipient stays occupied until the send would have been overdue.
  */
-const free = `
+const freeSql = `
   occupied as (
     select r.tenant_id, r.phone_number_id, r.recipient, rests.seconds
     from updated u
@@ -118,7 +118,7 @@ const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise
       set next_send_at = greatest(r.next_send_at, excluded.next_send_at)`
 }
 
-/** Selects the later messages that were sent because they no longer waited for the swept message `m`. */
+/** Selects later messages about the same parcel that have left, since they no longer waited for the message `m`. */
 export const selectLaterThatLeft = (m: string): string => `
   select from messages x
   where x.tenant_id = ${m}.tenant_id and x.waybill_number = ${m}.waybill_number
@@ -127,7 +127,7 @@ export const selectLaterThatLeft = (m: string): string => `
     and (x.provider_message_id is not null or x.status in ('sending', 'accepted', 'sent', 'delivered', 'read',
       'unknown'))`
 
-/** Stores outcomes; one that Postgres refuses for its values is left out, and its message becomes `unknown`. */
+/** Stores outcomes; leaves out one whose values Postgres refuses: a sweep makes its message `unknown`. */
 export const storeValidOutcomes = async (
   pool: pg.Pool,
   outcomes: readonly SendOutcome[],
@@ -145,5 +145,5 @@ export const storeValidOutcomes = async (
   }
 }
 
-/** Returns true for SQLSTATE classes 22 and 23: the values are wrong, and would be again. */
+/** Returns true for SQLSTATE classes 22 and 23: the values are wrong, and stay wrong in a retry. */
 const isBadData = (error: unknown): boolean => error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')

@@ -60,26 +60,26 @@ t.test('two tenants that claim one number keep their own opt-outs and pauses bet
   t.match(blocked, [{ message: { tenant: 'demo', recipient: '94770000101' }, reason: { kind: 'cancelled' } }])
 })
 
-t.test('messages that are due again and again while the API hangs are sent once', async t => {
+t.test('messages that become due again and again while the API hangs are sent once', async t => {
   const { accept, rows, control, queue } = await createFixture(t, { isRunning: false, window: 8, sendSeconds: 60 })
   control.behave({ answer_latency_ms: 1_500 })
   await accept(...several(40))
-  let isLosing = true
-  const lose = async (): Promise<void> => {
-    for (; isLosing; await sleep(100))
+  let isHurrying = true
+  const hurry = async (): Promise<void> => {
+    for (; isHurrying; await sleep(100))
       await rows(`update messages set due_at = now() where status = 'queued'`).catch(() => {})
   }
-  const losing = lose()
+  const hurrying = hurry()
   t.teardown(() => {
-    isLosing = false
+    isHurrying = false
   })
   queue.start()
   await until(
     'all are accepted',
     async () => (await rows(`select from messages where status = 'accepted'`)).length === 40,
   )
-  isLosing = false
-  await losing
+  isHurrying = false
+  await hurrying
   t.equal(control.messages({ limit: 500 }).length, 40)
 })
 
@@ -94,16 +94,16 @@ t.test('an outcome stored twice counts its attempt once', async t => {
   t.match(await rows('select status, attempts from messages'), [{ status: 'queued', attempts: 1 }])
 })
 
-const moments = {
+const fates = {
   'is refused': 'create trigger die before update on messages',
   'is in doubt': 'create constraint trigger die after update on messages deferrable initially deferred',
 }
-for (const [moment, trigger] of Object.entries(moments))
-  t.test(`a claim whose commit ${moment} while the database goes away sends each message once`, async t => {
+for (const [fate, trigger] of Object.entries(fates))
+  t.test(`a claim whose commit ${fate} while the database goes down sends each message once`, async t => {
     const { accept, rows, ownerUrl, queue, control } = await createFixture(t, { isRunning: false })
     const owner = await connectTo(t, ownerUrl)
-    // Ends every connection of the notifier when the first message becomes `sending`, or when that is committed; for
-    // a moment, no connection can be opened.
+    // Ends every connection of the notifier when the first message becomes `sending`, or at the commit; for a moment,
+    // no connection can be opened.
     await owner.query(`
       create sequence deaths;
       grant all on sequence deaths to public;

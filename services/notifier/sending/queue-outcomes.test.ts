@@ -31,7 +31,7 @@ const failedOnce = (row: Record<string, unknown>) => row.status === 'queued' && 
 const makeDue = ({ rows, queue }: Fixture) =>
   rows(`update messages set due_at = now() where status = 'queued'`).then(() => queue.wake())
 
-t.test('retries 131016 on schedule and counts the attempts; the message is accepted once in the end', async t => {
+t.test('retries 131016 on schedule and counts the attempts; in the end the API accepts the message once', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ times: 3, trouble: { kind: 'error', code: 131016 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
@@ -105,12 +105,12 @@ t.test('190 pauses the number; its messages stay queued without an attempt and a
   const paused = `select paused_code from channels where state = 'paused'`
   await until('paused', async () => (await fixture.rows(paused)).length)
   await until(
-    'nothing is under way',
+    'nothing is in flight',
     async () => (await fixture.rows(`select from messages where status = 'queued' and attempts = 0`)).length === 50,
   )
   t.match(await fixture.rows(paused), [{ paused_code: 190 }])
   const calls = fixture.control.calls().length
-  t.ok(calls <= 5, `${calls} calls: register and those under way`)
+  t.ok(calls <= 5, `${calls} requests: register and those in flight`)
   fixture.control.clearScripts()
   await fixture.rows(`update channels set state = 'active', paused_code = null`)
   await until(
@@ -204,7 +204,7 @@ t.test('a gateway’s HTML error page leaves the message unknown, and an empty 5
   t.ok(wait >= 4.8 && wait <= 6.2, `${wait} s`)
 })
 
-t.test('a message to an API that cannot be reached is retried, and arrives once', async t => {
+t.test('a message to an unreachable API is retried, and arrives once', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   const { port } = new URL(fixture.baseUrl)
   await fixture.simulator.close()

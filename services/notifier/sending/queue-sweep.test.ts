@@ -28,7 +28,7 @@ t.test('an unknown message stays unknown after its time, unless the tenant’s s
   t.same(await sweep(pool), { overdue: 0, resent: 0, expired: 0 })
 })
 
-t.test("with the tenant's setting, an unknown message is resent once and no more", async t => {
+t.test("with the tenant's setting, an unknown message is resent only once", async t => {
   const { accept, rows, control, queue } = await createFixture(t, { resendsUnknown: true })
   control.script({ times: null, trouble: { kind: 'lost', accepted: false } })
   await accept(messageTo('0770000101'))

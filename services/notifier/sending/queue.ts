@@ -17,24 +17,24 @@ export interface QueueOptions {
   readonly recipientPauseSeconds: number
   /** A send ends within this time, with a response or without. */
   readonly sendSeconds: number
-  /** While it resolves to false, nothing is claimed. */
+  /** Blocks all claims while it resolves to false. */
   readonly mayClaim?: (() => Promise<boolean>) | undefined
 }
 
-/** A number may send a twentieth of a second's worth at once: its messages are claimed more often than that. */
+/** A number may send a twentieth of a second's worth at once: the queue polls more often than that. */
 const pollMilliseconds = 25
 const idlePollMilliseconds = 250
 const sweepMilliseconds = 1_000
 
-/** A claimed message that found no free place in the window within this time is queued again. */
+/** A claimed message that gets no slot in the window within this time is queued again. */
 const claimedMilliseconds = 500
 
 type Step = 'claim' | 'store' | 'sweep'
 
 /**
- * Sends messages that are due. A message is claimed (`sending` is committed, it waits for a place in the window), then
+ * Sends messages that are due. A message is claimed (`sending` is committed, it waits for a slot in the window), then
  * writing (its request is in flight), then finished (its outcome waits to be stored). One loop moves messages on, many
- * with each statement, and claims as many as will have a free place. Any number of processes may run a queue.
+ * with each statement, and claims as many as will find a free slot. Any number of processes may run a queue.
  */
 export class Queue {
   readonly #options: QueueOptions
@@ -92,7 +92,7 @@ export class Queue {
     }
   }
 
-  /** Begins a step unless it is running; the loop goes on when the step ends. */
+  /** Begins a step unless it is running; the end of the step wakes the loop. */
   #begin(step: Step, action: () => Promise<void>): void {
     if (this.#running.has(step)) return
     this.#running.add(step)
@@ -121,7 +121,7 @@ export class Queue {
     const beforeCommit = (messages: readonly ClaimedMessage[]) => {
       inDoubt = messages
     }
-    // The time is twice that of a send: a slow outcome of a live process must not look like that of a dead one.
+    // Is twice the time of a send: a slow outcome of a live process must not look like that of a dead one.
     const sendingSeconds = sendSeconds * 2
     const options = { room: this.#roomToClaim(begun), sendingSeconds, recipientPauseSeconds, beforeCommit }
     const hasMore = await this.#guard('queue.claim_failed', async () => {
@@ -144,7 +144,7 @@ export class Queue {
   /** Returns how many messages to claim. While some are claimed, a few more are not worth a commit. */
   #roomToClaim(now: number): number {
     const { window } = this.#options
-    const expected = this.#throughput.expectedWhileClaiming(now)
+    const expected = this.#throughput.expectDuringClaim(now)
     const ahead = Math.min(expected > 0 ? expected + window / 8 : 0, window / 2)
     const room = Math.ceil(window + ahead) - this.#writing - this.#claimed.length
     return this.#claimed.length > 0 && room < window / 8 ? 0 : room

@@ -62,7 +62,7 @@ t.test('a person over the limit gets nothing for as long as the API asks, and no
   t.equal(await deadlocks(fixture), 0)
 })
 
-t.test('a process that dies with a message to a person delays nobody else', async t => {
+t.test('a process that dies while it sends to a person delays nobody else', async t => {
   const fixture = await createFixture(t, { isRunning: false, recipientPauseSeconds: 0.1, sendSeconds: 1 })
   fixture.control.behave({ answer_latency_ms: 3_000 })
   await fixture.accept(messageTo('0770000101'))
@@ -80,7 +80,7 @@ t.test('a process that dies with a message to a person delays nobody else', asyn
   await until('the message to the same person is accepted', accepted(same), 6)
 })
 
-t.test('a request without a response keeps back the next message to the person: it may still arrive', async t => {
+t.test('a request without a response holds back the next message to the person, since it may still arrive', async t => {
   const fixture = await createFixture(t, { isRunning: false, recipientPauseSeconds: 0.1, sendSeconds: 1.5 })
   fixture.control.script({ call: 'messages', times: 1, trouble: { kind: 'lost', accepted: false } })
   const [lost] = await fixture.accept(messageTo('0770000103'))

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { secondsToRetry, unknownMinutes } from './decide.ts'
+import { findRetryWait, unknownMinutes } from './decide.ts'
 
 const wait = (attempts: number, chance: number, retryAfter?: number): number | undefined =>
-  secondsToRetry(attempts, () => chance, retryAfter)
+  findRetryWait(attempts, () => chance, retryAfter)
 
 t.test('retries sends after 5 s, 30 s, 2 m, 10 m, 30 m, 2 h and 5 h, then no more', async t => {
   const waits = [1, 2, 3, 4, 5, 6, 7, 8].map(attempts => wait(attempts, 0))
@@ -16,7 +16,7 @@ t.test('jitter adds at most a fifth', async t => {
   }
 })
 
-t.test('a wait that the API requests is a minimum, and never shortens the schedule', async t => {
+t.test('a wait that the API requests is a minimum that never shortens the schedule', async t => {
   t.equal(wait(1, 0.5, 60), 60)
   t.equal(wait(4, 0, 60), 600)
 })

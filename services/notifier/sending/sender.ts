@@ -30,7 +30,7 @@ export const createSender = (options: SenderOptions) => {
       const result = await inSpans(tracer, 'message.send', 'client', [message], ([traced = message]) =>
         write(options, traced),
       )
-      if (result === 'unopened') return await wait(options, message)
+      if (result === 'unopened') return await restNumber(options, message)
       const { servedVersion = null } = 'servedVersion' in result ? result : {}
       // The API serves requests for an expired version with a later one.
       if (servedVersion !== null && servedVersion !== loggedVersion)
@@ -63,10 +63,10 @@ const createProofBySending = (options: SenderOptions) => {
 const restSeconds = 30
 
 /**
- * Leaves a message with an unopened token as it was; the number rests, so that its messages are not claimed again at
- * once.
+ * Queues a message again whose token could not be opened; the number rests, so that its messages are not claimed again
+ * at once.
  */
-const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
+const restNumber = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
   options.onUnopened?.()
   await options.carryOut(message, [{ kind: 'rest_channel', code: null, seconds: restSeconds }], false)
   return { message, status: 'queued', isAttempt: false, dueSeconds: 0 }
@@ -96,13 +96,13 @@ const write = async (options: SenderOptions, message: ClaimedMessage): Promise<A
   return isNew ? sendWith(options, message, stored, until) : result
 }
 
-/** Limits all tries together, below `sendSeconds` of the queue. */
+/** Limits all tries of a send together, and is shorter than the queue's `sendSeconds`. */
 const sendMilliseconds = 15_000
 
 const isPausing = (result: Accepted | Failed): boolean =>
   result.kind === 'refused' && classify(result).class === 'pause_channel'
 
-/** Sends with the newest token first; if the API refuses it, repeats the send with the old one, which is safe. */
+/** Sends with the newest token first; if the API refuses it, sends with the old one, which duplicates nothing. */
 const sendWith = async (
   { api, keyring, tokens, logger }: SenderOptions,
   message: ClaimedMessage,

@@ -5,9 +5,9 @@ import { unknownMinutes } from './decide.ts'
 import { selectLaterThatLeft } from './outcomes.ts'
 
 /**
- * Moves on messages whose time is over. A message without a response becomes unknown (its process died, or the response
- * was lost); an unknown message is resent once if the tenant's setting says so, else left to staff; a message that was
- * not sent in time expires. Any number of processes may sweep at once.
+ * Moves on messages whose time is over. A message without a stored outcome becomes unknown: its process may have died.
+ * An unknown message is resent once if the tenant's setting says so, else left to staff; a message that was not sent in
+ * time expires. Any number of processes may sweep at once.
  */
 export const sweep = async (pool: pg.Pool) => ({
   overdue: await move(pool, 'sweep_overdue', overdueSql, [unknownMinutes]),
@@ -23,13 +23,13 @@ const move = async (pool: pg.Pool, name: string, moving: string, values: unknown
   return inAllTenants(pool, async (tx: Tx) => (await tx.client.query({ name, text, values })).rowCount ?? 0)
 }
 
-const due = (where: string): string => `(
+const selectDue = (where: string): string => `(
   select tenant_id, message_id from messages where ${where} limit 1000 for update skip locked
 )`
 
 const overdueSql = `
   update messages m set status = 'unknown', status_at = now(), due_at = now() + make_interval(mins => $1::integer)
-  from ${due("status = 'sending' and due_at <= now()")} late
+  from ${selectDue("status = 'sending' and due_at <= now()")} late
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status, 'no response: it may have been sent' as detail`
 
@@ -40,17 +40,17 @@ const unknownSql = `
   update messages m set
     status = case when ${isResent} then 'queued' else m.status end,
     resent_at = case when ${isResent} then now() else m.resent_at end,
-    -- Keeps the fence otherwise: a late outcome may still settle the message.
+    -- Keeps the fence of others: a late outcome may still settle them.
     fence = case when ${isResent} then m.fence + 1 else m.fence end,
     due_at = case when ${isResent} then now() else 'infinity' end
-  from ${due("status = 'unknown' and due_at <= now()")} late join tenants t on t.tenant_id = late.tenant_id
+  from ${selectDue("status = 'unknown' and due_at <= now()")} late join tenants t on t.tenant_id = late.tenant_id
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status,
     case when m.status = 'queued' then 'sent again automatically: a duplicate is possible' end as detail`
 
 const expiredSql = `
   update messages m set status = 'expired', status_at = now()
-  from ${due("status in ('queued', 'held') and expires_at <= now()")} late
+  from ${selectDue("status in ('queued', 'held') and expires_at <= now()")} late
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status, case when m.hours is not null and m.send_at >= m.expires_at
     then 'its time limit ended before its hours began' else 'it could not be sent in time' end as detail`

@@ -1,6 +1,6 @@
 const slotMilliseconds = 100
 
-/** Estimates the responses during a claim, and so how many messages keep the window full. */
+/** Estimates the responses during a claim: that many more messages keep the window full. */
 export class ThroughputEstimate {
   #slotBegan = 0
   #responses = 0
@@ -18,7 +18,7 @@ export class ThroughputEstimate {
   }
 
   /** Returns the responses expected while the next messages are claimed. */
-  expectedWhileClaiming(now: number): number {
+  expectDuringClaim(now: number): number {
     this.#advance(now)
     const perSlot = Math.max(this.#responses, this.#responsesBefore)
     return Math.ceil((perSlot * this.#claimMilliseconds) / slotMilliseconds)

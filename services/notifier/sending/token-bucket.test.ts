@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { availableTokens, rateNow, slowDown, type TokenBucket } from './token-bucket.ts'
+import { computeRate, countTokens, slowDown, type TokenBucket } from './token-bucket.ts'
 
 const start = new Date('2026-11-21T00:00:00Z')
 const after = (milliseconds: number): Date => new Date(start.getTime() + milliseconds)
-const bucketOf = (rate: number, more: Partial<TokenBucket> = {}): TokenBucket => ({
+const createBucket = (rate: number, more: Partial<TokenBucket> = {}): TokenBucket => ({
   rate,
   tokens: 0,
   at: start,
@@ -13,14 +13,14 @@ const bucketOf = (rate: number, more: Partial<TokenBucket> = {}): TokenBucket =>
   ...more,
 })
 
-/** Returns the time at which each message leaves, if requested after these gaps. */
+/** Returns the time at which each message leaves, if messages are wanted after these gaps. */
 const departures = (rate: number, gaps: readonly { gap: number; wanted: number }[]): number[] => {
   const left: number[] = []
-  let bucket = bucketOf(rate)
+  let bucket = createBucket(rate)
   let at = 0
   for (const { gap, wanted } of gaps) {
     at += gap
-    const allowed = availableTokens(bucket, after(at))
+    const allowed = countTokens(bucket, after(at))
     const sent = Math.min(Math.floor(allowed), wanted)
     bucket = { ...bucket, tokens: allowed - sent, at: after(at) }
     for (let n = 0; n < sent; n++) left.push(at)
@@ -28,7 +28,7 @@ const departures = (rate: number, gaps: readonly { gap: number; wanted: number }
   return left
 }
 
-const mostInASecond = (times: readonly number[]): number =>
+const countPerSecond = (times: readonly number[]): number =>
   times.reduce((most, from, index) => {
     const beyond = times.findIndex(time => time >= from + 1_000)
     return Math.max(most, (beyond === -1 ? times.length : beyond) - index)
@@ -40,7 +40,7 @@ t.test('stays within the rate in every one-second interval, wherever it begins',
   const property = fc.property(
     fc.integer({ min: 1, max: 300 }),
     fc.array(gap, { minLength: 1, maxLength: 120 }),
-    (rate, gaps) => mostInASecond(departures(rate, gaps)) <= rate,
+    (rate, gaps) => countPerSecond(departures(rate, gaps)) <= rate,
   )
   t.doesNotThrow(() => fc.assert(property, { numRuns: 500, seed: 7 }))
 })
@@ -52,37 +52,37 @@ t.test('a number with a constant backlog sends nearly its rate', async t => {
 })
 
 t.test('a clock that goes back adds no tokens', async t => {
-  t.equal(availableTokens(bucketOf(80, { tokens: 2 }), after(-5_000)), 2)
+  t.equal(countTokens(createBucket(80, { tokens: 2 }), after(-5_000)), 2)
 })
 
 t.test('a slowed rate doubles every ten seconds until the number’s own is reached', async t => {
-  const slowed = bucketOf(80, { slowedRate: 10, slowedAt: start })
-  const rates = [0, 9, 10, 20, 30, 40, 100_000].map(seconds => rateNow(slowed, after(seconds * 1_000)))
+  const slowed = createBucket(80, { slowedRate: 10, slowedAt: start })
+  const rates = [0, 9, 10, 20, 30, 40, 100_000].map(seconds => computeRate(slowed, after(seconds * 1_000)))
   t.same(rates, [10, 10, 20, 40, 80, 80, 80])
 })
 
 t.test('a bucket holds a twentieth of a second’s messages, but at least one', async t => {
   const later = after(60_000)
   t.strictSame(
-    [1, 20, 30, 80, 1_000].map(rate => availableTokens(bucketOf(rate), later)),
+    [1, 20, 30, 80, 1_000].map(rate => countTokens(createBucket(rate), later)),
     [1, 1, 1.5, 4, 50],
   )
-  t.equal(availableTokens(bucketOf(80, { tokens: 1 }), after(10)), 1 + 0.01 * 76)
-  t.equal(availableTokens(bucketOf(1), after(500)), 0.25)
+  t.equal(countTokens(createBucket(80, { tokens: 1 }), after(10)), 1 + 0.01 * 76)
+  t.equal(countTokens(createBucket(1), after(500)), 0.25)
 })
 
 t.test('a lowered rate applies only with its start time', async t => {
-  t.equal(rateNow(bucketOf(80, { slowedAt: start }), after(1)), 80)
-  t.equal(rateNow(bucketOf(80, { slowedRate: 10 }), after(1)), 80)
+  t.equal(computeRate(createBucket(80, { slowedAt: start }), after(1)), 80)
+  t.equal(computeRate(createBucket(80, { slowedRate: 10 }), after(1)), 80)
 })
 
 t.test('slowing halves the current rate, down to one a second, with a rest of 1 to 5 s', async t => {
   t.strictSame(
-    slowDown(bucketOf(80), start, () => 0),
+    slowDown(createBucket(80), start, () => 0),
     { slowedRate: 40, restSeconds: 1 },
   )
-  t.equal(slowDown(bucketOf(80), start, () => 1).restSeconds, 5)
-  const again = bucketOf(80, { slowedRate: 40, slowedAt: start })
+  t.equal(slowDown(createBucket(80), start, () => 1).restSeconds, 5)
+  const again = createBucket(80, { slowedRate: 40, slowedAt: start })
   t.equal(slowDown(again, after(10), () => 0).slowedRate, 20)
-  t.equal(slowDown(bucketOf(1), start, () => 0).slowedRate, 1)
+  t.equal(slowDown(createBucket(1), start, () => 0).slowedRate, 1)
 })

@@ -4,15 +4,15 @@ export interface TokenBucket {
   /** Counts the tokens left at `at`, in fractions. */
   readonly tokens: number
   readonly at: Date
-  /** Hold the lowered rate and its time while the API asks for less. */
+  /** Are set once the API has asked for less: the lowered rate and its start. */
   readonly slowedRate: number | null
   readonly slowedAt: Date | null
 }
 
-/** A lowered rate doubles this often, until it reaches the number's own rate again. */
+/** A lowered rate doubles at this interval, until it reaches the number's own rate again. */
 const recoverySeconds = 10
 
-export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date): number => {
+export const computeRate = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date): number => {
   if (slowedRate === null || slowedAt === null) return rate
   const doublings = Math.floor((now.getTime() - slowedAt.getTime()) / 1000 / recoverySeconds)
   return Math.min(rate, slowedRate * 2 ** Math.max(0, doublings))
@@ -23,19 +23,19 @@ export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date):
  * message. It refills more slowly than the rate by that much, but at least at half the rate, so that no one-second
  * interval exceeds the rate.
  */
-export const availableTokens = (bucket: TokenBucket, now: Date): number => {
-  const rate = rateNow(bucket, now)
+export const countTokens = (bucket: TokenBucket, now: Date): number => {
+  const rate = computeRate(bucket, now)
   const capacity = Math.max(1, rate / 20)
   const refillRate = Math.max(rate / 2, rate - capacity)
   const seconds = Math.max(0, now.getTime() - bucket.at.getTime()) / 1000
   return Math.min(capacity, bucket.tokens + seconds * refillRate)
 }
 
-/** Returns the seconds that a number rests after error 130429: one to five. */
-export const throttledSeconds = (random: () => number): number => 1 + random() * 4
+/** Chooses the seconds that a number rests after error 130429: one to five. */
+export const chooseRest = (random: () => number): number => 1 + random() * 4
 
 /** Halves the rate after error 130429, to one a second at least, and rests the number. */
 export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
-  slowedRate: Math.max(1, rateNow(bucket, now) / 2),
-  restSeconds: throttledSeconds(random),
+  slowedRate: Math.max(1, computeRate(bucket, now) / 2),
+  restSeconds: chooseRest(random),
 })

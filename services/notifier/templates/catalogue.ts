@@ -1,5 +1,5 @@
 import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.ts'
-import { isRecord, type Json, list, record } from '../messaging-api/read-json.ts'
+import { isRecord, type Json, toList, toRecord } from '../messaging-api/read-json.ts'
 
 /** Lists the documented statuses (docs/contributors/messaging-api.md#templates). */
 export const templateStatuses: readonly string[] =
@@ -29,8 +29,8 @@ export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | '
   readonly announcedAt: Date | null
 }
 
-/** Returns the category that a delivery at that time has. */
-export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): string | null | undefined =>
+/** Returns the category of a delivery at that time. */
+export const findCategory = (template: CatalogueTemplate | undefined, at: Date): string | null | undefined =>
   template?.announcedCategory && template.announcedAt && template.announcedAt <= at
     ? template.announcedCategory
     : template?.category
@@ -38,7 +38,7 @@ export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): s
 /** Describes a button as a send sees it: its position in the list is its index. */
 export interface TemplateButton {
   readonly kind: ButtonKind | 'other'
-  /** Is true if a send must carry its value. */
+  /** Is true if a send must carry a value for it. */
   readonly isRequired: boolean
 }
 
@@ -48,7 +48,7 @@ export type HeaderKind = (typeof headerKinds)[number]
 export const toCapitals = (value: unknown): string | undefined =>
   typeof value === 'string' ? value.toUpperCase() : undefined
 
-/** Reads an entry of the API's list; undefined if it is not a valid template. */
+/** Reads an entry of the API's list; returns undefined for one that is not a valid template. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
   if (!isRecord(value)) return undefined
   const { name, language } = value
@@ -63,7 +63,7 @@ export const readTemplate = (value: unknown): ListedTemplate | undefined => {
     status,
     category: typeof value.category === 'string' ? value.category.slice(0, 100) : undefined,
     parameterFormat: toCapitals(value.parameter_format) === 'NAMED' ? 'NAMED' : 'POSITIONAL',
-    components: list(value.components),
+    components: toList(value.components),
   }
 }
 
@@ -76,7 +76,7 @@ export const normaliseLanguage = (language: string): string => {
   return region === undefined ? tongue.toLowerCase() : `${tongue.toLowerCase()}_${region.toUpperCase()}`
 }
 
-/** Returns digits; undefined for a number that JSON.parse has already rounded. */
+/** Returns the digits of an id; undefined for other values, and for a number that JSON.parse has rounded. */
 export const readTemplateId = (value: unknown): string | undefined => {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined
   return typeof value === 'string' && /^\d{1,30}$/.test(value) ? value : undefined
@@ -96,7 +96,7 @@ export const dissect = ({ components, parameterFormat }: Pick<ListedTemplate, 'c
     headerKind: headerKinds.find(kind => kind.toUpperCase() === toCapitals(header?.format)),
     header: listVariables(findText('HEADER'), parameterFormat),
     body: listVariables(findText('BODY'), parameterFormat),
-    buttons: list(buttons?.buttons).filter(isRecord).map(readButton),
+    buttons: toList(buttons?.buttons).filter(isRecord).map(readButton),
     blockReason: known.map(findBlockReason).find(blockReason => blockReason !== undefined),
   }
 }
@@ -124,7 +124,7 @@ const findBlockReason = (component: Json): string | undefined => {
     return isKnown ? undefined : `a header of the kind ${describe(format)}`
   }
   if (type === 'BUTTONS') {
-    const kinds = list(component.buttons).map(button => toCapitals(record(button).type) ?? '')
+    const kinds = toList(component.buttons).map(button => toCapitals(toRecord(button).type) ?? '')
     const unsendable = kinds.find(kind => unsendableButtons.includes(kind))
     return unsendable && `a button of the kind ${describe(unsendable)}`
   }

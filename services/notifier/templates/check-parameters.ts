@@ -39,7 +39,7 @@ export const checkParameters = (
 ): FieldErrors => {
   const { components } = message
   const { headerKind, header, body, buttons, blockReason } = dissect(template)
-  const refusal = whyNotSendable(template, blockReason)
+  const refusal = findRefusal(template, blockReason)
   if (refusal) return { [`${prefix}name`]: [refusal] }
   const errors: FieldErrors = {}
   const add: Add = (path, sentence) => {
@@ -58,9 +58,9 @@ export const checkParameters = (
     if (kind === 'header' && headerKind) checkMedia(headerKind, part, add)
     else {
       for (const [index, { type }] of part.parameters.entries())
-        if (!textTypes.includes(type)) add(`${path}.${index}.type`, `${part.title} takes texts, no ${type}.`)
+        if (!textTypes.includes(type)) add(`${path}.${index}.type`, `${part.title} takes texts, not ${type}.`)
       check(part, variables, template.name, add)
-      // A body without other parts may be longer than any that we send.
+      // A body without other parts may have 32,768 characters, which nothing checks.
       if (template.components.length > 1) checkLength(part, rendered[kind] ?? '', longest[kind], add)
     }
     const second = components.findLastIndex(({ type }) => type === kind)
@@ -70,12 +70,12 @@ export const checkParameters = (
   return errors
 }
 
-const whyNotSendable = (template: CatalogueTemplate, blockReason: string | undefined): string | undefined => {
+const findRefusal = (template: CatalogueTemplate, blockReason: string | undefined): string | undefined => {
   const title = `The template ${template.name} (${template.language})`
   if (blockReason) return `${title} has ${blockReason}, which cannot be sent from here.`
   if (template.status !== 'APPROVED') return `${title} is ${template.status}: only an APPROVED one may be sent.`
   if (template.heldAt)
-    return `${title} is held: the messaging API refused it with code ${template.heldCode} on ${template.heldAt.toISOString()}. It is free again once a sync or a webhook finds it APPROVED.`
+    return `${title} is held: the messaging API refused it with code ${template.heldCode} on ${template.heldAt.toISOString()}. The hold ends once a sync or a webhook shows it as APPROVED.`
   return undefined
 }
 
@@ -142,12 +142,12 @@ const checkButtons = (
   for (const [index, { kind, isRequired }] of buttons.entries())
     if (isRequired && kind !== 'other' && !given.some(([, component]) => Number(component.index) === index))
       add('components', `The button ${index} of ${template} takes a ${typeByKind[kind]}: none was given.`)
-  for (const [place, { index, sub_type, parameters }] of given) {
-    const path = `components.${place}`
+  for (const [position, { index, sub_type, parameters }] of given) {
+    const path = `components.${position}`
     const button = buttons[Number(index)]
     const title = `The button ${index} of ${template}`
     const type = button && button.kind !== 'other' ? typeByKind[button.kind] : undefined
-    if (index === undefined) add(`${path}.index`, 'The index field is required: the place of the button, from 0.')
+    if (index === undefined) add(`${path}.index`, 'The index field is required: the position of the button, from 0.')
     else if (!button) add(`${path}.index`, `${template} has no button ${index}.`)
     else if (type === undefined) add(path, `${title} takes nothing.`)
     else if (sub_type !== button.kind) add(`${path}.sub_type`, `${title} is a ${button.kind}.`)

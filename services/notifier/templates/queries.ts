@@ -20,7 +20,7 @@ export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, name
   return any.length > 0 ? rows : undefined
 }
 
-export const templateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
+export const toTemplateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
   `${name} ${language.code}`
 
 /** Returns the keys of the marketing templates with these names in the number's account. */
@@ -37,7 +37,7 @@ export const findMarketingTemplates = async (
   return new Set(rows.map(({ key }) => key))
 }
 
-/** Holds messages with the template until a sync or a webhook shows it as approved. */
+/** Holds a template until a sync or a webhook shows it as approved. */
 export const holdTemplate = (
   tx: Tx,
   { tenant, phoneNumberId }: { readonly tenant: string; readonly phoneNumberId: string },
@@ -62,7 +62,7 @@ export const reportTemplates = async (tx: Tx, reports: readonly TemplateReport[]
     sorted.map(report => [JSON.stringify([report.tenant, report.wabaId, report.name, report.language]), report]),
   )
   const rows = [...newest.values()]
-  // The list has parts that a report lacks: those of a new or changed template.
+  // A report lacks the components of a new or changed template: the list has them.
   await sql`
     update channels c set catalogue_due_at = now() from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as given (tenant text, "wabaId" text, status text)

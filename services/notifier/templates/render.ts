@@ -1,7 +1,7 @@
 import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Component, MessageTemplate, Parameter } from '../messaging-api/message-template.ts'
-import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
+import { isRecord, type Json, toList } from '../messaging-api/read-json.ts'
 import { type CatalogueTemplate, headerKinds, toCapitals, variable } from './catalogue.ts'
 
 const Text = orNull(Type.String())
@@ -19,7 +19,7 @@ export const Rendered = Type.Object({
 
 type Rendered = Static<typeof Rendered>
 
-/** A variable may repeat a long parameter many times; the API's maximum is lower. */
+/** Limits a text in which a long parameter fills many variables; the API's maximum is lower. */
 const maxLength = 4096
 
 export const render = (template: CatalogueTemplate, { components }: MessageTemplate): Rendered => {
@@ -39,14 +39,14 @@ export const render = (template: CatalogueTemplate, { components }: MessageTempl
     media: kind ? renderMedia(kind, given('header')[0]) : null,
     body: renderText(findPart('BODY'), 'body'),
     footer: renderText(findPart('FOOTER'), 'footer'),
-    buttons: list(buttons?.buttons)
+    buttons: toList(buttons?.buttons)
       .filter(isRecord)
-      .map((button, index) => renderButton(button, givenAt(components, index)[0])),
+      .map((button, index) => renderButton(button, findGiven(components, index)[0])),
   }
 }
 
-const givenAt = (components: readonly Component[], place: number): readonly Parameter[] =>
-  components.find(({ type, index }) => type === 'button' && Number(index) === place)?.parameters ?? []
+const findGiven = (components: readonly Component[], position: number): readonly Parameter[] =>
+  components.find(({ type, index }) => type === 'button' && Number(index) === position)?.parameters ?? []
 
 const fill = (text: unknown, findParameter: (name: string) => Parameter | undefined): string | null => {
   if (typeof text !== 'string') return null
@@ -63,7 +63,7 @@ const fill = (text: unknown, findParameter: (name: string) => Parameter | undefi
 const renderParameter = (parameter: Parameter | undefined): string | undefined =>
   parameter?.text ?? parameter?.currency?.fallback_value ?? parameter?.date_time?.fallback_value
 
-/** Renders a media header; its name, of a file or a place, is the part that the recipient sees. */
+/** Renders a media header; its name, of a file or a location, is the part that the recipient sees. */
 const renderMedia = (kind: (typeof headerKinds)[number], parameter: Parameter | undefined): Rendered['media'] => {
   const { link = null } = kind === 'location' ? {} : (parameter?.[kind] ?? {})
   const { document, location } = parameter ?? {}
@@ -71,7 +71,7 @@ const renderMedia = (kind: (typeof headerKinds)[number], parameter: Parameter | 
   return { kind, link, name: (kind === 'document' ? document?.filename : kind === 'location' && place) || null }
 }
 
-/** Renders a button; its parameter fills the only variable of the address, whatever that is called. */
+/** Renders a button; its parameter fills the only variable of the address, whatever its name. */
 const renderButton = ({ type, text, url }: Json, parameter: Parameter | undefined): Rendered['buttons'][number] => ({
   kind: typeof type === 'string' ? type.toLowerCase() : 'unknown',
   label: typeof text === 'string' ? text : '',

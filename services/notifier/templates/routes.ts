@@ -94,13 +94,13 @@ export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async
 
   const SyncTemplates = {
     operationId: 'syncTemplates',
-    summary: 'Read the catalogue of the account anew',
+    summary: 'Read the catalogue of the account again',
     body: SyncBody,
     response: { 200: Counts },
   }
   app.post('/api/templates/sync', { ...refusesKeys, schema: SyncTemplates }, async request => {
     const { tenant, actor } = request.staff
-    return synced(await syncChannel(tenant, request.body?.channel ?? undefined, actor))
+    return toResponse(await syncChannel(tenant, request.body?.channel ?? undefined, actor))
   })
 }
 
@@ -118,7 +118,7 @@ const findPage = async (pool: pg.Pool, tenant: string, given: Static<typeof Temp
   if (filter.status && rows.length === 0 && !templateStatuses.includes(filter.status))
     throw invalid({ [TemplatesQuery.findField(given, 'status')]: [unknownStatus] })
   const { data, next_cursor } = cursors.toPage(rows, limit, row => [row.waba_id, row.name, row.language])
-  return { data: data.map(shown), next_cursor }
+  return { data: data.map(show), next_cursor }
 }
 
 interface TemplateRow extends Omit<Static<typeof Template>, 'held' | 'category_change'> {
@@ -131,7 +131,7 @@ interface TemplateRow extends Omit<Static<typeof Template>, 'held' | 'category_c
 
 type TemplateFilter = Partial<Record<'name' | 'status' | 'language' | 'category' | 'waba_id', string | undefined>>
 
-/** Lists a page of the tenant's templates by account, name and language: those after a position. */
+/** Lists the tenant's templates after a position, by account, name and language. */
 const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, after: readonly string[], limit: number) => {
   const [account = '', name = '', language = ''] = after
   const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
@@ -145,13 +145,13 @@ const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, after: re
 
 const unknownStatus = `The selected status is invalid. The statuses are ${templateStatuses.join(', ')}.`
 
-const shown = ({ held_at, held_code, category_from: from, category_to: to, category_at: at, ...row }: TemplateRow) => ({
+const show = ({ held_at, held_code, category_from: from, category_to: to, category_at: at, ...row }: TemplateRow) => ({
   ...row,
   held: held_at && { at: held_at, code: held_code },
   category_change: to !== null && at !== null ? { from, to, at } : null,
 })
 
-const synced = (result: SyncResult): Static<typeof Counts> => {
+const toResponse = (result: SyncResult): Static<typeof Counts> => {
   if (result.kind === 'refused') throw invalid({ channel: [result.reason] })
   if (result.kind === 'failed') throw httpError('unavailable', result.reason, { retryAfterSeconds: 5 })
   const { kind, ...data } = result

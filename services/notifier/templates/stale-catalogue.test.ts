@@ -36,38 +36,38 @@ const prepare = async (t: Test) => {
   const forget = () => rows(`delete from templates where name = '${name}'`)
   await forget()
   const deliver = (id: string) => built.deliver(orderEvent(id, { waybill_number: id }))
-  const statusOf = async (waybill: string) =>
+  const readStatus = async (waybill: string) =>
     (await rows('select status, error_code from messages where waybill_number = $1', [waybill]))[0]
   const isKnown = async () =>
     (await rows(`select from templates where name = '${name}' and status = 'APPROVED'`)).length === 1
   const { syncDue } = createCatalogueSyncs(pool, pino({ level: 'silent' }), createSyncChannel(pool, tokens, api))
   const reads = () => control.calls(1000).filter(({ path }) => path.includes('message_templates')).length
-  return { ...built, forget, deliver, statusOf, isKnown, reads, syncDue }
+  return { ...built, forget, deliver, readStatus, isKnown, reads, syncDue }
 }
 
 t.test('sends a rule’s message with a template that the catalogue lacks or shows as paused', async t => {
-  const { deliver, statusOf, rows, queue } = await prepare(t)
+  const { deliver, readStatus, rows, queue } = await prepare(t)
   await deliver('lacking')
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
     values ('demo', '${wabaId}', '${name}', 'en_US', 'PAUSED', 'POSITIONAL', '[]')`)
   await deliver('paused')
-  t.match([await statusOf('lacking'), await statusOf('paused')], [{ status: 'queued' }, { status: 'queued' }])
+  t.match([await readStatus('lacking'), await readStatus('paused')], [{ status: 'queued' }, { status: 'queued' }])
   queue.start()
   for (const waybill of ['lacking', 'paused'])
-    await until('the platform accepts the message', async () => (await statusOf(waybill)).status === 'accepted')
+    await until('the platform accepts the message', async () => (await readStatus(waybill)).status === 'accepted')
 })
 
 t.test('a refusal by the platform holds the template, and the next message waits', async t => {
-  const { deliver, statusOf, rows, queue, control } = await prepare(t)
+  const { deliver, readStatus, rows, queue, control } = await prepare(t)
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
     values ('demo', '${wabaId}', '${name}', 'en_US', 'PAUSED', 'POSITIONAL', '[]')`)
   control.script({ times: 1, trouble: { kind: 'error', code: 132015 } })
   queue.start()
   await deliver('first')
   queue.wake()
-  await until('the first message is refused', async () => (await statusOf('first')).error_code === 132015)
+  await until('the first message is refused', async () => (await readStatus('first')).error_code === 132015)
   await deliver('second')
-  t.match(await statusOf('second'), { status: 'queued' })
+  t.match(await readStatus('second'), { status: 'queued' })
 })
 
 t.test('a send by staff finds a new template; an account is read at most once in ten seconds', async t => {
@@ -87,9 +87,9 @@ t.test('a send by staff finds a new template; an account is read at most once in
   })
   t.equal(reads(), before + 1)
   await elapse()
-  const answers = await Promise.all(Array.from({ length: 5 }, () => call('POST', '/api/messages', lost)))
+  const responses = await Promise.all(Array.from({ length: 5 }, () => call('POST', '/api/messages', lost)))
   t.same(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [422, 422, 422, 422, 422],
   )
   t.equal(reads(), before + 2)

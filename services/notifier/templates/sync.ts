@@ -16,7 +16,7 @@ export type SyncResult =
   /** The response is missing or invalid. */
   | { kind: 'failed'; reason: string }
 
-/** Says that a cursor is invalid: the first page is read again (docs/contributors/messaging-api.md#error-table). */
+/** Means an invalid cursor: the sync reads the first page again (docs/contributors/messaging-api.md#error-table). */
 const badCursor = 131059
 
 /** Replaces the catalogue of an account with what the API lists now; a list that breaks off changes nothing. */
@@ -30,7 +30,7 @@ export const syncTemplates = async (
   const readAt = await createClock(pool)()
   const first = await list()
   const listed = first.kind === 'refused' && first.code === badCursor ? await list() : first
-  if (listed.kind !== 'received') return failure(listed)
+  if (listed.kind !== 'received') return toFailure(listed)
   const read = listed.value.map(readTemplate).filter(template => template !== undefined)
   const templates = [...new Map(read.map(template => [`${template.name} ${template.language}`, template])).values()]
   const counts = await inTenant(pool, tenant, async (tx: Tx) => {
@@ -40,7 +40,7 @@ export const syncTemplates = async (
   return { kind: 'synced', ...counts, skipped: listed.value.length - templates.length }
 }
 
-const failure = (failed: Failed): SyncResult => {
+const toFailure = (failed: Failed): SyncResult => {
   const couldNot = 'The templates could not be read:'
   if (failed.kind !== 'refused') return { kind: 'failed', reason: `${couldNot} ${failed.reason}` }
   if (failed.code === null) return { kind: 'failed', reason: `${couldNot} HTTP ${failed.status}` }
@@ -48,7 +48,7 @@ const failure = (failed: Failed): SyncResult => {
   return { kind: 'refused', reason: `The messaging API refused to list the templates: ${failed.code}, ${meaning}` }
 }
 
-/** Replaces a catalogue with the list of `readAt`; keeps what later webhooks reported. Approval ends a hold. */
+/** Replaces a catalogue with the list of `readAt`; keeps later reports of webhooks. Approval ends an earlier hold. */
 const replaceCatalogue = async (
   tx: Tx,
   tenant: string,
@@ -62,7 +62,7 @@ const replaceCatalogue = async (
       parameter_format, components)
     select ${tenant}, ${wabaId}, name, language, "templateId", status, ${readAt}, category, "parameterFormat",
       components
-    from jsonb_to_recordset(${storable(templates)}::jsonb) as given (name text, language text,
+    from jsonb_to_recordset(${toStorableJson(templates)}::jsonb) as given (name text, language text,
       "templateId" text, status text, category text, "parameterFormat" text, components jsonb)
     order by name collate "C", language collate "C"
     on conflict (tenant_id, waba_id, name, language) do update set
@@ -87,7 +87,7 @@ const replaceCatalogue = async (
   return { templates: rows.length, added, changed, removed: Number(removed.numAffectedRows) }
 }
 
-/** Locks the catalogue: one sync of an account runs at a time, and rows are locked in the order of the webhooks. */
+/** Locks the catalogue, so that one sync of an account runs at a time, and its rows, in the order of the webhooks. */
 const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<void> => {
   const account = JSON.stringify(['templates', tenant, wabaId])
   await sql`select pg_advisory_xact_lock(hashtextextended(${account}, 0))`.execute(tx)
@@ -97,7 +97,7 @@ const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<vo
 }
 
 /** Returns JSON without the characters that jsonb rejects: null characters and lone surrogates. */
-const storable = (value: unknown): string =>
+const toStorableJson = (value: unknown): string =>
   JSON.stringify(value).replace(/\\(?:\\|u0000|ud[89a-f][0-9a-f]{2})/g, character =>
     character === '\\\\' ? character : '\\ufffd',
   )

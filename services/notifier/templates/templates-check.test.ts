@@ -85,7 +85,7 @@ t.test('the error for a wrong number of parameters names the expected and the gi
   t.end()
 })
 
-t.test('a text that is too long once filled is an error, which says how to shorten it', t => {
+t.test('a text that is too long once filled is an error that says how to shorten it', t => {
   const header = (length: number, kind = template()) =>
     checkParameters(kind, message(['x'.repeat(length)], ['Nimali', 'WB-1', '4500']))
   const body = (text: string, kind = template()) => checkParameters(kind, message(['WB-1'], [text, 'WB-1', '4500']))
@@ -169,7 +169,7 @@ t.test('refuses a template with parts that cannot be filled in', t => {
 
 const send = (...components: Component[]): MessageTemplate => ({ ...message([], []), components })
 const header = (parameter: Parameter): Component => ({ type: 'header', parameters: [parameter] })
-const ofHeader = (format: string) =>
+const withHeader = (format: string) =>
   template({
     components: [
       { type: 'HEADER', format },
@@ -179,30 +179,30 @@ const ofHeader = (format: string) =>
 
 t.test('a media header takes one parameter of its kind, with a link that the API can use', t => {
   const image = (link: string) => send(header({ type: 'image', image: { link } }))
-  t.same(checkParameters(ofHeader('IMAGE'), image('https://example.com/a/Parcel.JPG?x=1')), {})
-  t.same(checkParameters(ofHeader('IMAGE'), image('https://example.com/label.pdf')), {
+  t.same(checkParameters(withHeader('IMAGE'), image('https://example.com/a/Parcel.JPG?x=1')), {})
+  t.same(checkParameters(withHeader('IMAGE'), image('https://example.com/label.pdf')), {
     'template.components.0.parameters.0.image.link': ['The image link must end in .jpg or .jpeg or .png.'],
   })
   const label = { link: 'https://example.com/label.pdf', filename: 'Label DM00000001.pdf' }
-  t.same(checkParameters(ofHeader('DOCUMENT'), send(header({ type: 'document', document: label }))), {})
+  t.same(checkParameters(withHeader('DOCUMENT'), send(header({ type: 'document', document: label }))), {})
   const place = { latitude: 6.9, longitude: 79.9, name: 'Hub', address: 'Kotte' }
-  t.same(checkParameters(ofHeader('LOCATION'), send(header({ type: 'location', location: place }))), {})
+  t.same(checkParameters(withHeader('LOCATION'), send(header({ type: 'location', location: place }))), {})
   const wrong = ['The header of order_created takes one parameter of type image.']
-  t.same(checkParameters(ofHeader('IMAGE'), send()), { 'template.components': wrong })
-  t.same(checkParameters(ofHeader('IMAGE'), message(['WB-1'], [])), { 'template.components.0.parameters': wrong })
+  t.same(checkParameters(withHeader('IMAGE'), send()), { 'template.components': wrong })
+  t.same(checkParameters(withHeader('IMAGE'), message(['WB-1'], [])), { 'template.components.0.parameters': wrong })
   t.same(
     checkParameters(
       template(),
       send(header({ type: 'location', location: place }), { type: 'body', parameters: texts('a', 'b', 'c') }),
     ),
     {
-      'template.components.0.parameters.0.type': ['The header of order_created takes texts, no location.'],
+      'template.components.0.parameters.0.type': ['The header of order_created takes texts, not location.'],
     },
   )
   t.end()
 })
 
-t.test('buttons take the value of their kind, at their index; URLs with a variable and codes to copy need it', t => {
+t.test('buttons take a value of their kind, at their index; URLs with a variable and codes to copy need one', t => {
   const buttons = [
     { type: 'QUICK_REPLY', text: 'Not me' },
     { type: 'URL', url: 'https://x/{{1}}' },
@@ -239,12 +239,12 @@ t.test('buttons take the value of their kind, at their index; URLs with a variab
     'template.components.2.sub_type': ['The button 0 of order_created is a quick_reply.'],
     'template.components.3': ['The button 3 of order_created takes nothing.'],
     'template.components.4.index': ['order_created has no button 4.'],
-    'template.components.5.index': ['The index field is required: the place of the button, from 0.'],
+    'template.components.5.index': ['The index field is required: the position of the button, from 0.'],
   })
   t.end()
 })
 
-t.test('sends only an approved template that is not held', t => {
+t.test('accepts only an approved template that is not held', t => {
   const right = message(['WB-1'], ['a', 'b', 'c'])
   t.same(checkParameters(template({ status: 'PAUSED' }), right), {
     'template.name': ['The template order_created (en_US) is PAUSED: only an APPROVED one may be sent.'],
@@ -252,7 +252,7 @@ t.test('sends only an approved template that is not held', t => {
   const held = { heldAt: new Date('2026-11-20T12:00:00Z'), heldCode: 132015 }
   t.same(checkParameters(template({}, held), right), {
     'template.name': [
-      'The template order_created (en_US) is held: the messaging API refused it with code 132015 on 2026-11-20T12:00:00.000Z. It is free again once a sync or a webhook finds it APPROVED.',
+      'The template order_created (en_US) is held: the messaging API refused it with code 132015 on 2026-11-20T12:00:00.000Z. The hold ends once a sync or a webhook shows it as APPROVED.',
     ],
   })
   t.end()

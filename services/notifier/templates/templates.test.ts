@@ -74,7 +74,7 @@ t.test('a list that breaks off changes nothing', async t => {
   const read = (failed: Failed) => syncTemplates(pool, 'demo', 'waba-demo', async () => failed)
   t.match(await read(refusal(200)), { kind: 'refused', reason: /200, .* whatsapp_business_management/ })
   t.match(await read(refusal(null)), { kind: 'failed', reason: /HTTP 400/ })
-  t.match(await read({ kind: 'no_response', reason: 'no answer' }), { kind: 'failed', reason: /no answer/ })
+  t.match(await read({ kind: 'no_response', reason: 'no response' }), { kind: 'failed', reason: /no response/ })
   t.same(await rows('select name from templates'), [{ name: 'a' }])
 })
 
@@ -115,7 +115,7 @@ t.test('a hold that begins while the list is read stays', async t => {
   t.match(await find(pool, ['a']), [{ heldAt: Date }])
 })
 
-t.test('finds templates by name in all languages; a catalogue that was never synced is undefined', async t => {
+t.test('finds templates by name in all languages; returns undefined for a catalogue that was never synced', async t => {
   const { pool } = await createFixture(t)
   t.equal(await find(pool, ['a']), undefined)
   await sync(pool, [listed('a'), listed('a', { language: 'si' }), listed('b'), listed('c')])
@@ -136,7 +136,7 @@ t.test('several concurrent syncs succeed', async t => {
   t.ok(results.every(result => result.kind === 'synced'))
 })
 
-t.test('staff list the templates, by pages and with filters', async t => {
+t.test('staff list the templates, in pages and with filters', async t => {
   const { pool, get } = await createFixture(t)
   const all = ['a', 'b', 'c', 'd', 'e'].map(name => listed(name))
   await sync(pool, [...all, listed('e', { language: 'si', status: 'PAUSED' })])
@@ -168,7 +168,7 @@ t.test('staff list the templates, by pages and with filters', async t => {
   t.same((await get('/api/templates', 'rival')).json(), { data: [], next_cursor: null })
 })
 
-t.test('refuses a wrong limit and a made-up cursor', async t => {
+t.test('refuses an invalid limit and a made-up cursor', async t => {
   const { get } = await createFixture(t)
   for (const limit of ['0', '201', 'x', '-1', '1e2']) {
     const response = await get(`/api/templates?limit=${limit}`)
@@ -189,16 +189,16 @@ t.test('refuses a filter that Postgres cannot store', async t => {
 })
 
 t.test('staff start a sync and read its result', async t => {
-  const asked: unknown[] = []
+  const requested: unknown[] = []
   const responses = [
     { kind: 'synced', templates: 3, added: 1, changed: 1, removed: 0, skipped: 0 },
     { kind: 'refused', reason: '200, no access' },
-    { kind: 'failed', reason: 'no answer' },
+    { kind: 'failed', reason: 'no response' },
     { kind: 'refused', reason: 'The selected channel is invalid.' },
   ] as const
   const syncChannel = async (...words: unknown[]) => {
-    asked.push(words)
-    return responses[asked.length - 1] ?? responses[3]
+    requested.push(words)
+    return responses[requested.length - 1] ?? responses[3]
   }
   const { app } = await createFixture(t, { syncChannel })
   const post = (payload?: Record<string, unknown>) =>
@@ -220,7 +220,7 @@ t.test('staff start a sync and read its result', async t => {
   t.match((await post({ channel: 'x' })).json().errors, { channel: ['The selected channel is invalid.'] })
   t.equal((await post({ channel: 7 })).statusCode, 422)
   const by = { kind: 'staff', name: 'Ruwan' }
-  t.same(asked, [
+  t.same(requested, [
     ['demo', undefined, by],
     ['demo', '101', by],
     ['demo', undefined, by],

@@ -10,7 +10,7 @@ import { serviceToken } from './portal.ts'
 const run = promisify(execFile)
 const admin = join(import.meta.dirname, '../admin.ts')
 
-/** Prepares the operator's commands on a database of their own, and a function that saves a file of the test. */
+/** Prepares the operator's commands on a database of their own, and a function that saves a file for them. */
 export const commands = async (t: Test, more: Record<string, string> = {}) => {
   const { url } = await cloneDatabase(t, 'notifier')
   const folder = makeFolder(t)

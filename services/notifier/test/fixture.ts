@@ -74,7 +74,7 @@ export interface FixtureOptions {
   resendsUnknown?: boolean
 }
 
-/** Creates a database with the tenant demo and its number, registered at a simulator, and a queue between them. */
+/** Creates a database with the tenant demo and its number, a simulator that knows the number, and a queue between. */
 export const createFixture = async (t: Teardown, options: FixtureOptions = {}) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
   const pool = createPool({ url, name: 'test', connections: 10 })

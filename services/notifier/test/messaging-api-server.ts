@@ -22,7 +22,7 @@ export interface Behaviour {
   readonly onRequest?: (request: Arrived, index: number) => void
 }
 
-/** Starts a server of bare sockets, which can break every rule. The end of the test stops it. */
+/** Starts a server of bare sockets, which can break every rule of HTTP. The end of the test stops it. */
 export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Behaviour) => {
   const arrived: Arrived[] = []
   const pieces: string[] = []
@@ -58,15 +58,15 @@ export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Be
 type Split = Omit<Arrived, 'socket'>
 
 /** Returns the complete requests received so far, and the rest. */
-const split = (come: string): [Split[], string] => {
-  const end = come.indexOf('\r\n\r\n')
-  if (end === -1) return [[], come]
-  const [line = '', ...fields] = come.slice(0, end).split('\r\n')
+const split = (received: string): [Split[], string] => {
+  const end = received.indexOf('\r\n\r\n')
+  if (end === -1) return [[], received]
+  const [line = '', ...fields] = received.slice(0, end).split('\r\n')
   const headers = new Map(fields.map(field => field.split(': ', 2).map(part => part) as [string, string]))
   const length = Number(headers.get('content-length') ?? 0)
-  if (come.length < end + 4 + length) return [[], come]
-  const body = come.slice(end + 4, end + 4 + length)
-  const [more, rest] = split(come.slice(end + 4 + length))
+  if (received.length < end + 4 + length) return [[], received]
+  const body = received.slice(end + 4, end + 4 + length)
+  const [more, rest] = split(received.slice(end + 4 + length))
   return [[{ line, headers, body }, ...more], rest]
 }
 
@@ -76,7 +76,7 @@ export const respond = (socket: Socket, status: number, body: string, headers: R
   socket.write(`HTTP/1.1 ${status} Whatever\r\n${head.join('')}\r\n${body}`)
 }
 
-export const taken = (id = 'wamid.HBgL'): string =>
+export const accepted = (id = 'wamid.HBgL'): string =>
   JSON.stringify({ messaging_product: 'whatsapp', messages: [{ id, message_status: 'accepted' }] })
 
 export const credentials = { accessToken: 'EAAG-secret-token' }

@@ -8,7 +8,7 @@ import { createFixture, type FixtureOptions } from './fixture.ts'
 
 export const serviceToken = 'a-service-token-of-tests'
 
-const nobody: OrdersClient = {
+const unavailable: OrdersClient = {
   find: async () => ({ kind: 'unavailable' }),
   act: async () => ({ kind: 'unavailable' }),
   findStaff: async () => ({ kind: 'found', now: 0, holders: [] }),
@@ -20,11 +20,11 @@ export interface PortalOptions extends FixtureOptions {
   poolOf?: (url: string) => Promise<pg.Pool>
 }
 
-/** Starts the whole application with a staff token, and sends requests as the staff portal does. */
+/** Starts the whole application, with a function that sends requests as the staff portal does. */
 export const build = async (
   t: Teardown,
   requestsPerMinute = 1_000_000,
-  orders = nobody,
+  orders = unavailable,
   options: PortalOptions = {},
   limits: Partial<NotifierOptions> = {},
 ) => {

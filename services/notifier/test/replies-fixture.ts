@@ -51,7 +51,7 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
   control.behave({ webhook_url: `${url}/webhooks/messaging` })
   built.queue.start()
   built.actions.start()
-  /** Sends the message about an order; returns the API's id for the message. */
+  /** Sends the message with the buttons about an order; returns the API's id for the message. */
   const offer = async (waybill_number = waybill): Promise<string> => {
     const offers = () => control.messages().filter(({ template }) => template !== null)
     const before = offers().length

@@ -1,4 +1,4 @@
-/** Runs a queue in a process of its own, for tests that kill it. Prints `ready`; SIGTERM ends it cleanly. */
+/** Runs a queue in a process of its own, which tests may kill. Prints `ready`; SIGTERM ends the process cleanly. */
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { readKeyring } from '../channels/vault.ts'
 import { buildQueue } from './fixture.ts'

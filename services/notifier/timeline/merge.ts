@@ -22,7 +22,7 @@ interface Histories {
   readonly inbound?: readonly InboundRow[]
 }
 
-/** Merges all into one timeline, newest first. */
+/** Merges the histories into one timeline, newest first. */
 export const mergeTimelines = ({ tracking, edits = [], messages, failed, actions = [], inbound = [] }: Histories) =>
   [
     ...[...Map.groupBy(messages, update => update.message_id).values()]

@@ -119,7 +119,7 @@ const readTimeline = async ({ pool, orders }: TimelineOptions, staff: Staff, way
     actions: await findActions(tx, tenant, waybill_number, maxActions),
     inbound: await findInboundAbout(tx, tenant, {
       waybill: waybill_number,
-      phones: await phonesIn(tx, tenant, found.order),
+      phones: await listPhones(tx, tenant, found.order),
       since: new Date(found.order.created_at ?? 0),
       limit: maxInbound,
     }),
@@ -132,7 +132,7 @@ const maxMessages = 200
 const maxActions = 100
 const maxInbound = 100
 
-const phonesIn = async (tx: Tx, tenant: string, order: KnownOrder): Promise<string[]> => {
+const listPhones = async (tx: Tx, tenant: string, order: KnownOrder): Promise<string[]> => {
   const country = await findCountry(tx, tenant)
   return [order.customer_phone, order.customer_secondary_phone].flatMap(
     phone => (phone && normalisePhone(phone, country)) || [],

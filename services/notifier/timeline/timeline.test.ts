@@ -12,14 +12,14 @@ const prepare = async (t: Test) => {
   const { client, state } = await standIn(t, {}, { waybill_number: 'DM2' })
   const built = await build(t, undefined, client)
   await giveRules(built.pool)
-  const take = (...events: ReturnType<typeof orderEvent>[]) => processEvents(built.pool, { tenant: 'demo', events })
+  const process = (...events: ReturnType<typeof orderEvent>[]) => processEvents(built.pool, { tenant: 'demo', events })
   const read = (waybill: string) => built.call('GET', `/api/timeline/${encodeURIComponent(waybill)}`)
-  return { ...built, state, take, read }
+  return { ...built, state, process, read }
 }
 
-t.test('the statuses of a parcel and the messages to its customer are one list, newest first', async t => {
-  const { take, read, queue, rows } = await prepare(t)
-  await take(orderEvent('a'), orderEvent('b', { waybill_number: 'DM2' }))
+t.test('lists the statuses of a parcel and the messages to its customer together, newest first', async t => {
+  const { process, read, queue, rows } = await prepare(t)
+  await process(orderEvent('a'), orderEvent('b', { waybill_number: 'DM2' }))
   queue.start()
   await until('both are accepted', async () => (await rows(`select from messages where status = 'accepted'`))[1])
   const { status, body } = await read('DM00000001')
@@ -44,9 +44,9 @@ t.test('the statuses of a parcel and the messages to its customer are one list, 
 })
 
 t.test('a message that could not be created appears with the reason', async t => {
-  const { take, read, rows } = await prepare(t)
+  const { process, read, rows } = await prepare(t)
   await rows(`update channels set state = 'paused'`)
-  await take(orderEvent('a', { customer_phone: 'call the office' }))
+  await process(orderEvent('a', { customer_phone: 'call the office' }))
   t.match((await read('DM00000001')).body.data.timeline[0], {
     kind: 'event',
     event_id: 'a',
@@ -57,15 +57,15 @@ t.test('a message that could not be created appears with the reason', async t =>
   })
 })
 
-t.test('a waybill unknown to orders gets 404; while orders is unavailable, every waybill gets 503', async t => {
+t.test('a waybill unknown to orders gets 404; every waybill gets 503 while orders is unavailable', async t => {
   const { read, state } = await prepare(t)
   const unknown = await read('DM404')
   t.same([unknown.status, unknown.body.message], [404, 'The requested waybill does not exist in the system'])
   for (const odd of ['x'.repeat(51), '\u0000', '😀']) t.equal((await read(odd)).status, 422, JSON.stringify(odd))
   t.equal((await read('..%2f..')).status, 404)
   state.isBroken = true
-  const away = await read('DM00000001')
-  t.same([away.status, away.headers['retry-after']], [503, '2'])
+  const unavailable = await read('DM00000001')
+  t.same([unavailable.status, unavailable.headers['retry-after']], [503, '2'])
 })
 
 t.test('shows nothing of another tenant, even when both have the waybill', async t => {
@@ -96,7 +96,7 @@ t.test('shows nothing of another tenant, even when both have the waybill', async
 
 t.test("a webhook's time in whole seconds does not put a status before the one it followed", async t => {
   const message = { message_id: 'm', template: 'order_created', detail: null }
-  const moment = (status: 'queued' | 'accepted' | 'sent', at: string) => ({ ...message, status, at: new Date(at) })
+  const update = (status: 'queued' | 'accepted' | 'sent', at: string) => ({ ...message, status, at: new Date(at) })
   const tracking = { status_key: 'key_1', status_name: 'DRAFT', staff_name: null, note: null }
   const merged = mergeTimelines({
     tracking: [
@@ -105,9 +105,9 @@ t.test("a webhook's time in whole seconds does not put a status before the one i
     ],
     edits: [{ fields: ['cod'], at: '2026-03-01T10:00:00.550Z', staff_name: 'Ruwan', reason: 'the shop called' }],
     messages: [
-      moment('queued', '2026-03-01T10:00:00.600Z'),
-      moment('accepted', '2026-03-01T10:00:00.900Z'),
-      moment('sent', '2026-03-01T10:00:00.000Z'),
+      update('queued', '2026-03-01T10:00:00.600Z'),
+      update('accepted', '2026-03-01T10:00:00.900Z'),
+      update('sent', '2026-03-01T10:00:00.000Z'),
     ],
     failed: [],
   })
