@@ -86,6 +86,8 @@ t.test('counts presses without effect by reason, and stores no action', async t 
   const kinds = ['pressed', 'press_unreadable', 'press_expired', 'press_repeated']
   const counts = await Promise.all(kinds.map(kind => counted(`webhook_facts_total{kind="${kind}"}`)))
   t.same(counts, [0, 2, 1, 0])
+  const unread = await rows('select 1 from inbound_messages where read_at is null')
+  t.equal(unread.length, 4, 'staff read the presses that do nothing')
   t.notMatch(log.join(''), /94770000|courier\./)
   t.equal(
     (await rows('select 1 from conversations where last_inbound_at is not null')).length,

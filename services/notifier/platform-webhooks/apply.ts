@@ -8,13 +8,12 @@ import type { Logger } from 'pino'
 import { isOpen } from '../conversations/conversation.ts'
 import { keywordIn } from '../conversations/keywords.ts'
 import { findKeywords, type Inbound, recordInbound, releaseHeld } from '../conversations/queries.ts'
-import { tokenPrefix } from '../customer-actions/button-token.ts'
 import type { Tx } from '../database/tables.ts'
 import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
 import { logCategory, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import { choosePlanning, lockMessages } from './message-queries.ts'
-import { recordPresses, type Said } from './presses.ts'
+import { openPresses, recordPresses, type Said } from './presses.ts'
 import { settleMessages } from './settle-messages.ts'
 import { type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.ts'
 
@@ -77,14 +76,18 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   choosePlanning(tx, own.statuses.length, own.inbound.length + own.preferences.length)
   const said = await findSaid(tx, own)
   const { writers, now } = await openConversations(tx, said, own)
-  await insertInbound(tx, said.map(toReadable))
+  const opened = openPresses(options.keyring, said, now)
+  await insertInbound(
+    tx,
+    said.map(fact => toReadable(fact, opened.presses.has(fact))),
+  )
   const { statuses } = own
   const locked = statuses.length + writers.length > 0 ? await lockMessages(tx, statuses, writers) : []
   const { moved, unmatched } = await settleMessages(tx, locked, statuses, options)
   const released = await releaseHeld(tx, writers)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
   const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
-  const pressed = await recordPresses(tx, options.keyring, said, now)
+  const pressed = await recordPresses(tx, opened, said, now)
   categories.forEach(logCategory(options.logger))
   return {
     statuses: statuses.length,
@@ -112,11 +115,11 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   })
 }
 
-/** Returns the message for staff. Opt-outs, opt-ins and presses with an action are handled; "no thanks" is not. */
-const toReadable = ({ keyword, text, label, ...said }: Said): InboundMessage => ({
+/** Returns the message for staff. Opt-outs, opt-ins and presses that act are handled; "no thanks" is not. */
+const toReadable = ({ keyword, text, label, ...said }: Said, acts: boolean): InboundMessage => ({
   ...said,
   text: (text ?? label)?.trim(),
-  isHandled: keyword === 'stop' || keyword === 'start' || said.payload?.startsWith(tokenPrefix) === true,
+  isHandled: keyword === 'stop' || keyword === 'start' || acts,
 })
 
 /** Stores inbound messages, opt-outs and opt-ins. Returns the people with open conversations, and Postgres' time. */

@@ -19,6 +19,21 @@ import type { Own } from './signed-facts.ts'
 
 export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
+/** Opens the buttons with actions that people pressed; counts those that do not open, by reason. */
+export const openPresses = (keyring: Keyring | undefined, said: readonly Said[], now: Date | undefined) => {
+  const counts = { opened: 0, unreadable: 0, expired: 0 }
+  const presses = new Map<Said, Press>()
+  for (const fact of said) {
+    const { tenant, phoneNumberId, recipient, payload, at, messageId: inboundId } = fact
+    if (!now || !keyring || !payload?.startsWith(tokenPrefix)) continue
+    const person = { tenant, phoneNumberId, recipient }
+    const opened = openButton(keyring, person, payload, at, now)
+    counts[opened.kind]++
+    if (opened.kind === 'opened') presses.set(fact, { ...person, ...opened.button, at, inboundId })
+  }
+  return { presses, counts }
+}
+
 /**
  * Stores requests made by buttons, and asks people to confirm addresses. The caller must have locked the conversations
  * and stored the inbound messages. Returns the counts of presses with an effect, of others by their reason, and of new
@@ -26,21 +41,12 @@ export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
  */
 export const recordPresses = async (
   tx: Tx,
-  keyring: Keyring | undefined,
+  { presses, counts }: ReturnType<typeof openPresses>,
   said: readonly Said[],
   now: Date | undefined,
 ) => {
-  const counts = { opened: 0, unreadable: 0, expired: 0 }
-  const presses: Press[] = []
-  for (const { tenant, phoneNumberId, recipient, payload, at, messageId: inboundId } of said) {
-    if (!now || !keyring || !payload?.startsWith(tokenPrefix)) continue
-    const person = { tenant, phoneNumberId, recipient }
-    const opened = openButton(keyring, person, payload, at, now)
-    counts[opened.kind]++
-    if (opened.kind === 'opened') presses.push({ ...person, ...opened.button, at, inboundId })
-  }
-  const confirmations = presses.filter(({ action }) => action === confirmAddress)
-  const others = presses.filter(({ action }) => action !== confirmAddress)
+  const confirmations = [...presses.values()].filter(({ action }) => action === confirmAddress)
+  const others = [...presses.values()].filter(({ action }) => action !== confirmAddress)
   await renewPresses(tx, others)
   const pressed = (await insertPresses(tx, others)) + (await confirmAddresses(tx, confirmations))
   return {

@@ -100,7 +100,7 @@ const logTraced = (logger: Logger, settlements: readonly Settlement[]): void => 
   }
 }
 
-/** Pauses channels and holds templates, each once, however many messages failed; ignores other effects. */
+/** Pauses and rests channels and holds templates, each once, however many messages failed; ignores other effects. */
 const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Settlement[]): Promise<void> => {
   const reactions = new Map<string, { message: LockedMessage; effect: NonNullable<ReturnType<typeof findEffect>> }>()
   for (const { message, steps } of settlements) {
@@ -119,7 +119,8 @@ const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Set
 const findEffect = (code: number | null) => {
   const { class: what, pauseSeconds, meaning: reason } = classifyCode(code)
   if (what === 'hold_template' && code !== null) return { kind: 'hold_template', code } as const
-  return what === 'pause_channel' && pauseSeconds === null
+  if (what !== 'pause_channel') return undefined
+  return pauseSeconds === null
     ? ({ kind: 'pause_channel', code, reason } as const)
-    : undefined
+    : ({ kind: 'rest_channel', code, seconds: pauseSeconds } as const)
 }

@@ -117,6 +117,15 @@ t.test('a reported failure holds its template once', async t => {
   t.equal(await readHeldCode(), null, 'a repetition holds nothing')
 })
 
+t.test('a reported limit of a number rests the number for its time', async t => {
+  const { call, addMessages, rows } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
+  await call(envelope({ statuses: [status({ status: 'failed', errors: [{ code: 131048 }] })] }))
+  const rests = `select state, round(extract(epoch from not_before - now()) / 3600)::integer as hours from channels
+    where tenant_id = 'demo' and not_before is not null`
+  t.same(await rows(rests), [{ state: 'active', hours: 24 }])
+})
+
 t.test('a failure that the queue is already retrying does not end the retry; a final one does', async t => {
   const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
   const ends = { 131016: false, 131056: false, 131042: false, 131026: true, 132015: true }
