@@ -155,7 +155,7 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   )
 }
 
-/** Presses a button about an order that orders does not know, and writes a text, which the notifier's question shows. */
+/** Presses a button about an unknown order, and writes a text, which the notifier's question shows. */
 const changeAddress = async (
   { service, superuser }: Observed,
   { writer, inboundText }: Canaries,

@@ -69,7 +69,8 @@ const createSearch = (target: Target, { broken, short }: TrustOptions, counts: C
     broken.require(again < maxGrowth, `${one.what}: ${roundTo(again)} times the cost of a quarter of it`)
   }
   /**
-   * Sends inputs one after another; if the loop was blocked too long, measures the four slowest. Returns true if all pass.
+   * Sends inputs one after another; if they block the loop too long, measures the four slowest. Returns true if all
+   * pass.
    */
   const tryAll = async (place: Place, tries: readonly Try[]): Promise<boolean> => {
     const failures = broken.count

@@ -44,8 +44,8 @@ const findError = (operation: Operation, request: DrawnRequest, response: Respon
 }
 
 /**
- * Sends `count` requests to one operation and reports the smallest that shows an error. Returns how many it sent and how
- * many succeeded.
+ * Sends `count` requests to one operation and reports the smallest that shows an error. Returns how many it sent
+ * and how many succeeded.
  */
 const fuzzOperation = async (operation: Operation, { target, memory, count, seed, broken }: Fuzzing) => {
   const counts = { sent: 0, succeeded: 0 }

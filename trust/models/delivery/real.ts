@@ -38,7 +38,7 @@ const openPool = (t: Teardown, url: string): pg.Pool => {
 }
 
 /**
- * Replaces now() of the service's role with a clock that stands still: the server's own clock is the computer's. Defaults
+ * Replaces now() of the service's role with a clock that stands still: the server's clock is the computer's. Defaults
  * of columns keep the real clock. Must run before the service connects. Returns a function that sets the clock.
  */
 const stopClock = async (url: string) => {
