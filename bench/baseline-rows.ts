@@ -37,7 +37,7 @@ export const readBaselineRows = async (
   const batches: string[][] = []
   for (const waybills of waybillsOfBatches)
     batches.push((await superuser.query<string[]>({ text, values: [waybills], rowMode: 'array' })).rows[0] ?? [])
-  return { statement: floorStatement(single, varied, tables), batches }
+  return { statement: buildStatement(single, varied, tables), batches }
 }
 
 /** Lists the columns of orders for which a statement must give values. */
@@ -50,13 +50,13 @@ const findColumns = async (superuser: pg.Client): Promise<Column[]> => {
   return rows
 }
 
-const floorStatement = (single: Column[], varied: Column[], tables: string[]): string => {
+const buildStatement = (single: Column[], varied: Column[], tables: string[]): string => {
   const parameters = single.map(({ type }, index) => `$${index + 2}::${type}`).join(', ')
-  const place = (index: number): string => `$${index + single.length + 2}`
-  const arrays = ['$1::text[]', ...varied.map(({ type }, index) => `${place(index)}::${type}[]`)]
+  const formatParameter = (index: number): string => `$${index + single.length + 2}`
+  const arrays = ['$1::text[]', ...varied.map(({ type }, index) => `${formatParameter(index)}::${type}[]`)]
   const names = ['waybill_number', ...varied.map(({ name }) => name)].join(', ')
   const tenant = `$${single.findIndex(({ name }) => name === 'tenant_id') + 2}::text`
-  const statuses = `${place(varied.findIndex(({ name }) => name === 'status_key'))}::text[]`
+  const statuses = `${formatParameter(varied.findIndex(({ name }) => name === 'status_key'))}::text[]`
   const beside: Record<string, string> = {
     order_events: `(tenant_id, waybill_number, status_key) select ${tenant}, waybill_number, status_key from given`,
     log: `(tenant_id, type, waybill_numbers, status_keys) values (${tenant}, 'order.created', $1::text[], ${statuses})`,

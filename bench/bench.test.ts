@@ -24,7 +24,7 @@ t.test('measures each service and its baselines', async t => {
 })
 
 // bench/regression.test.ts measures this code beside that of another commit.
-t.test('the error names a commit that does not exist', async t => {
+t.test('names a commit that does not exist', async t => {
   await t.rejects(bench('bulk', '--against', 'no-such-commit'), {
     code: 1,
     stderr: /invalid reference: no-such-commit/,

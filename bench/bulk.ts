@@ -17,13 +17,13 @@ const exampleOrders = 25
 const makeBodies = async (batch: number, count: number): Promise<string[]> => {
   const example = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
   const orders: Record<string, unknown>[] = example.order_data
-  const orderAt = (position: number) => ({
+  const createOrder = (position: number) => ({
     ...orders[position % orders.length],
     order_no: `LS-${100_000 + position}`,
     customer_phone: `0771${String(position).padStart(6, '0')}`,
   })
   return Array.from({ length: count }, (_, body) => {
-    const order_data = Array.from({ length: batch }, (_, index) => orderAt(body * batch + index))
+    const order_data = Array.from({ length: batch }, (_, index) => createOrder(body * batch + index))
     return JSON.stringify({ ...example, order_data })
   })
 }

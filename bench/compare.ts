@@ -1,7 +1,7 @@
 import type { BenchOptions, Cell, TableRow } from './bench.ts'
-import { median, percentile, rounded, sum } from './figures.ts'
 import type { Costed, Measure } from './repeat.ts'
 import { log } from './service.ts'
+import { median, percentile, roundTo, sum } from './statistics.ts'
 
 /** Holds the measurement of this code, and those of the baselines by their names in the table. */
 interface Sides {
@@ -36,28 +36,28 @@ const summarise = (
   baselines: string[],
   rounds: Record<string, Costed>[],
 ): TableRow => {
-  const of = (name: string): Costed[] => rounds.map(round => round[name] as Costed)
-  const units = ({ requestMilliseconds }: Costed) => requestMilliseconds.length * unitsPerRequest
-  const perSecond = (measured: Costed) => units(measured) / measured.seconds
-  const microseconds = (name: string, cost: 'nodeSeconds' | 'postgresSeconds' | 'cpuSeconds'): number | null =>
-    finite((sum(of(name).map(measured => measured[cost])) * 1_000_000) / sum(of(name).map(units)), 1)
-  const ratioTo = (name: string): number =>
-    median(rounds.map(round => perSecond(round.ours as Costed) / perSecond(round[name] as Costed)))
-  const columns: TableRow = { [`${unit}/s`]: rounded(median(of('ours').map(perSecond))) }
+  const select = (name: string): Costed[] => rounds.map(round => round[name] as Costed)
+  const countUnits = ({ requestMilliseconds }: Costed) => requestMilliseconds.length * unitsPerRequest
+  const measureRate = (measured: Costed) => countUnits(measured) / measured.seconds
+  const averageMicroseconds = (name: string, cost: 'nodeSeconds' | 'postgresSeconds' | 'cpuSeconds'): number | null =>
+    roundFinite((sum(select(name).map(measured => measured[cost])) * 1_000_000) / sum(select(name).map(countUnits)), 1)
+  const measureRatio = (name: string): number =>
+    median(rounds.map(round => measureRate(round.ours as Costed) / measureRate(round[name] as Costed)))
+  const columns: TableRow = { [`${unit}/s`]: roundTo(median(select('ours').map(measureRate))) }
   for (const name of baselines) {
-    columns[`${name}/s`] = rounded(median(of(name).map(perSecond)))
-    columns[`ratio to ${name}`] = rounded(ratioTo(name), 2)
+    columns[`${name}/s`] = roundTo(median(select(name).map(measureRate)))
+    columns[`ratio to ${name}`] = roundTo(measureRatio(name), 2)
   }
-  const milliseconds = of('ours').flatMap(({ requestMilliseconds }) => requestMilliseconds)
-  columns['p50 ms'] = finite(percentile(milliseconds, 0.5), 2)
-  columns['p99 ms'] = finite(percentile(milliseconds, 0.99), 2)
+  const milliseconds = select('ours').flatMap(({ requestMilliseconds }) => requestMilliseconds)
+  columns['p50 ms'] = roundFinite(percentile(milliseconds, 0.5), 2)
+  columns['p99 ms'] = roundFinite(percentile(milliseconds, 0.99), 2)
   for (const name of ['ours', ...baselines]) {
     const prefix = name === 'ours' ? '' : `${name} `
-    columns[`${prefix}Node us`] = microseconds(name, 'nodeSeconds')
-    columns[`${prefix}Postgres us`] = microseconds(name, 'postgresSeconds')
+    columns[`${prefix}Node us`] = averageMicroseconds(name, 'nodeSeconds')
+    columns[`${prefix}Postgres us`] = averageMicroseconds(name, 'postgresSeconds')
   }
-  return { ...columns, 'load us': microseconds('ours', 'cpuSeconds') }
+  return { ...columns, 'load us': averageMicroseconds('ours', 'cpuSeconds') }
 }
 
-const finite = (value: number, decimals: number): number | null =>
-  Number.isFinite(value) ? rounded(value, decimals) : null
+const roundFinite = (value: number, decimals: number): number | null =>
+  Number.isFinite(value) ? roundTo(value, decimals) : null

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import type { Tools } from './bench.ts'
-import { sum } from './figures.ts'
 import type { LoadWork } from './load.ts'
 import type { Costed, Measure, Measurement } from './repeat.ts'
+import { sum } from './statistics.ts'
 import type { Side } from './versions.ts'
 
 /**
@@ -16,7 +16,7 @@ export const measureCost = async (
 ): Promise<Costed> => {
   const read = async () => [
     url === undefined ? Number.NaN : await readMetric(url, 'process_cpu_seconds_total'),
-    superuser ? await postgresCpuSeconds(superuser) : Number.NaN,
+    superuser ? await readPostgresCpuSeconds(superuser) : Number.NaN,
   ]
   const [node = 0, postgres = 0] = await read()
   const measured = await run()
@@ -36,7 +36,7 @@ const readMetric = async (url: string, name: string): Promise<number> => {
 const ticksPerSecond = 100
 
 /** Returns the CPU seconds of all processes of a local Postgres since it started. NaN where there is no /proc. */
-const postgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
+const readPostgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
   const { rows } = await superuser.query<{ pid: number }>('select pid from pg_stat_activity')
   const processes = await Promise.all(rows.map(({ pid }) => readStat(pid)))
   const [running] = processes.flatMap(({ parent }) => parent ?? [])

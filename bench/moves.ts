@@ -11,7 +11,7 @@ const path = '/api/staff/order/status'
 const thousands = 200
 
 /** Measures deliveries, beside the same moves when the status books no money. */
-const moveCell = ({ load }: Tools, batch: number, connections: number): Cell => {
+const createMoveCell = ({ load }: Tools, batch: number, connections: number): Cell => {
   let waybills: string[] | undefined
   const prepare = async (side: Side, books: 'delivery' | 'nothing'): Promise<Measure> => {
     waybills ??= (await bookBatches(side, 1000, thousands)).flat()
@@ -61,4 +61,4 @@ const expectLines = async ({ superuser }: Side, expected: number): Promise<void>
 }
 
 export const moves = ({ batches = [1, 1000], connections }: BenchOptions, tools: Tools): Cell[] =>
-  batches.flatMap(batch => (connections ?? [batch === 1 ? 8 : 1]).map(count => moveCell(tools, batch, count)))
+  batches.flatMap(batch => (connections ?? [batch === 1 ? 8 : 1]).map(count => createMoveCell(tools, batch, count)))

@@ -3,9 +3,9 @@ import type pg from 'pg'
 import { control } from '../trust/courier.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
 import { measureCost, measureLoad } from './cpu.ts'
-import { rounded } from './figures.ts'
 import { countAccepted, formatId, insertMessages, removeMessages } from './notifier-messages.ts'
 import type { Measure, Measurement } from './repeat.ts'
+import { roundTo } from './statistics.ts'
 
 /** Limits the bare loop to as many messages in flight as the queue has. */
 const inFlight = 64
@@ -14,7 +14,7 @@ const inFlight = 64
  * Measures the time from the first to the last queued message that the API accepts from the service, beside a bare loop
  * that sends as many requests at once and stores nothing.
  */
-export const queueCell = ({ apiUrl, load }: Tools, latency: number): Cell => {
+export const createQueueCell = ({ apiUrl, load }: Tools, latency: number): Cell => {
   const behave = () => control(apiUrl, '/behaviour', { answer_latency_ms: latency }, 'PUT')
   return {
     name: `queue, responses after ${latency} ms`,
@@ -57,7 +57,7 @@ const drain = async (superuser: pg.Client, messages: number): Promise<Measuremen
   )
   // The time of a single message is unknown.
   const requestMilliseconds = Array.from({ length: messages }, () => Number.NaN)
-  return { seconds: rounded(rows[0].seconds, 6), requestMilliseconds, cpuSeconds: Number.NaN }
+  return { seconds: roundTo(rows[0].seconds, 6), requestMilliseconds, cpuSeconds: Number.NaN }
 }
 
 const connections = 16
@@ -66,8 +66,8 @@ const messagesPerSecond = 40_000
 const readMessages = 10_000
 
 /** Measures webhooks, beside a route that only checks signatures and beside a statement that only writes the rows. */
-const webhookCell = ({ load, bareFastify }: Tools, updatesPerRequest: number): Cell => {
-  const messagesFor = (seconds: number): number =>
+const createWebhookCell = ({ load, bareFastify }: Tools, updatesPerRequest: number): Cell => {
+  const countMessages = (seconds: number): number =>
     Math.max(messagesPerSecond * seconds, updatesPerRequest * connections)
   const updates = updatesPerRequest === 1 ? 'one update' : `${updatesPerRequest} updates`
   return {
@@ -76,7 +76,7 @@ const webhookCell = ({ load, bareFastify }: Tools, updatesPerRequest: number): C
     unit: 'updates',
     unitsPerRequest: updatesPerRequest,
     measure: async side => async seconds => {
-      const messages = messagesFor(seconds)
+      const messages = countMessages(seconds)
       await renewMessages(side.superuser, messages)
       const work = { kind: 'webhooks', messages, updatesPerRequest } as const
       const measured = await measureLoad(load, side, work, connections)(seconds)
@@ -87,7 +87,7 @@ const webhookCell = ({ load, bareFastify }: Tools, updatesPerRequest: number): C
       const url = await bareFastify()
       const work = { kind: 'webhooks', messages: Number.MAX_SAFE_INTEGER, updatesPerRequest } as const
       const update: Measure = async seconds => {
-        const messages = messagesFor(seconds)
+        const messages = countMessages(seconds)
         await renewMessages(side.superuser, messages)
         const values = Array.from({ length: Math.floor(messages / updatesPerRequest) }, (_, call) => [
           `{${Array.from({ length: updatesPerRequest }, (_, index) =>
@@ -116,9 +116,9 @@ const renewMessages = async (superuser: pg.Client, count: number): Promise<void>
   await removeMessages(superuser)
   await insertMessages(superuser, 'small', readMessages, 'accepted')
   await superuser.query(`
-    with told as (
+    with reported as (
       insert into message_events (tenant_id, message_id, status)
-      select tenant_id, message_id, told from messages, unnest(array['sent', 'delivered', 'read']) as told
+      select tenant_id, message_id, report from messages, unnest(array['sent', 'delivered', 'read']) as report
     )
     update messages set status = 'read'`)
   await insertMessages(superuser, 'large', count, 'accepted')
@@ -128,13 +128,13 @@ const renewMessages = async (superuser: pg.Client, count: number): Promise<void>
 const statement = `
   with given as (
     select * from unnest($1::text[]) as given (message_id)
-  ), told as (
+  ), reported as (
     insert into message_events (tenant_id, message_id, status) select 'large', message_id, 'delivered' from given
   )
   update messages m set status = 'delivered', status_at = now() from given
   where m.tenant_id = 'large' and m.message_id = given.message_id`
 
 export const notifier = ({ batches = [1] }: BenchOptions, tools: Tools): Cell[] => [
-  ...[0, 50].map(latency => queueCell(tools, latency)),
-  ...batches.map(updates => webhookCell(tools, updates)),
+  ...[0, 50].map(latency => createQueueCell(tools, latency)),
+  ...batches.map(updates => createWebhookCell(tools, updates)),
 ]

@@ -15,7 +15,7 @@ interface Reading {
 const prefix = '/api/public/merchant'
 /** Exceeds what a list counts, in thousands of orders. */
 const listedThousands = 12
-const listed = async (side: Side, path: string): Promise<string[]> => {
+const prepareList = async (side: Side, path: string): Promise<string[]> => {
   await bookBatches(side, 1000, listedThousands)
   return [`${prefix}/order?per_page=20${path}`]
 }
@@ -29,8 +29,8 @@ const one: Reading = {
     where o.tenant_id = $1 and o.waybill_number = $2 order by e.event_id`,
 }
 const others: Reading[] = [
-  { what: 'page 1', paths: side => listed(side, '') },
-  { what: 'page 50', paths: side => listed(side, '&page=50') },
+  { what: 'page 1', paths: side => prepareList(side, '') },
+  { what: 'page 50', paths: side => prepareList(side, '&page=50') },
   { what: 'all cities', paths: async () => [`${prefix}/city?noPagination=1`], select: cities },
 ]
 
@@ -58,7 +58,7 @@ const createCell = ({ load, bareFastify }: Tools, reading: Reading, connections:
   },
 })
 
-export const readCell = (tools: Tools, connections: number): Cell => createCell(tools, one, connections)
+export const createReadCell = (tools: Tools, connections: number): Cell => createCell(tools, one, connections)
 
 export const read = ({ connections }: BenchOptions, tools: Tools): Cell[] => [
   ...(connections ?? [64]).map(count => createCell(tools, one, count)),

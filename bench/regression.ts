@@ -1,9 +1,9 @@
 import { startBed } from './bench.ts'
 import { createBulkCell } from './bulk.ts'
-import { median, rounded } from './figures.ts'
-import { queueCell } from './notifier.ts'
-import { readCell } from './read.ts'
+import { createQueueCell } from './notifier.ts'
+import { createReadCell } from './read.ts'
 import type { Costed, Measure } from './repeat.ts'
+import { median, roundTo } from './statistics.ts'
 
 /** Holds the ratios of our speed to theirs in one round: higher is better. */
 export interface Ratios {
@@ -77,8 +77,8 @@ export const compareWithCommit = async (commit: string, cleanUps: AsyncDisposabl
   const cells = [
     createBulkCell(tools, { batch: 1, isKeyed: true, connections: 16, bodies: 5_000 }),
     createBulkCell(tools, { batch: 1000, isKeyed: false, connections: 16, bodies: 20 }),
-    readCell(tools, 16),
-    queueCell(tools, 0),
+    createReadCell(tools, 16),
+    createQueueCell(tools, 0),
   ]
   const services = new Set(cells.map(({ service }) => service))
   await Promise.all([...services].flatMap(service => [startOurs(service), startTheirs(service)]))
@@ -88,7 +88,7 @@ export const compareWithCommit = async (commit: string, cleanUps: AsyncDisposabl
     for (const side of sides) await side(warmUpSeconds)
     const rounds = await measureUntilSure(measureInTurn(...sides), accepted[name])
     const { perSecond, perCpuSecond } = takeMedians(rounds)
-    const sentence = `${name}: ${rounded(perSecond, 2)} of ${commit.slice(0, 7)}'s throughput, ${rounded(perCpuSecond, 2)} per CPU second, ${rounds.length} rounds`
+    const sentence = `${name}: ${roundTo(perSecond, 2)} of ${commit.slice(0, 7)}'s throughput, ${roundTo(perCpuSecond, 2)} per CPU second, ${rounds.length} rounds`
     compared.push({ sentence, isSlower: isSlower(rounds, accepted[name]) })
   }
   return compared

@@ -44,10 +44,10 @@ const readArguments = () => {
   if (unknown.length > 0)
     throw new Error(`unknown benchmark: ${unknown.join(', ')}; choose from ${Object.keys(benches).join(', ')}`)
   const options: BenchOptions = {
-    rounds: wholeNumber('rounds', values.rounds ?? '5'),
+    rounds: readWholeNumber('rounds', values.rounds ?? '5'),
     seconds: Number(values.seconds ?? '1.4'),
-    batches: values.batch?.split(',').map(text => wholeNumber('batch', text)),
-    connections: values.connections?.split(',').map(text => wholeNumber('connections', text)),
+    batches: values.batch?.split(',').map(text => readWholeNumber('batch', text)),
+    connections: values.connections?.split(',').map(text => readWholeNumber('connections', text)),
   }
   if (!(options.seconds > 0 && options.seconds <= 600))
     throw new Error(`--seconds must be a number above 0 and at most 600, not ${values.seconds}`)
@@ -55,13 +55,13 @@ const readArguments = () => {
   return { names: positionals.length > 0 ? positionals : all, options, ...values }
 }
 
-const wholeNumber = (name: string, text: string): number => {
+const readWholeNumber = (name: string, text: string): number => {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`--${name} must be a whole number from 1, not ${text}`)
   return Number(text)
 }
 
 /** Leaves out the CPU of baselines: with it, a table is too wide to read. */
-const withoutDetails = (row: TableRow): TableRow =>
+const removeDetails = (row: TableRow): TableRow =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !/ (Node|Postgres) us$/.test(name)))
 
 await runTool(async cleanUps => {
@@ -75,7 +75,7 @@ await runTool(async cleanUps => {
     const baselines = await (against === undefined ? cell.baselines(ours) : theirs())
     const row = await compare(cell, { ours: await cell.measure(ours), baselines }, options)
     rows.push(row)
-    if (!json) printTable([withoutDetails(row)], '')
+    if (!json) printTable([removeDetails(row)], '')
   }
   if (json) printJson(rows)
 })

@@ -51,7 +51,7 @@ const makeWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
 const names = new Map<string, string>()
 /** Returns the name of a statement, by which Postgres finds the prepared statement again. */
 const nameStatement = (text: string): string => {
-  const name = names.get(text) ?? `floor_${names.size}`
+  const name = names.get(text) ?? `baseline_${names.size}`
   names.set(text, name)
   return name
 }

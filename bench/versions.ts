@@ -113,17 +113,17 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
 /** Starts a Postgres with a service's database. Returns the addresses of its roles and a superuser's connection. */
 const startDatabase = async (name: 'orders' | 'notifier', cleanUps: AsyncDisposableStack) => {
   // Each baseline keeps its connections open beside those of the service.
-  const { addressAs } = await startOwnPostgres(toTeardown(cleanUps), name, { max_connections: '400' })
-  const superuser = new pg.Client({ connectionString: addressAs('postgres') })
+  const { buildAddress } = await startOwnPostgres(toTeardown(cleanUps), name, { max_connections: '400' })
+  const superuser = new pg.Client({ connectionString: buildAddress('postgres') })
   superuser.on('error', error => log(`the connection to Postgres broke: ${error.message}`))
   await superuser.connect()
   cleanUps.defer(() => superuser.end())
   const setting = name.toUpperCase()
   const environment = {
-    [`${setting}_DATABASE_URL`]: addressAs(name),
-    [`${setting}_MIGRATE_DATABASE_URL`]: addressAs(`${name}_owner`),
+    [`${setting}_DATABASE_URL`]: buildAddress(name),
+    [`${setting}_MIGRATE_DATABASE_URL`]: buildAddress(`${name}_owner`),
   }
-  return { databaseUrl: addressAs(name), superuser, environment }
+  return { databaseUrl: buildAddress(name), superuser, environment }
 }
 
 type Admin = (words: string[], input?: string) => Promise<unknown>

@@ -5,13 +5,13 @@ import { demoEmail, demoPassword, loadNotifier, loadOrders, readDemoMerchant, ty
 /** Holds the addresses of a running stack. */
 export type Addresses = Readonly<Record<'orders' | 'notifier' | 'simulator', string>>
 
-const tokensPath = (dataFolder: string): string => join(dataFolder, 'demo-tokens.json')
+const findTokensPath = (dataFolder: string): string => join(dataFolder, 'demo-tokens.json')
 
 /** Reads the tokens that `npm start` stores for the demo. Returns undefined before the first start. */
 export const readTokens = (dataFolder: string): Promise<Tokens | undefined> =>
-  readFile(tokensPath(dataFolder), 'utf8').then(JSON.parse, () => undefined)
+  readFile(findTokensPath(dataFolder), 'utf8').then(JSON.parse, () => undefined)
 
-/** Sends a request for tenant demo, a POST if there is a body. Throws an Error with a response that refuses it. */
+/** Sends a request for tenant demo, a POST if there is a body. Throws an Error with any response but a 2xx. */
 export const request = async <Body>(url: string, token?: string, body?: unknown): Promise<Body> => {
   const headers = {
     'x-tenant': 'demo',
@@ -36,7 +36,7 @@ export const loadDemo = async (dataFolder: string, notifierUrl: string): Promise
   const [ofOrders, ofNotifier] = await Promise.all([loadOrders(kept), loadNotifier(kept)])
   const tokens = { ...ofOrders, ...ofNotifier }
   await mkdir(dataFolder, { recursive: true })
-  await writeFile(tokensPath(dataFolder), JSON.stringify(tokens), { mode: 0o600 })
+  await writeFile(findTokensPath(dataFolder), JSON.stringify(tokens), { mode: 0o600 })
   await request(`${notifierUrl}/api/templates/sync`, tokens.portal.token, {})
   return tokens
 }

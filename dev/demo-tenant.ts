@@ -36,7 +36,7 @@ export const readDemoMerchant = async (): Promise<{ email: string; password: str
   (await readExample('demo-tenant.json')).merchants[0]
 
 /** Returns the kept token while it is live, or else a new one. */
-const provide = async (
+const keepOrCreate = async (
   listed: readonly { token_id: string; revoked_at: Date | string | null }[],
   kept: Token | undefined,
   create: () => Promise<Token>,
@@ -68,11 +68,13 @@ export const loadOrders = (kept: Tokens | undefined) =>
         checked.kind === 'refused' ? checked : await applyTenant(pool, checked.file, false),
       )
     }
-    await provideStaff(pool)
+    await createMissingStaff(pool)
     const { email: merchant } = await readDemoMerchant()
     return {
-      merchant: await provide(listed, kept?.merchant, () => ordersTokens.createTokenFor(pool, { tenant, merchant })),
-      staff: await provide(listed, kept?.staff, () => ordersTokens.createTokenFor(pool, { tenant, staff })),
+      merchant: await keepOrCreate(listed, kept?.merchant, () =>
+        ordersTokens.createTokenFor(pool, { tenant, merchant }),
+      ),
+      staff: await keepOrCreate(listed, kept?.staff, () => ordersTokens.createTokenFor(pool, { tenant, staff })),
     }
   })
 
@@ -85,7 +87,7 @@ export const loadNotifier = (kept: Tokens | undefined) =>
       throwIfRefused('demo-notifier.json', checked.kind === 'refused' ? checked : await apply(checked.file))
     }
     const create = () => notifierTokens.createTokenFor(pool, { tenant, staff })
-    return { portal: await provide(listed, kept?.portal, create) }
+    return { portal: await keepOrCreate(listed, kept?.portal, create) }
   })
 
 /** Is the password of all the demo's staff, one person for each role. It is public: it protects nothing. */
@@ -100,7 +102,7 @@ const demoStaff = [
 export const demoEmail = (role: string): string => `${role}@courier.example`
 
 /** Creates missing staff; existing staff keep their roles and passwords. */
-const provideStaff = async (pool: pg.Pool): Promise<void> => {
+const createMissingStaff = async (pool: pg.Pool): Promise<void> => {
   const listed = await listStaff(pool, tenant)
   const missing = demoStaff.filter(({ role }) => !listed.some(row => row.email === demoEmail(role)))
   await Promise.all(missing.map(one => addStaff(pool, { tenant, email: demoEmail(one.role), ...one }, demoPassword)))

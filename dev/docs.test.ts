@@ -6,16 +6,16 @@ import { root } from './settings.ts'
 
 type Texts = Readonly<Record<string, string>>
 
-const anchorsOf = (page: string): string[] =>
-  [...withoutBlocks(page).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+const listAnchors = (page: string): string[] =>
+  [...removeBlocks(page).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title
       .toLowerCase()
       .replace(/[^\w\- ]/g, '')
       .replaceAll(' ', '-'),
   )
-const withoutBlocks = (page: string): string => page.replace(/^ *```[\s\S]*?^ *```/gm, '')
+const removeBlocks = (page: string): string => page.replace(/^ *```[\s\S]*?^ *```/gm, '')
 
-const commentsOf = (file: string, text: string): string => {
+const readComments = (file: string, text: string): string => {
   if (file.endsWith('.md')) return text
   const comment = file.endsWith('.sql') ? /--.*/g : /\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/.*/g
   return (text.match(comment) ?? []).join('\n')
@@ -32,9 +32,9 @@ const link = /\]\((?!\w+:)([^)#\s]*)(?:#([\w-]+))?\)/g
 /** Returns a sentence for each reference that leads nowhere. A path may name only the end of a longer one. */
 const findBroken = (texts: Texts, files: readonly string[]): string[] => {
   const ends = new Set(files.flatMap(file => file.split('/').map((_, index, parts) => parts.slice(index).join('/'))))
-  const hasAnchor = (page: string, anchor: string): boolean => anchorsOf(texts[page] ?? '').includes(anchor)
+  const hasAnchor = (page: string, anchor: string): boolean => listAnchors(texts[page] ?? '').includes(anchor)
   return Object.entries(texts).flatMap(([file, text]) => {
-    const comments = commentsOf(file, text)
+    const comments = readComments(file, text)
     // A landed migration is never edited: it may name files that have moved since.
     const isHistory = file === 'CHANGELOG.md' || file.endsWith('.sql')
     const paths = isHistory ? [] : [...comments.matchAll(namedPath)].map(([, path = '']) => path)
@@ -42,7 +42,7 @@ const findBroken = (texts: Texts, files: readonly string[]): string[] => {
     const sections = [...comments.matchAll(citation)].flatMap(([, page, anchors = '']) =>
       (anchors.match(/[\w-]+/g) ?? []).map(anchor => [`docs/${page}`, anchor] as const),
     )
-    const links = file.endsWith('.md') ? [...withoutBlocks(text).matchAll(link)] : []
+    const links = file.endsWith('.md') ? [...removeBlocks(text).matchAll(link)] : []
     const targets = links.map(
       ([, path, anchor]) => [path ? posix.join(posix.dirname(file), path) : file, anchor] as const,
     )
@@ -62,7 +62,7 @@ const files = globSync('**', { cwd: root, exclude: path => /(^|\/)(node_modules|
 )
 
 /** Exempts a file from the rules: a landed migration is never edited, and each text of a language is one literal. */
-const isFree = (file: string): boolean => /\/migrations\/|\/languages\/|^examples\/.*\.d\.ts$/.test(file)
+const isExempt = (file: string): boolean => /\/migrations\/|\/languages\/|^examples\/.*\.d\.ts$/.test(file)
 const oneLiteral = /^\s*(?:return |const \w+ = |(?:\w+\.)*\w+: |[?:+] )?(['"`]|\/(?![*/])).*\1(?: \+)?[,)]*$/
 const fragment = /(?:^[\s/*|-]*|[.!?|] )((?:Of|Those|That of|Whether|What) .*)/gm
 
@@ -72,7 +72,7 @@ const isLong = (line: string): boolean => line.length > 120 && [...graphemes.seg
 /** Lists the sentences that open like fragments, and the lines of more than 120 columns. */
 const findProse = (file: string, text: string): string[] => {
   const isPage = file.endsWith('.md')
-  const comments = isPage ? withoutBlocks(text) : commentsOf(file, text)
+  const comments = isPage ? removeBlocks(text) : readComments(file, text)
   const lines = isPage ? comments.replace(/^\|.*|\]\([^)]*\)/gm, '') : text
   const long = lines.split('\n').filter(line => isLong(line) && (isPage || !oneLiteral.test(line)))
   return [...[...comments.matchAll(fragment)].map(([, sentence = '']) => sentence), ...long].map(
@@ -81,7 +81,7 @@ const findProse = (file: string, text: string): string[] => {
 }
 
 t.test('sentences open with a verb or a noun, and lines have at most 120 columns', async t => {
-  const read = files.filter(file => /\.(md|ts|js|mjs|sql)$/.test(file) && !isFree(file))
+  const read = files.filter(file => /\.(md|ts|js|mjs|sql)$/.test(file) && !isExempt(file))
   t.ok(read.includes('portal/kit/form.js'))
   t.same(
     read.flatMap(file => findProse(file, readFileSync(join(root, file), 'utf8'))),

@@ -29,7 +29,7 @@ const install = async (t: Test, port: number) => {
   return { status, seconds: (performance.now() - started) / 1000, output: await output }
 }
 
-t.test('installing without a registry fails within 15 seconds and says what to check', async t => {
+t.test('fails within 15 seconds without a registry, and says what to check', async t => {
   const port = await findFreePort()
   const { status, seconds, output } = await install(t, port)
   t.equal(status, 1)

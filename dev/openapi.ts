@@ -41,8 +41,8 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
 }
 
 const classes: Record<ErrorEntry['class'], string> = {
-  retry: 'Sent again on schedule',
-  delay: 'Sent again after a delay',
+  retry: 'Retried on schedule',
+  delay: 'Retried after a delay',
   permanent: 'Failed',
   hold_template: 'Failed; the template is held',
   pause_channel: 'Kept; the channel is paused',
@@ -65,7 +65,7 @@ const listClass = ([errorClass, title]: [string, string]): string => {
 }
 
 /** Builds docs/merchants/error-codes.md from the notifier's table. */
-const errorCodesPage = (): string => `# Error codes of the messaging API
+const buildErrorCodesPage = (): string => `# Error codes of the messaging API
 
 Headings say how the notifier treats a message with such an error, in a response or a webhook; lines in italics say what
 to do. \`dev/openapi.ts\` writes this page.
@@ -73,7 +73,7 @@ to do. \`dev/openapi.ts\` writes this page.
 ${Object.entries(classes).map(listClass).join('\n')}
 ## Codes that are not listed
 
-The notifier sends the message again after a 401, 403, 429 or 5xx and after an error marked as transient; three 401s or
+The notifier retries the message after a 401, 403, 429 or 5xx and after an error marked as transient; three 401s or
 403s in a row pause the channel. But a 408, 502, 504 or any status from 520 up, without a code and not transient, leaves
 the message \`unknown\`: a gateway may have stopped waiting for an API that accepted it. Any other error fails it.
 `
@@ -85,7 +85,7 @@ export const generatedFiles = async (): Promise<Record<string, string>> => {
     `examples/postman/${name}.json`,
     `${JSON.stringify(toCollection(name, documents), null, 2)}\n`,
   ])
-  return { 'docs/merchants/error-codes.md': errorCodesPage(), ...Object.fromEntries(collections) }
+  return { 'docs/merchants/error-codes.md': buildErrorCodesPage(), ...Object.fromEntries(collections) }
 }
 
 /** Writes the types of all requests, which the examples import. The repository does not keep them. */

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findContainer, runInContainer } from './compose.ts'
-import { isSet, makeEmbeddedEnvironment, provideSecrets, readDevSettings, root } from './settings.ts'
+import { isSet, makeEmbeddedEnvironment, provisionSecrets, readDevSettings, root } from './settings.ts'
 
 const [service = ''] = process.argv.splice(2, 1)
 const words = process.argv.slice(2)
@@ -30,5 +30,5 @@ const operateIn = (container: string): number => {
 const container = isSet(`${service.toUpperCase()}_DATABASE_URL`) ? undefined : findContainer(service)
 if (container !== undefined) process.exit(operateIn(container))
 const { EMBEDDED_POSTGRES_PORT, dataFolder } = readDevSettings()
-Object.assign(process.env, makeEmbeddedEnvironment(EMBEDDED_POSTGRES_PORT), provideSecrets(dataFolder))
+Object.assign(process.env, makeEmbeddedEnvironment(EMBEDDED_POSTGRES_PORT), provisionSecrets(dataFolder))
 await import(join(root, 'services', service, 'admin.ts'))

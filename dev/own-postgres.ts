@@ -49,7 +49,7 @@ export const startOwnPostgres = async (t: Teardown, name: string, settings: Reco
   }
   return {
     /** Returns the database's address for a role, such as `<name>_owner` or postgres. */
-    addressAs: (role: string): string => `postgres://${role}:${embeddedPassword}@127.0.0.1:${options.port}/${name}`,
+    buildAddress: (role: string): string => `postgres://${role}:${embeddedPassword}@127.0.0.1:${options.port}/${name}`,
     kill: async () => (await starting).kill(),
     start,
     /**

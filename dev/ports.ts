@@ -9,7 +9,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 const [firstPort, sliceCount, sliceSize] = [12_000, 519, 40]
 const slice = Array.from(
   { length: sliceSize },
-  (_, place) => firstPort + (process.pid % sliceCount) * sliceSize + place,
+  (_, index) => firstPort + (process.pid % sliceCount) * sliceSize + index,
 )
 let turn = 0
 

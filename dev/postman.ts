@@ -92,8 +92,8 @@ const toItem = ({ service, method, path, operation }: Entry, keep?: Record<strin
     value: name === 'X-tenant' ? '{{tenant}}' : name === 'Idempotency-Key' ? '{{$guid}}' : '',
     disabled: !required,
   }))
-  const isOfMerchant = path.startsWith('/api/public/')
-  const auth = { type: 'bearer', bearer: [{ key: 'token', value: isOfMerchant ? '{{token}}' : '{{staff_token}}' }] }
+  const isForMerchant = path.startsWith('/api/public/')
+  const auth = { type: 'bearer', bearer: [{ key: 'token', value: isForMerchant ? '{{token}}' : '{{staff_token}}' }] }
   return {
     name: summary,
     ...(keep && { event: [{ listen: 'test', script: { exec: keepIn(keep) } }] }),

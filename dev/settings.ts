@@ -56,7 +56,7 @@ export const makeEmbeddedEnvironment = (port: number): Record<string, string> =>
 }
 
 /** Generates the demo's keys and service token once, and keeps them in the data folder. Existing variables win. */
-export const provideSecrets = (dataFolder: string): Record<string, string> => {
+export const provisionSecrets = (dataFolder: string): Record<string, string> => {
   const makers = {
     CREDENTIALS_KEYS: () => `demo:${randomBytes(32).toString('base64')}`,
     WEBHOOK_KEYS: () => `demo:${randomBytes(32).toString('base64')}`,

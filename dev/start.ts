@@ -13,7 +13,7 @@ import {
   embeddedDatabases,
   keepCompiled,
   makeEmbeddedEnvironment,
-  provideSecrets,
+  provisionSecrets,
   readDevSettings,
   root,
   serviceFlags,
@@ -46,7 +46,7 @@ const lockFolder = async (): Promise<void> => {
 const listOrigins = (url: string): string => `${url},${url.replace('127.0.0.1', 'localhost')}`
 
 /** Makes the simulator the messaging API, with the secrets of its demo account. Existing variables win. */
-const demoEnvironment = (): Record<string, string> => ({
+const buildDemoEnvironment = (): Record<string, string> => ({
   MESSAGING_API_URL: addresses.simulator,
   WEBHOOK_URL: `${addresses.notifier}/webhooks/messaging`,
   WEBHOOK_PRIVATE_ADDRESSES: 'true',
@@ -98,7 +98,7 @@ try {
   if (process.stdout.isTTY) process.env.LOG_LEVEL ||= 'warn'
   const embedded = makeEmbeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
   if (Object.keys(embedded).length > 0) await startEmbeddedPostgres()
-  Object.assign(process.env, demoEnvironment(), embedded, provideSecrets(settings.dataFolder))
+  Object.assign(process.env, buildDemoEnvironment(), embedded, provisionSecrets(settings.dataFolder))
   await Promise.all([
     startService('orders', 'services/orders'),
     startService('notifier', 'services/notifier'),

@@ -18,29 +18,29 @@ export interface TestDatabase {
   superuserUrl: string
 }
 
-const addresses = (server: string, service: string, database: string): TestDatabase => {
+const buildAddresses = (server: string, service: string, database: string): TestDatabase => {
   const as = (parts: object): string => Object.assign(new URL(server), { pathname: database, ...parts }).href
   const password = embeddedPassword
   return {
-    url: as({ username: testName(service), password }),
-    ownerUrl: as({ username: `${testName(service)}_owner`, password }),
+    url: as({ username: formatTestName(service), password }),
+    ownerUrl: as({ username: `${formatTestName(service)}_owner`, password }),
     superuserUrl: as({}),
   }
 }
 
 /** Names the roles and the template of the tests, which are never a service's own, whatever the server. */
-const testName = (service: string): string => `courier_test_${service}`
+const formatTestName = (service: string): string => `courier_test_${service}`
 
 /** Creates a migrated database for each service, which the tests clone. */
 export const makeTemplates = async (server: string): Promise<void> => {
   for (const service of services) {
-    await createDatabaseWithRoles(server, testName(service))
-    const { ownerUrl } = addresses(server, service, testName(service))
-    await migrate(ownerUrl, join(root, 'services', service, 'database/migrations'), testName(service))
+    await createDatabaseWithRoles(server, formatTestName(service))
+    const { ownerUrl } = buildAddresses(server, service, formatTestName(service))
+    await migrate(ownerUrl, join(root, 'services', service, 'database/migrations'), formatTestName(service))
   }
   if (citus) {
-    const { ownerUrl } = addresses(citus, 'orders', testName('orders'))
-    await makeCitusTemplate(citus, testName('orders'), ownerUrl)
+    const { ownerUrl } = buildAddresses(citus, 'orders', formatTestName('orders'))
+    await makeCitusTemplate(citus, formatTestName('orders'), ownerUrl)
   }
 }
 
@@ -58,11 +58,11 @@ export interface Teardown {
 export const cloneDatabase = async (t: Teardown, service: Service): Promise<TestDatabase> => {
   if (service === 'orders' && process.argv.includes(onCitus)) {
     if (!citus) throw new Error('TEST_CITUS_URL names no Citus')
-    const { name, drop } = await cloneOnCitus(citus, testName(service))
+    const { name, drop } = await cloneOnCitus(citus, formatTestName(service))
     t.teardown(drop)
-    return addresses(citus, service, name)
+    return buildAddresses(citus, service, name)
   }
-  return createDatabase(t, service, testName(service))
+  return createDatabase(t, service, formatTestName(service))
 }
 
 /** Creates a database of `service` without tables, dropped when the test ends. */
@@ -72,11 +72,11 @@ export const createEmptyDatabase = (t: Teardown, service: Service): Promise<Test
 const createDatabase = async (t: Teardown, service: Service, template: string): Promise<TestDatabase> => {
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
-  const name = `${testName(service)}_${randomBytes(6).toString('hex')}`
-  const create = `create database ${name} template ${template} owner ${testName(service)}_owner strategy file_copy`
+  const name = `${formatTestName(service)}_${randomBytes(6).toString('hex')}`
+  const create = `create database ${name} template ${template} owner ${formatTestName(service)}_owner strategy file_copy`
   await onServer(server, client => client.query(create))
   t.teardown(() => onServer(server, client => client.query(`drop database ${name} with (force)`)))
-  return addresses(server, service, name)
+  return buildAddresses(server, service, name)
 }
 
 /** Opens a connection, which the end of the test closes. */

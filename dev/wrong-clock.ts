@@ -4,8 +4,8 @@
 import { falsifyDate } from './shift-clock.ts'
 
 const shifts = (process.env.CLOCK_IS_WRONG_BY ?? '0').split(',').map(Number)
-let place = 0
+let position = 0
 process.on('SIGWINCH', () => {
-  place = (place + 1) % shifts.length
+  position = (position + 1) % shifts.length
 })
-falsifyDate(() => shifts[place] ?? 0)
+falsifyDate(() => shifts[position] ?? 0)

@@ -5,7 +5,7 @@ import { buildRequest, rightBodies } from './inputs.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import type { Headers } from './sender.ts'
 import { fingerprintRows } from './table-prints.ts'
-import { endsToken, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
+import { endsToken, isForStaff, isInternal, startTargets, type Target } from './targets.ts'
 
 /** Lists every operation that takes no token, with the reason. Any other operation without a token is a violation. */
 const open: Readonly<Record<string, string>> = {
@@ -78,10 +78,12 @@ const isRefusal = (operation: Operation, name: string, { status, text }: { statu
     : status === 401 && text === '{"message":"Unauthenticated.","code":"unauthenticated"}'
 
 /** Returns a client of the other kind: staff where a merchant is expected, and the reverse. */
-const wrongKind = ({ name, headersFor }: Target, operation: Operation): Record<string, Headers> =>
+const chooseWrongKind = ({ name, headersFor }: Target, operation: Operation): Record<string, Headers> =>
   name === 'orders'
     ? {
-        'a token of the other kind': headersFor({ path: isOfStaff(operation) ? '/api/public/merchant' : '/api/staff' }),
+        'a token of the other kind': headersFor({
+          path: isForStaff(operation) ? '/api/public/merchant' : '/api/staff',
+        }),
       }
     : {}
 
@@ -93,8 +95,8 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
   for (const operation of operations.filter(({ needsToken }) => needsToken)) {
     const where = `${service} ${operation.id}`
     const asked = operation.path + findBody(operation)
-    const shows = (text: string) => marks.find(mark => text.includes(mark) && !asked.includes(mark))
-    for (const [name, client] of Object.entries({ ...refused, ...wrongKind(target, operation) })) {
+    const findShown = (text: string) => marks.find(mark => text.includes(mark) && !asked.includes(mark))
+    for (const [name, client] of Object.entries({ ...refused, ...chooseWrongKind(target, operation) })) {
       const response = await sendAs(target, operation, client)
       const isRefused = isRefusal(operation, name, response)
       broken.require(isRefused, `${where} with ${name}: ${response.status} ${response.text.slice(0, 100)}`)
@@ -103,13 +105,13 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
     // These clients are used again, so they must keep their tokens.
     for (const [name, client] of Object.entries(endsToken(operation) ? {} : elsewhere)) {
       const { status, text } = await sendAs(target, operation, client)
-      const isLeak = status < 300 && shows(text)
-      broken.require(!isLeak && status > 0 && status < 500, `${where} as ${name}: ${status} shows ${shows(text)}`)
+      const isLeak = status < 300 && findShown(text)
+      broken.require(!isLeak && status > 0 && status < 500, `${where} as ${name}: ${status} shows ${findShown(text)}`)
       requests++
     }
     const after = await fingerprintRows(rows, 'demo')
     const changed = [...after.keys()].filter(table => after.get(table) !== before.get(table))
-    broken.require(changed.length === 0, `${where}: somebody else changed a row of demo's in ${changed}`)
+    broken.require(changed.length === 0, `${where}: somebody else changed a row of demo in ${changed}`)
   }
   return requests
 }

@@ -16,32 +16,32 @@ const blanks = [' ', '\t', '\n', '\u00a0', '\u2028', '\u3000']
  * and a surrogate pair.
  */
 const units = [...'+ { {{ {{}} [ ( " \\ a a@ 9 - . \u0301 \ufdfa ß 😀'.split(' '), 'a ']
-/** The end breaks any repetition that a pattern matched. */
+/** Breaks any repetition that a pattern matched. */
 const stop = '\n!'
 
-const printed = (text: string): string =>
+const toPrintable = (text: string): string =>
   JSON.stringify(text).replace(/[^\x20-\x7e]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-const repeats = (head: string, unit: string, tail: string): Attack => ({
-  name: `${printed(head + unit)}…${tail && printed(tail)}`,
+const repeatAttack = (head: string, unit: string, tail: string): Attack => ({
+  name: `${toPrintable(head + unit)}…${tail && toPrintable(tail)}`,
   text: length => repeat(head, unit, tail, length),
 })
 
 export const textAttacks: readonly Attack[] = [
-  ...[...blanks, ...units].flatMap(unit => [repeats('', unit, ''), repeats('', unit, stop)]),
-  ...blanks.map(unit => repeats('{{', unit, '')),
+  ...[...blanks, ...units].flatMap(unit => [repeatAttack('', unit, ''), repeatAttack('', unit, stop)]),
+  ...blanks.map(unit => repeatAttack('{{', unit, '')),
   ...blanks.map(unit => ({
-    name: `its own value ${printed(unit)}…"!"`,
+    name: `its own value ${toPrintable(unit)}…"!"`,
     text: (length: number, own: string) => repeat(own, unit, '!', length),
   })),
 ]
 
-const keys = (length: number, key: (n: number) => string, comma: string): string =>
+const joinKeys = (length: number, key: (n: number) => string, comma: string): string =>
   Array.from({ length: Math.ceil(length / (key(100_000).length + 1)) }, (_, n) => key(n)).join(comma)
 
 export const queryAttacks: readonly Attack[] = [
-  ...['&', '=', '+', '%', '%20', '[', 'a&', 'a[a]=&'].map(unit => repeats('', unit, '')),
-  { name: 'many keys', text: length => keys(length, n => `k${n}=1`, '&') },
+  ...['&', '=', '+', '%', '%20', '[', 'a&', 'a[a]=&'].map(unit => repeatAttack('', unit, '')),
+  { name: 'many keys', text: length => joinKeys(length, n => `k${n}=1`, '&') },
 ]
 
 /** Lists attacks on an unknown field, as JSON. */
@@ -50,7 +50,7 @@ export const documentAttacks: readonly Attack[] = [
   { name: 'nested objects', text: length => `${'{"a":'.repeat(length / 6)}1${'}'.repeat(length / 6)}` },
   { name: 'open lists', text: length => '['.repeat(length) },
   { name: 'many numbers', text: length => `[${'0,'.repeat(length / 2)}0]` },
-  { name: 'many keys', text: length => `{${keys(length, n => `"k${n}":0`, ',')}}` },
+  { name: 'many keys', text: length => `{${joinKeys(length, n => `"k${n}":0`, ',')}}` },
   { name: 'digits', text: length => '9'.repeat(length) },
   { name: 'escapes', text: length => `"${'\\u0000'.repeat(length / 6)}"` },
 ]

@@ -36,7 +36,7 @@ const search = async (observed: Observed, canaries: Record<string, string>, brok
   return Object.values(texts).reduce((sum, lines) => sum + lines.length, columns.size)
 }
 
-/** Requires that every path was taken: each status occurred, and Postgres refused rows with their values. */
+/** Requires that every path was taken: each status occurred, and Postgres named the values of refused rows. */
 const requirePaths = ({ name, service, statuses }: Observed, expected: number[], failures: number, broken: Broken) => {
   for (const status of expected) broken.require(statuses.has(status), `${name} never responded ${status}`)
   const failed = statuses.get(500) ?? 0

@@ -8,7 +8,7 @@ import { waitUntil } from '../test/courier.ts'
 import type { Observed } from './canary-service.ts'
 import type { Canaries } from './canary-set.ts'
 import { control } from './courier.ts'
-import { channelOfDemo, channelPath } from './targets.ts'
+import { channelPath, demoChannel } from './targets.ts'
 
 /** Sends canaries through every path of the notifier, including failing ones. Returns the token that it created. */
 export const runNotifier = async (notifier: Observed, simulator: string, canaries: Canaries) => {
@@ -43,7 +43,7 @@ export const runNotifier = async (notifier: Observed, simulator: string, canarie
 const filesWith = ({ accessToken, appSecret, verifyToken, pin }: Canaries): string[] => {
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: verifyToken }
   const file = (fields: object = {}): string => {
-    const channel = { phone_number_id: phoneNumberId, ...channelOfDemo, ...secrets, ...fields }
+    const channel = { phone_number_id: phoneNumberId, ...demoChannel, ...secrets, ...fields }
     const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
     const rules = [{ ...rule, body: ['{{note}}', '{{business_name}}', '{{cod}}'] }]
     return JSON.stringify({ tenant: { id: 'demo', country: 'LK' }, channels: [channel], rules })
@@ -155,7 +155,7 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   )
 }
 
-/** Presses a button, which orders refuses as it does not know the order, and writes a text, which a question shows. */
+/** Presses a button about an unknown order, and writes a text, which the notifier's question shows. */
 const changeAddress = async (
   { service, superuser }: Observed,
   { writer, inboundText }: Canaries,

@@ -1,4 +1,4 @@
-import { median, rounded } from '../bench/figures.ts'
+import { median, roundTo } from '../bench/statistics.ts'
 import type { Attack } from './attacks.ts'
 import type { Operation } from './document.ts'
 import { rightBodies } from './inputs.ts'
@@ -27,7 +27,7 @@ interface Counts {
   worstMs: number
 }
 
-/** Returns the search for costly inputs of a service: it tries attacks on a place. */
+/** Creates the search for costly inputs of a service, which tries attacks on one place at a time. */
 const createSearch = (target: Target, { broken, short }: TrustOptions, counts: Counts) => {
   const { name: service, send, blockedMs } = target
   /** Sends the input, and resolves to the milliseconds that the response took. */
@@ -42,7 +42,7 @@ const createSearch = (target: Target, { broken, short }: TrustOptions, counts: C
     await sendOne(input, what)
     return blockedMs()
   }
-  /** Measures in turns how much longer a share of the attack blocks the loop than as many harmless bytes. */
+  /** Measures alternately how much longer a share of the attack blocks the loop than as many harmless bytes. */
   const measureExcess = async (place: Place, { attack, length, items, what }: Try, share = 1): Promise<number> => {
     const parts = Math.ceil(items * share)
     const input = place.fill(attack.text(items > 1 ? length : Math.ceil(length * share), place.own), parts)
@@ -55,21 +55,22 @@ const createSearch = (target: Target, { broken, short }: TrustOptions, counts: C
   }
   /**
    * Requires that the loop is blocked at most `maxMs` longer than by harmless text, and roughly in proportion to the
-   * bytes. Measures twice, since a machine pauses too.
+   * bytes. Measures twice, since the machine may pause.
    */
   const judge = async (place: Place, one: Try): Promise<void> => {
     const first = await measureExcess(place, one)
     const more = first < maxMs / 2 ? first : Math.min(first, await measureExcess(place, one))
     counts.worstMs = Math.max(counts.worstMs, more)
-    if (more > maxMs) return broken.add(`${one.what}: blocked ${rounded(more)} ms longer than harmless text`)
+    if (more > maxMs) return broken.add(`${one.what}: blocked ${roundTo(more)} ms longer than harmless text`)
     const noise = noiseMs[short ? 'short' : 'full']
-    const growth = async (): Promise<number> => more / Math.max(noise, await measureExcess(place, one, 1 / 4))
-    if (more < maxMs / 2 || (await growth()) < maxGrowth) return
-    const again = await growth()
-    broken.require(again < maxGrowth, `${one.what}: ${rounded(again)} times a quarter of it`)
+    const measureGrowth = async (): Promise<number> => more / Math.max(noise, await measureExcess(place, one, 1 / 4))
+    if (more < maxMs / 2 || (await measureGrowth()) < maxGrowth) return
+    const again = await measureGrowth()
+    broken.require(again < maxGrowth, `${one.what}: ${roundTo(again)} times the cost of a quarter of it`)
   }
   /**
-   * Sends inputs one after another; if the loop was blocked too long, measures the slowest. Returns true if all pass.
+   * Sends inputs one after another; if they block the loop too long, measures the four slowest. Returns true if all
+   * pass.
    */
   const tryAll = async (place: Place, tries: readonly Try[]): Promise<boolean> => {
     const failures = broken.count
@@ -145,6 +146,6 @@ export const promise: TrustPromise = {
     const counts = { inputs: 0, places: 0, worstMs: 0 }
     for (const target of Object.values(await startTargets(options))) await search(target, options, counts)
     const { inputs, places, worstMs } = counts
-    return { inputs, places, errors: options.broken.count, 'worst ms': rounded(worstMs, 1) }
+    return { inputs, places, errors: options.broken.count, 'worst ms': roundTo(worstMs, 1) }
   },
 }

@@ -49,24 +49,24 @@ export interface OpenApi {
 export const readOperations = (document: OpenApi): Operation[] => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const { schemas, responses, headers } = document.components ?? {}
-  const paths = inlined(document.paths, { ...schemas, ...responses, ...headers }) as OpenApi['paths']
+  const paths = inline(document.paths, { ...schemas, ...responses, ...headers }) as OpenApi['paths']
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => read(ajv, path, method.toUpperCase(), operation)),
+    Object.entries(methods).map(([method, operation]) => readOperation(ajv, path, method.toUpperCase(), operation)),
   )
 }
 
-/** Replaces references by the schemas that they name. No documented schema contains itself. */
-const inlined = (value: unknown, named: Record<string, JsonSchema>): unknown => {
+/** Replaces references with the schemas that they name. No documented schema contains itself. */
+const inline = (value: unknown, named: Record<string, JsonSchema>): unknown => {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(item => inlined(item, named))
+  if (Array.isArray(value)) return value.map(item => inline(item, named))
   const { $ref, ...fields } = value as JsonSchema
   const target = typeof $ref === 'string' ? named[$ref.split('/').at(-1) ?? ''] : {}
   if (!target) throw new Error(`the document has no ${$ref}`)
   const all = Object.entries({ ...target, ...fields })
-  return Object.fromEntries(all.map(([name, field]) => [name, inlined(field, named)]))
+  return Object.fromEntries(all.map(([name, field]) => [name, inline(field, named)]))
 }
 
-const read = (ajv: Ajv2020, path: string, method: string, operation: DocumentedOperation): Operation => ({
+const readOperation = (ajv: Ajv2020, path: string, method: string, operation: DocumentedOperation): Operation => ({
   id: `${method} ${path}`,
   method,
   path,
@@ -94,7 +94,7 @@ export interface Response {
 }
 
 /** Returns how the response differs from the operation's document; undefined when it does not. */
-export const deviation = (operation: Operation, { status, headers, text }: Response): string | undefined => {
+export const findDeviation = (operation: Operation, { status, headers, text }: Response): string | undefined => {
   const contents = operation.responses.get(status)
   const type = String(headers['content-type']).split(';')[0] ?? ''
   if (status >= 500) return `responded ${status}: ${text}`

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { deviation, isPlainRefusal, type Operation, type Response } from './document.ts'
+import { findDeviation, isPlainRefusal, type Operation, type Response } from './document.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import { type DrawnRequest, generateRequests } from './requests.ts'
 import { startTargets, type Target } from './targets.ts'
@@ -39,13 +39,13 @@ const findError = (operation: Operation, request: DrawnRequest, response: Respon
     /"message":"(There is nothing at this address|The address is malformed|The [A-Z]+ method is not supported)/.test(
       response.text,
     )
-  const isOfNone = request.isOddPath && namesNothing
-  return isOfNone && isPlainRefusal(response) ? undefined : deviation(operation, response)
+  const namesNoOperation = request.isOddPath && namesNothing
+  return namesNoOperation && isPlainRefusal(response) ? undefined : findDeviation(operation, response)
 }
 
 /**
- * Sends `count` requests to one operation; names the smallest that shows an error. Returns how many had a response, and
- * how many succeeded.
+ * Sends `count` requests to one operation and reports the smallest that shows an error. Returns how many it sent
+ * and how many succeeded.
  */
 const fuzzOperation = async (operation: Operation, { target, memory, count, seed, broken }: Fuzzing) => {
   const counts = { sent: 0, succeeded: 0 }

@@ -9,7 +9,7 @@ interface Hints {
   /** Lists valid queries. */
   readonly queries?: readonly string[]
   /** Returns headers that depend on the body, such as its signature. */
-  readonly headersOf?: (body: Buffer) => Record<string, string>
+  readonly buildHeaders?: (body: Buffer) => Record<string, string>
 }
 
 /** Is a person who may opt out; the recipient of the documented example must not. */
@@ -47,7 +47,7 @@ export const hints: Readonly<Record<string, Hints>> = {
   },
   'POST /webhooks/messaging': {
     bodies: webhooks,
-    headersOf: body => ({ 'x-hub-signature-256': sign(body, appSecret) }),
+    buildHeaders: body => ({ 'x-hub-signature-256': sign(body, appSecret) }),
   },
   'POST /api/conversations/{phone}/opt-out': { bodies: [{ reason: 'By letter.', scope: 'marketing' }] },
   'POST /api/conversations/{phone}/reply': { bodies: [{ text: 'Tomorrow.', waybill_number: 'DM00000001' }] },

@@ -20,7 +20,7 @@ export interface Given {
 }
 
 /** Replaces characters that may not travel in a header. */
-export const headerText = (text: string): string => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?').trim()
+export const toHeaderText = (text: string): string => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?').trim()
 
 /** Builds a client's request for an operation. */
 export const buildRequest = (
@@ -29,7 +29,7 @@ export const buildRequest = (
   { path = {}, search, headers, body }: Given,
 ): Request => {
   const filled = pattern.replace(/\{([^}]+)\}/g, (_all, name: string) => path[name] ?? '1')
-  const signatures = body === undefined ? {} : (hints[id]?.headersOf?.(Buffer.from(body)) ?? {})
+  const signatures = body === undefined ? {} : (hints[id]?.buildHeaders?.(Buffer.from(body)) ?? {})
   const spoil = (value: string): string => value.replace(/.$/, end => (end === '0' ? '1' : '0'))
   const signed = Object.entries(signatures).map(([name, value]) => [name, client.isRight ? value : spoil(value)])
   const all = { ...client.headers, ...Object.fromEntries(signed), ...headers }
@@ -37,35 +37,36 @@ export const buildRequest = (
 }
 
 /** Generates values that the schema of a body or a parameter allows, mostly from its examples if it has any. */
-export const validFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
+export const generateValid = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   const { examples, anyOf, type } = schema as { examples?: unknown[]; anyOf?: JsonSchema[]; type?: string }
   if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]))
   if ('const' in schema) return fc.constant(schema.const)
-  if (examples?.length) return mix([3, fc.constantFrom(...examples)], [1, validFor({ ...schema, examples: undefined })])
-  if (anyOf) return fc.oneof(...anyOf.map(validFor))
+  if (examples?.length)
+    return mix([3, fc.constantFrom(...examples)], [1, generateValid({ ...schema, examples: undefined })])
+  if (anyOf) return fc.oneof(...anyOf.map(generateValid))
   return byType[type ?? '']?.(schema) ?? anyValue
 }
 
 /** Returns the known valid bodies, or else one that the schema allows. */
 export const rightBodies = ({ id, body, example }: Operation): unknown[] => {
   const known = [...(example ? [example] : []), ...(hints[id]?.bodies ?? [])]
-  return known.length > 0 || !body ? known : fc.sample(validFor(body), { seed, numRuns: 1 })
+  return known.length > 0 || !body ? known : fc.sample(generateValid(body), { seed, numRuns: 1 })
 }
 
-const numeric = (schema: JsonSchema): { min: number; max: number } => ({
+const readRange = (schema: JsonSchema): { min: number; max: number } => ({
   min: Number(schema.minimum ?? schema.exclusiveMinimum ?? -1_000_000),
   max: Number(schema.maximum ?? schema.exclusiveMaximum ?? 1_000_000),
 })
 
 const byType: Record<string, (schema: JsonSchema) => fc.Arbitrary<unknown>> = {
   string: schema => validText(schema),
-  integer: schema => fc.integer(numeric(schema)),
-  number: schema => fc.double({ ...numeric(schema), noNaN: true }),
+  integer: schema => fc.integer(readRange(schema)),
+  number: schema => fc.double({ ...readRange(schema), noNaN: true }),
   boolean: () => fc.boolean(),
   null: () => fc.constant(null),
   array: schema => {
     const { items, minItems = 0, maxItems = 4 } = schema as { items: JsonSchema; minItems?: number; maxItems?: number }
-    return fc.array(validFor(items ?? {}), {
+    return fc.array(generateValid(items ?? {}), {
       minLength: minItems,
       maxLength: Math.max(minItems, Math.min(maxItems, 4)),
     })
@@ -73,7 +74,7 @@ const byType: Record<string, (schema: JsonSchema) => fc.Arbitrary<unknown>> = {
   object: schema => {
     const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>)
     const required = (schema.required ?? []) as string[]
-    const fields = Object.fromEntries(properties.map(([name, property]) => [name, validFor(property)]))
+    const fields = Object.fromEntries(properties.map(([name, property]) => [name, generateValid(property)]))
     return fc.record(fields, { requiredKeys: required })
   },
 }
@@ -91,12 +92,12 @@ const validText = (schema: JsonSchema): fc.Arbitrary<string> => {
 }
 
 /** Lists the places in a value that can be changed: its containers with their keys, outer ones first. */
-const placesIn = (value: unknown): [container: Record<string, unknown>, key: string][] => {
+const listPlaces = (value: unknown): [container: Record<string, unknown>, key: string][] => {
   if (typeof value !== 'object' || value === null) return []
   const container = value as Record<string, unknown>
   return Object.keys(container).flatMap(key => [
     [container, key] as [typeof container, string],
-    ...placesIn(container[key]),
+    ...listPlaces(container[key]),
   ])
 }
 
@@ -113,7 +114,7 @@ type Mutation = typeof mutation extends fc.Arbitrary<infer Drawn> ? Drawn : neve
 const maxCharacters = 500_000
 
 const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unknown => {
-  const places = placesIn(value)
+  const places = listPlaces(value)
   const [container, key] = places[at % Math.max(places.length, 1)] ?? []
   if (!container || key === undefined) return structuredClone(drawn)
   if (kind === 'replace') container[key] = structuredClone(drawn)
@@ -135,25 +136,25 @@ const mutated = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     .tuple(valid, fc.array(mutation, { minLength: 1, maxLength: 3 }))
     .map(([value, mutations]) => mutations.reduce(mutate, structuredClone(value)))
 
-const asJson = (value: unknown): Buffer => Buffer.from(JSON.stringify(value) ?? 'null')
+const toJson = (value: unknown): Buffer => Buffer.from(JSON.stringify(value) ?? 'null')
 
 /** Generates bodies in which a byte replaces another byte, or the whole rest. */
 const brokenBytes = (bodies: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
   fc.tuple(bodies, fc.nat(1_000_000), fc.nat(255), fc.boolean()).map(([bytes, at, byte, isCut]) => {
-    const place = at % (bytes.length + 1)
-    const rest = isCut ? [] : [bytes.subarray(place + 1)]
-    return Buffer.concat([bytes.subarray(0, place), Buffer.from([byte]), ...rest])
+    const position = at % (bytes.length + 1)
+    const rest = isCut ? [] : [bytes.subarray(position + 1)]
+    return Buffer.concat([bytes.subarray(0, position), Buffer.from([byte]), ...rest])
   })
 
 /** Generates bodies for an operation: valid, invalid, and bytes that are not JSON. */
 export const bodies = (schema: JsonSchema, examples: readonly unknown[]): fc.Arbitrary<Buffer> => {
-  const own = validFor(schema)
+  const own = generateValid(schema)
   const valid = examples.length === 0 ? own : mix([2, fc.constantFrom(...examples)], [1, own])
-  const good = valid.map(asJson)
+  const good = valid.map(toJson)
   return mix(
     [3, good],
-    [6, mutated(valid).map(asJson)],
-    [1, anyValue.map(asJson)],
+    [6, mutated(valid).map(toJson)],
+    [1, anyValue.map(toJson)],
     [1, brokenBytes(good)],
     [1, fc.constantFrom(...oddBodies).map(text => Buffer.from(text))],
   )

@@ -1,4 +1,4 @@
-import { rounded } from '../bench/figures.ts'
+import { roundTo } from '../bench/statistics.ts'
 import { type Fault, planKills } from './chaos/plan.ts'
 import { hasDone, playProfile, type Seen } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
@@ -52,7 +52,7 @@ export const promise: TrustPromise = {
           slowest < maxRecoverySeconds[short ? 'short' : 'full'],
           `it took ${slowest} s until a batch was created again`,
         )
-        return { 'created again s': rounded(slowest, 2) }
+        return { 'created again s': roundTo(slowest, 2) }
       },
     })
   },

@@ -1,12 +1,12 @@
-import { percentile, rounded } from '../bench/figures.ts'
+import { percentile, roundTo } from '../bench/statistics.ts'
 import { groupIntents } from './chaos/history.ts'
 import { hasDone, milliseconds, playProfile } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
 
 const maxRatio = 1.1
 /**
- * A difference in the p99 within this margin is due to the machine. In the short form, beside other tests, the p99 is
- * the time of one request in about a hundred.
+ * A difference in the p99 within this margin is due to the machine. The short form runs beside other tests and sends
+ * about a hundred requests, so one of them sets the p99.
  */
 const slackMs = { full: 10, short: 1_000 }
 
@@ -35,8 +35,8 @@ export const promise: TrustPromise = {
         broken.require(unknown === 0, `${unknown} messages are unknown although no send was disturbed`)
         const [calmMs, cutMs] = [p99(cutAt - before * 1000, cutAt), p99(cutAt, isOverAt)]
         const isClose = cutMs <= calmMs * maxRatio || cutMs - calmMs <= slackMs[short ? 'short' : 'full']
-        broken.require(isClose, `p99 of a request was ${cutMs} ms with the notifier away, ${calmMs} ms before`)
-        return { 'cut s': away, 'p99 before ms': rounded(calmMs, 1), 'p99 cut ms': rounded(cutMs, 1) }
+        broken.require(isClose, `p99 of a request was ${cutMs} ms with the notifier cut off, ${calmMs} ms before`)
+        return { 'cut s': away, 'p99 before ms': roundTo(calmMs, 1), 'p99 cut ms': roundTo(cutMs, 1) }
       },
     })
   },

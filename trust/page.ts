@@ -16,7 +16,7 @@ const renderTable = async (): Promise<string> => {
     return `| \`${name}\` | ${promise} | ${limit} | ${measured[name] ?? 'not run yet'} |\n`
   }
   const rows = await Promise.all(promiseNames.map(toRow))
-  return `| NAME | promise | shown by | last figures |\n|---|---|---|---|\n${rows.join('')}`
+  return `| NAME | promise | shown by | last results |\n|---|---|---|---|\n${rows.join('')}`
 }
 
 /** Returns the page as it is and as it should be. */

@@ -1,7 +1,7 @@
 import { type Attack, documentAttacks, queryAttacks, textAttacks } from './attacks.ts'
 import type { JsonSchema, Operation } from './document.ts'
 import { hints } from './hints.ts'
-import { buildRequest, type Client, type Given, headerText } from './inputs.ts'
+import { buildRequest, type Client, type Given, toHeaderText } from './inputs.ts'
 import type { Request } from './sender.ts'
 
 /** Describes a place for a client's text. */
@@ -21,7 +21,7 @@ export interface Place {
 export const countBytes = ({ path, headers, body = '' }: Request): number =>
   Buffer.byteLength(body) + path.length + Object.values(headers).join('').length
 
-/** Encodes a text, but leaves plus signs as they are: a query's reader takes each for a blank. */
+/** Encodes a text, but leaves plus signs as they are: the server decodes each as a blank. */
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed()).replaceAll('%2B', '+')
 const join = (pairs: readonly (readonly [string, string])[]): string =>
   pairs.map(pair => pair.map(encode).join('=')).join('&')
@@ -38,17 +38,21 @@ interface Shape {
 /**
  * Returns every text of a schema or a value, by its path, with its maximum length; `*` stands for the items of a list.
  */
-const textsIn = (schema: Shape, value: unknown, path: readonly string[] = []): [path: string, maxLength: number][] => {
+const listTexts = (
+  schema: Shape,
+  value: unknown,
+  path: readonly string[] = [],
+): [path: string, maxLength: number][] => {
   const { type, items = {}, properties = {}, anyOf = [], maxLength = Number.POSITIVE_INFINITY } = schema
   if (type === 'array' || Array.isArray(value))
-    return textsIn(items, Array.isArray(value) ? value[0] : undefined, [...path, '*'])
+    return listTexts(items, Array.isArray(value) ? value[0] : undefined, [...path, '*'])
   const isText = typeof value === 'string' || (type === 'string' && !schema.enum)
   const fields = (typeof value === 'object' ? (value ?? {}) : {}) as Record<string, unknown>
   const names = [...new Set([...Object.keys(properties), ...Object.keys(fields)])]
   return [
     ...(isText ? [[path.join('.'), maxLength] as [string, number]] : []),
-    ...names.flatMap(name => textsIn(properties[name] ?? {}, fields[name], [...path, name])),
-    ...anyOf.flatMap(option => textsIn(option, undefined, path)),
+    ...names.flatMap(name => listTexts(properties[name] ?? {}, fields[name], [...path, name])),
+    ...anyOf.flatMap(option => listTexts(option, undefined, path)),
   ]
 }
 
@@ -66,7 +70,7 @@ const put = (value: unknown, [key, ...rest]: readonly string[], text: string | u
   return [...Array(items).fill(put(first, rest, text, 1)), ...others]
 }
 
-const at = (value: unknown, path: readonly string[]): unknown =>
+const readAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)?.[key === '*' ? 0 : key], value)
 
 /** Returns every place of an operation that takes a client's text. `names` holds values for the path parameters. */
@@ -89,31 +93,31 @@ export const findPlaces = (
   }
   const maxLength = Number.POSITIVE_INFINITY
   const head = { own: '', maxLength, kind: 'head', attacks: textAttacks, harmless: harmless([]) } as const
-  const ofHeader = (name: string): Place => {
-    const fill = (text: string) => build({ headers: { [name]: headerText(text) } })
+  const toHeaderPlace = (name: string): Place => {
+    const fill = (text: string) => build({ headers: { [name]: toHeaderText(text) } })
     return { ...head, name: `header ${name}`, own: client.headers[name] ?? '', fill }
   }
-  const ofParameter = ({ name, in: part, schema }: Operation['parameters'][number]): Place => {
-    if (part === 'header') return ofHeader(name)
+  const toParameterPlace = ({ name, in: part, schema }: Operation['parameters'][number]): Place => {
+    if (part === 'header') return toHeaderPlace(name)
     const own = names[name] ?? new Map(query).get(name) ?? String((schema.examples as unknown[])?.[0] ?? '1')
     const others = query.filter(([other]) => other !== name)
     const fill = (text: string): Request =>
       part === 'path' ? build({ path: { [name]: encode(text) } }) : build({ search: join([...others, [name, text]]) })
     return { ...head, name: `${part} ${name}`, own, maxLength: Number(schema.maxLength ?? maxLength), fill }
   }
-  const ofText = ([name, maxLength]: [string, number]): Place => {
+  const toTextPlace = ([name, maxLength]: [string, number]): Place => {
     const path = name.split('.')
     const fill = (text: string, items: number) => build({ body: JSON.stringify(put(base, path, text, items)) })
     const kind = path.includes('*') ? 'list' : 'body'
-    return { ...head, name, own: String(at(base, path) ?? ''), maxLength, kind, fill, harmless: harmless(path) }
+    return { ...head, name, own: String(readAt(base, path) ?? ''), maxLength, kind, fill, harmless: harmless(path) }
   }
   const addUnknown = (text: string) => build({ body: `${JSON.stringify(base).replace(/\}$/, '')},"x":${text}}` })
-  const common: Place[] = ['authorization', 'x-tenant', 'content-type'].map(ofHeader)
+  const common: Place[] = ['authorization', 'x-tenant', 'content-type'].map(toHeaderPlace)
   if (base !== undefined)
     common.push({ ...head, name: 'body', kind: 'body', attacks: documentAttacks, fill: addUnknown })
-  if (!client.isRight) return common.map(place => ({ ...place, name: `${place.name} without a right token` }))
-  const ofQuery: Place = { ...head, name: 'query', attacks: queryAttacks, fill: text => build({ search: text }) }
-  const parameters = operation.parameters.filter(({ name }) => name !== 'x-tenant').map(ofParameter)
-  const texts = base === undefined ? [] : [...new Map(textsIn(operation.body ?? {}, base))]
-  return [...common, ofQuery, ...parameters, ...texts.map(ofText)]
+  if (!client.isRight) return common.map(place => ({ ...place, name: `${place.name} without a valid token` }))
+  const queryPlace: Place = { ...head, name: 'query', attacks: queryAttacks, fill: text => build({ search: text }) }
+  const parameters = operation.parameters.filter(({ name }) => name !== 'x-tenant').map(toParameterPlace)
+  const texts = base === undefined ? [] : [...new Map(listTexts(operation.body ?? {}, base))]
+  return [...common, queryPlace, ...parameters, ...texts.map(toTextPlace)]
 }

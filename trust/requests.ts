@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Operation, Parameter } from './document.ts'
 import { hints } from './hints.ts'
-import { bodies, buildRequest, headerText, validFor } from './inputs.ts'
+import { bodies, buildRequest, generateValid, toHeaderText } from './inputs.ts'
 import { anyText, mix } from './odd-values.ts'
 import type { Headers, Request } from './sender.ts'
 
@@ -10,7 +10,7 @@ export interface DrawnRequest extends Request {
   readonly isOddPath: boolean
 }
 
-const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
+const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
 const toText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 const brokenEscapes = ['%', '%zz', '%ff', '%ed%a0%80', '%00', '%2f', '%2e%2e', '%c0%ae', '+', ';a=b', 'x'.repeat(300)]
@@ -19,25 +19,25 @@ const brokenEscapes = ['%', '%zz', '%ff', '%ed%a0%80', '%00', '%2f', '%2e%2e', '
 const pathValue = ({ name, schema }: Parameter, known: (name: string) => readonly string[]) => {
   const odd = (text: string) => ({ text: text || '0', isOdd: true })
   return mix(
-    [6, fc.nat(1_000).map(n => ({ text: encoded(known(name)[n % known(name).length] ?? '0'), isOdd: false }))],
-    [2, validFor(schema).map(value => odd(encoded(toText(value))))],
-    [1, anyText.map(text => odd(encoded(text.slice(0, 400))))],
+    [6, fc.nat(1_000).map(n => ({ text: encode(known(name)[n % known(name).length] ?? '0'), isOdd: false }))],
+    [2, generateValid(schema).map(value => odd(encode(toText(value))))],
+    [1, anyText.map(text => odd(encode(text.slice(0, 400))))],
     [1, fc.constantFrom(...brokenEscapes).map(odd)],
   )
 }
 
 const pair = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<string> =>
   mix(
-    [5, value.map(value => `${encoded(name)}=${encoded(toText(value).slice(0, 3_000))}`)],
-    [3, anyText.map(text => `${encoded(name)}=${encoded(text.slice(0, 3_000))}`)],
-    [1, fc.constantFrom(...brokenEscapes).map(raw => `${encoded(name)}=${raw}`)],
-    [1, fc.constantFrom('', '[]=1', '[a]=1', `=1&${encoded(name)}=2`, '=').map(rest => encoded(name) + rest)],
+    [5, value.map(value => `${encode(name)}=${encode(toText(value).slice(0, 3_000))}`)],
+    [3, anyText.map(text => `${encode(name)}=${encode(text.slice(0, 3_000))}`)],
+    [1, fc.constantFrom(...brokenEscapes).map(raw => `${encode(name)}=${raw}`)],
+    [1, fc.constantFrom('', '[]=1', '[a]=1', `=1&${encode(name)}=2`, '=').map(rest => encode(name) + rest)],
   )
 
 /** Generates queries: the ones in `right`, and others of up to three parameters, some of them undocumented. */
 const queries = (parameters: readonly Parameter[], right: readonly string[]): fc.Arbitrary<string> => {
   const stray = fc.oneof(anyText, fc.constantFrom('page', '__proto__')).chain(name => pair(name, anyText))
-  const known = parameters.map(({ name, schema }) => pair(name, validFor(schema)))
+  const known = parameters.map(({ name, schema }) => pair(name, generateValid(schema)))
   const drawn = fc.array(fc.oneof(...known, stray), { maxLength: known.length === 0 ? 1 : 3 })
   return fc.oneof(
     ...right.map(text => fc.constant(text)),
@@ -58,7 +58,7 @@ const oddHeader = (names: readonly string[]): fc.Arbitrary<[string, string]> =>
   fc.oneof(
     fc.tuple(
       fc.constantFrom(...names, ...commonHeaders),
-      anyText.map(text => headerText(text.slice(0, 2_000))),
+      anyText.map(text => toHeaderText(text.slice(0, 2_000))),
     ),
     fc.tuple(fc.constant('content-type'), fc.constantFrom(...oddTypes, 'multipart/form-data')),
     fc.constantFrom(...oddHeaders),
@@ -72,13 +72,13 @@ export const generateRequests = (
 ): fc.Arbitrary<DrawnRequest> => {
   const { id, parameters, body: schema, example } = operation
   const { bodies: right = [], queries: rightQueries = [] } = hints[id] ?? {}
-  const ofPart = (part: Parameter['in']) => parameters.filter(parameter => parameter.in === part)
-  const names = ofPart('header').map(({ name }) => name)
+  const selectIn = (part: Parameter['in']) => parameters.filter(parameter => parameter.in === part)
+  const names = selectIn('header').map(({ name }) => name)
   const anyBody = mix<Buffer | undefined>([20, fc.constant(undefined)], [1, anyText.map(text => Buffer.from(text))])
   return fc
     .record({
-      values: fc.record(Object.fromEntries(ofPart('path').map(each => [each.name, pathValue(each, known)]))),
-      query: queries(ofPart('query'), rightQueries),
+      values: fc.record(Object.fromEntries(selectIn('path').map(each => [each.name, pathValue(each, known)]))),
+      query: queries(selectIn('query'), rightQueries),
       odd: mix<[string, string][]>([3, fc.constant([])], [1, fc.array(oddHeader(names), { maxLength: 3 })]),
       body: schema === undefined ? anyBody : bodies(schema, [...right, ...(example ? [example] : [])]),
       key: names.includes('idempotency-key')

@@ -1,4 +1,4 @@
-import { rounded } from '../bench/figures.ts'
+import { roundTo } from '../bench/statistics.ts'
 import type { Fault } from './chaos/plan.ts'
 import { hasDone, playProfile } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
@@ -29,7 +29,7 @@ export const promise: TrustPromise = {
           broken.add(`${what} ${name} failed while the processes were restarted: ${status} ${code}`)
         const longest = Math.max(...exits.map(({ stoppedSeconds }) => stoppedSeconds))
         broken.require(longest < maxStopSeconds, `SIGTERM took ${longest} s`)
-        return { failed: failed.length, 'longest stop s': rounded(longest, 2) }
+        return { failed: failed.length, 'longest stop s': roundTo(longest, 2) }
       },
     }),
 }

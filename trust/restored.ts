@@ -11,7 +11,7 @@ interface Printed {
   tenants: { requeued: unknown[]; lost: { waybill_number: string; status_key: string }[] }[]
 }
 
-/** Waits until more events have reached the notifier, and orders knows it: the relay sends the others again. */
+/** Waits until more events have reached the notifier and are marked in the outbox: the relay redelivers the others. */
 const processMore = async (courier: Courier): Promise<void> => {
   const before = await readEvents(courier, 'notifier')
   const countNew = async () => {
@@ -77,7 +77,7 @@ const eventTables = {
   outbox: 'log, unnest(waybill_numbers, status_keys) as event (waybill_number, status_key) where not is_relayed',
 }
 
-/** Returns each order and the statuses that it reached. */
+/** Returns each status that an order reached, as `waybill status`. */
 const readEvents = async ({ rows }: Courier, from: keyof typeof eventTables): Promise<Set<string>> => {
   const service = from === 'notifier' ? from : 'orders'
   const found = await rows(service, `select waybill_number || ' ' || status_key as event from ${eventTables[from]}`)
@@ -111,7 +111,7 @@ const check = async ({ courier }: Bed, history: readonly Call[], broken: Broken)
   const [silent] = await courier.rows('notifier', silentSql)
   broken.require(silent?.events === 0, `${silent?.events} events have no message`)
   const data = (await readArrivals(courier.control)) as Arrived[]
-  const arrived = data.map(({ template, rendered }) => `${waybillIn(rendered)} ${template.name}`)
+  const arrived = data.map(({ template, rendered }) => `${findWaybill(rendered)} ${template.name}`)
   const repeated = arrived.length - new Set(arrived).size
   broken.require(repeated === 0, `${repeated} messages arrived twice`)
   const ids = data.map(message => message.biz_opaque_callback_data)
@@ -131,7 +131,7 @@ interface Arrived {
   biz_opaque_callback_data: string
 }
 
-const waybillIn = ({ header, body }: Arrived['rendered']) => /DM\d{8}/.exec(`${header} ${body}`)?.[0]
+const findWaybill = ({ header, body }: Arrived['rendered']) => /DM\d{8}/.exec(`${header} ${body}`)?.[0]
 
 const run: TrustPromise['run'] = async t => {
   const { broken } = t

@@ -8,8 +8,8 @@ import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 
 const services = ['orders', 'notifier'] as const
 
-/** Runs the statements that compose's Postgres runs at its first start, taken from its script. */
-const makeAsCompose = async (server: string, name: string): Promise<void> => {
+/** Runs the statements that compose's Postgres runs at its first start, as its script has them. */
+const createAsCompose = async (server: string, name: string): Promise<void> => {
   const script = await readFile(join(root, 'dev/compose-databases.sh'), 'utf8')
   const text = /<<'SQL'\n(.*)\nSQL\n/s.exec(script)?.[1]
   if (!text) throw new Error('dev/compose-databases.sh has no statements between SQL and SQL')
@@ -25,14 +25,14 @@ const makeAsCompose = async (server: string, name: string): Promise<void> => {
 /** Maps names to the ways to create the database of a service. */
 const setUps: Readonly<Record<string, (server: string, name: string) => Promise<void>>> = {
   embedded: createDatabaseWithRoles,
-  compose: makeAsCompose,
+  compose: createAsCompose,
 }
 
-const addressAs = (server: string, role: string, database: string): string =>
+const buildAddress = (server: string, role: string, database: string): string =>
   Object.assign(new URL(server), { username: role, password: embeddedPassword, pathname: database }).href
 
 /** Creates and migrates the databases of both services, under names that only this run uses. Returns the names. */
-const provide = async (t: TrustOptions, server: string, how: string): Promise<string[]> => {
+const provision = async (t: TrustOptions, server: string, how: string): Promise<string[]> => {
   const run = randomBytes(4).toString('hex')
   const names = services.map(service => `trust_${how}_${service}_${run}`)
   for (const [index, name] of names.entries()) {
@@ -44,7 +44,7 @@ const provide = async (t: TrustOptions, server: string, how: string): Promise<st
       }),
     )
     const migrations = join(root, 'services', services[index] ?? '', 'database/migrations')
-    await migrate(addressAs(server, `${name}_owner`, name), migrations, name)
+    await migrate(buildAddress(server, `${name}_owner`, name), migrations, name)
   }
   return names
 }
@@ -70,12 +70,12 @@ const errorQueries: Readonly<Record<string, string>> = {
   'the role of the service may write the list of migrations': `select relname from pg_class
      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname like 'kysely%'
        and has_table_privilege($1::text, oid, 'insert, update, delete')`,
-  'the role of the service may make tables': `select nspname from pg_namespace
+  'the role of the service may create tables': `select nspname from pg_namespace
      where nspname = 'public' and has_schema_privilege($1::text, oid, 'create')`,
 }
 
 const checkRoles = (server: string, name: string, broken: Broken): Promise<void> =>
-  onServer(addressAs(server, 'postgres', name), async client => {
+  onServer(buildAddress(server, 'postgres', name), async client => {
     for (const [error, text] of Object.entries(errorQueries)) {
       const { rows } = await client.query(text, [name])
       broken.require(rows.length === 0, `${name}: ${error}: ${JSON.stringify(rows)}`)
@@ -95,7 +95,7 @@ const checkLogins = async (server: string, names: readonly string[], broken: Bro
   for (const own of names)
     for (const other of names)
       for (const role of [own, `${own}_owner`]) {
-        const refusal = await tryLogin(addressAs(server, role, other))
+        const refusal = await tryLogin(buildAddress(server, role, other))
         const isRight = own === other ? refusal === undefined : refusal === '42501'
         broken.require(isRight, `${role} at the database ${other}: ${refusal ?? 'admitted'}`)
         logins++
@@ -111,7 +111,7 @@ export const promise: TrustPromise = {
     const { broken } = options
     let [rights, logins] = [0, 0]
     for (const how of Object.keys(setUps)) {
-      const names = await provide(options, server, how)
+      const names = await provision(options, server, how)
       for (const name of names) await checkRoles(server, name, broken)
       rights += names.length * Object.keys(errorQueries).length
       logins += await checkLogins(server, names, broken)

@@ -16,7 +16,7 @@ const listed: Readonly<Record<string, string>> = {
 
 /**
  * Returns true for a table that a transaction with app.all_tenants shows whole: in orders the tables of waiting
- * deliveries, in the notifier all.
+ * deliveries and the listed ones, in the notifier all.
  */
 const isOpenToAll = (service: string, table: string): boolean =>
   service === 'notifier' || table in listed || /^(outbox|webhook_|log$|feeds$)/.test(table)

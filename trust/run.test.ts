@@ -9,7 +9,7 @@ import { loadPromise, promiseNames } from './promises.ts'
 const run = (...words: string[]) =>
   spawnSync(process.execPath, [join(root, 'trust/run.ts'), ...words], { encoding: 'utf8' })
 
-t.test('the error about an unknown promise or a wrong seed names the valid values', async t => {
+t.test('refuses an unknown promise or a wrong seed, and names the valid values', async t => {
   const unknown = run('fuz')
   t.equal(unknown.status, 1)
   t.match(unknown.stderr, /unknown promise: fuz; choose from killed, repeated-requests/)

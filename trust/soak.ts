@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { median, rounded } from '../bench/figures.ts'
+import { median, roundTo } from '../bench/statistics.ts'
 import { startBed } from './chaos/bed.ts'
 import { startClients } from './chaos/clients.ts'
 import { createRecorder } from './chaos/record.ts'
 import { type Courier, measure, waitForOutbox, withProbe } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
-/** Limits by how much the median of the last third may exceed that of the first, in addition to a tenth. */
+/** Limits how much the median may grow, beyond a tenth, from the first third of a run to the last. */
 const slack = { 'heap MB': 8, descriptors: 12, connections: 6, 'transient tables MB': 2 }
 type Sample = Record<keyof typeof slack, number>
 
@@ -45,7 +45,7 @@ const checkStable = (name: Service, samples: readonly Sample[], broken: Broken):
     const values = samples.map(each => each[what])
     const [first, last] = [median(values.slice(0, third)), median(values.slice(-third))]
     broken.require(last <= first * 1.1 + more, `${what} of ${name} grew from ${first} to ${last}`)
-    shown[`${name} ${what}`] = `${rounded(first, 1)} -> ${rounded(last, 1)}`
+    shown[`${name} ${what}`] = `${roundTo(first, 1)} -> ${roundTo(last, 1)}`
   }
   return shown
 }

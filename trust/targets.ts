@@ -16,7 +16,7 @@ export const verifyToken = 'trust-verify-token'
 const rivalNumber = '206540352242922'
 export const channelPath = `/api/channels/${phoneNumberId}`
 /** Describes demo's channel in working order. */
-export const channelOfDemo = {
+export const demoChannel = {
   name: 'Demo',
   plan: 'paid',
   default: true,
@@ -27,7 +27,7 @@ export const channelOfDemo = {
 }
 
 /** Describes a service as a process, with its document and the tenants demo and rival. */
-export interface Target extends Awaited<ReturnType<typeof describe>> {
+export interface Target extends Awaited<ReturnType<typeof createTarget>> {
   /** Returns the headers of a client of demo that may use the operation. */
   readonly headersFor: (operation: Pick<Operation, 'path'>) => Headers
   /** Maps path parameters to values that name resources of demo. */
@@ -40,11 +40,11 @@ export interface Target extends Awaited<ReturnType<typeof describe>> {
 
 /** Returns true for requests between the services, which carry the service token and no tenant. */
 export const isInternal = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/internal')
-export const isOfStaff = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/staff')
+export const isForStaff = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/staff')
 /** Returns true for operations that end the token of their request. */
 export const endsToken = ({ path }: Pick<Operation, 'path'>): boolean => path.endsWith('/logout')
 
-const describe = async (t: TrustOptions, courier: Courier, name: 'orders' | 'notifier') => {
+const createTarget = async (t: TrustOptions, courier: Courier, name: 'orders' | 'notifier') => {
   const service = courier[name]
   const pool = createPool({ url: courier.databases[name].url, name: 'trust', connections: 1 })
   t.teardown(() => pool.end())
@@ -62,7 +62,7 @@ const describe = async (t: TrustOptions, courier: Courier, name: 'orders' | 'not
     operations: readOperations((await call('GET', '/openapi.json', {})) as OpenApi),
     send,
     call,
-    /** Returns for how many milliseconds the event loop was blocked since the last call, at most the computing time. */
+    /** Returns how many milliseconds the event loop was blocked since the last call, at most the computing time. */
     blockedMs: async () => Math.min(...(await measure(service, 'SIGWINCH'))),
     rows: (text: string, values?: unknown[]) => courier.rows(name, text, values),
     createToken: (holder: object) => tokens.createTokenFor(pool, holder as never),
@@ -79,10 +79,10 @@ const largeTenant = () => {
 }
 
 const merchantPath = '/api/public/merchant'
-const isOfOwners = (path: string): boolean => /^\/api\/public\/merchant\/(person|token)/.test(path)
+const isForOwners = (path: string): boolean => /^\/api\/public\/merchant\/(person|token)/.test(path)
 
-const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> => {
-  const service = await describe(t, courier, 'orders')
+const createOrdersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> => {
+  const service = await createTarget(t, courier, 'orders')
   const { pool, call, createToken } = service
   const waybills = { mode: 'auto', format: 'RV########' } as const
   await applyTenant(pool, largeTenant(), false)
@@ -100,15 +100,15 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
   await call('POST', `${merchantPath}/person`, owner, { ...clerk, role: 'clerk', password: 'xerxes-zebulon' })
   const url = 'http://127.0.0.1:1/hook-of-zebulon'
   const { id } = (await call('POST', `${merchantPath}/webhook`, merchant, { url })).data
-  // An enabled webhook would change rows meanwhile.
+  // Deliveries to an enabled webhook would change rows during the test.
   await call('PATCH', `${merchantPath}/webhook/${id}`, merchant, { state: 'disabled' })
   return {
     ...service,
     headersFor: operation => {
       if (isInternal(operation)) return bearer(courier.orders.environment.SERVICE_TOKEN)
-      if (endsToken(operation)) return bearer((isOfStaff(operation) ? leavingStaff : leaving).token)
-      if (isOfOwners(operation.path)) return owner
-      return isOfStaff(operation) ? bearer(courier.tokens.staff) : merchant
+      if (endsToken(operation)) return bearer((isForStaff(operation) ? leavingStaff : leaving).token)
+      if (isForOwners(operation.path)) return owner
+      return isForStaff(operation) ? bearer(courier.tokens.staff) : merchant
     },
     names: { waybill, waybill_number: waybill, tenant: 'demo', id },
     marks: [waybill, url, ...Object.values({ ...clerk, ...marked })],
@@ -116,14 +116,14 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
   }
 }
 
-const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string): Promise<Target> => {
-  const service = await describe(t, courier, 'notifier')
+const createNotifierTarget = async (t: TrustOptions, courier: Courier, waybill: string): Promise<Target> => {
+  const service = await createTarget(t, courier, 'notifier')
   await addTenant(service.pool, 'rival', rivalNumber, {})
   const staff = bearer(courier.tokens.notifierStaff)
   const change = (method: string, path: string, body: object = {}) => service.call(method, path, staff, body)
   const repair = async (): Promise<void> => {
     // The sends are slow, so that they are not measured.
-    await change('PUT', channelPath, { ...channelOfDemo, messages_per_second: 1 })
+    await change('PUT', channelPath, { ...demoChannel, messages_per_second: 1 })
     await change('POST', `${channelPath}/resume`)
   }
   await repair()
@@ -143,7 +143,7 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
 
 const many = '1000000000'
 
-/** Starts both services, without limits that would refuse a request before it is read. Waits until all is delivered. */
+/** Starts both services, without limits that would refuse a request unread. Waits until a message has left. */
 export const startTargets = async (t: TrustOptions) => {
   const logins = { LOGIN_TRIES_PER_EMAIL: many, LOGIN_TRIES_PER_ADDRESS: many, PUBLIC_RATE_LIMIT_PER_MINUTE: many }
   const courier = await startCourier(t, {
@@ -151,9 +151,9 @@ export const startTargets = async (t: TrustOptions) => {
     notifier: withProbe,
     simulator: { WEBHOOK_URL: 'none' },
   })
-  const orders = await ordersTarget(t, courier)
+  const orders = await createOrdersTarget(t, courier)
   await waitForOutbox(courier)
-  const notifier = await notifierTarget(t, courier, orders.names.waybill ?? '')
+  const notifier = await createNotifierTarget(t, courier, orders.names.waybill ?? '')
   const isOver = ({ accepted = 0 }: Record<string, number>) => accepted > 0
   await waitUntil('the message about the order has left', () => countByStatus(courier), isOver)
   return { orders, notifier }

@@ -1,4 +1,4 @@
-import { percentile } from '../bench/figures.ts'
+import { percentile } from '../bench/statistics.ts'
 import { flaky, type Reactions } from './chaos/endpoints.ts'
 import { planKills } from './chaos/plan.ts'
 import { hasDone, type Played, playProfile } from './chaos/profile.ts'
@@ -8,12 +8,12 @@ import type { TrustPromise } from './promise.ts'
 const slackMs = { full: 1_000, short: 10_000 }
 
 const slow: Reactions = () => ({ milliseconds: 2_000 })
-const isAway = (): boolean => performance.now() % 12_000 < 3_000
-const fails: Reactions = chance => (isAway() ? { status: 503, isLost: true } : flaky(chance))
+const isDown = (): boolean => performance.now() % 12_000 < 3_000
+const fails: Reactions = chance => (isDown() ? { status: 503, isLost: true } : flaky(chance))
 const failsSlowly: Reactions = chance => ({ ...fails(chance), milliseconds: 2_000 })
 
 /** Lists bookings with the milliseconds until their events arrived at the healthy endpoint. */
-const delays = ({ evidence: { history, received } }: Played) => {
+const listDelays = ({ evidence: { history, received } }: Played) => {
   const arrivals = received.filter(({ endpoint }) => endpoint === 'good').toReversed()
   const arrivedAt = new Map(arrivals.map(({ waybill, at }) => [waybill, at]))
   return history
@@ -29,7 +29,7 @@ export const promise: TrustPromise = {
   promise:
     'Every event reaches every endpoint of its merchant, in order per waybill, through kills, and a slow or dead endpoint delays no other',
   limit:
-    'kill -9 of two processes x30, 10,000 events, endpoints that are slow, dead, away, fail or lose responses: 0 lost, out of order or wrongly signed; p99 beside slow ones at most 1 s more',
+    'kill -9 of two processes x30, 10,000 events, endpoints that are slow, dead or at times down, fail or lose responses: 0 lost, out of order or wrongly signed; p99 beside slow ones at most 1 s more',
   run: t => {
     const [calm, kills] = t.short ? [2_000, 2] : [20_000, 30]
     return playProfile(t, {
@@ -58,7 +58,7 @@ export const promise: TrustPromise = {
       judge: (played, { broken, short }) => {
         const at = (text: string): number => played.happened.find(each => each.text.includes(text))?.at ?? 0
         const [disturbed, killed] = [at('endpoints: unsteady'), at('kill')]
-        const all = delays(played)
+        const all = listDelays(played)
         const p99 = (from: number, to: number): number =>
           Math.round(
             percentile(

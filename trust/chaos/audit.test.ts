@@ -36,7 +36,7 @@ const harmless: Spoils = {
     double(messages, any, { id: 'msg_1', person: stop.person, waybill: null, event: null, createdAt: stop.at + 5 })
     double(wire, any, { message: 'msg_1', person: stop.person, at: stop.at + 2_000 })
   },
-  'facts that depend on a webhook that was given up are not known': ({ presses, stops, messages, givenUp }) => {
+  'facts from a webhook that the API gave up on are missing': ({ presses, stops, messages, givenUp }) => {
     const { id } = find(messages, ({ status }) => status === 'read')
     change(messages, message => message.id === id, { status: 'unknown' })
     presses.push({ message: 'msg_1', index: 1, inbound: 'wamid.1', copies: 1 })

@@ -21,27 +21,27 @@ export interface BedOptions {
   readonly ownPostgres?: readonly Service[]
   /** Adds settings to both services. */
   readonly environment?: Environment
-  /** Seconds between two messages to a person. */
+  /** Sets the seconds between two messages to a person. */
   readonly pauseSeconds?: number
-  /** Messages per second. */
+  /** Limits the messages per second. */
   readonly rate?: number
   readonly simulator?: Environment
   /**
-   * Names the merchant's endpoints, each with its reactions while it is disturbed. The first is behind a link.
+   * Names the merchant's endpoints, each with its reactions while it is disturbed. A link leads to the first.
    */
   readonly endpoints?: Readonly<Record<string, Reactions>>
   /** true: orders delivers no event to the notifier, so there are no messages. */
   readonly isWithoutMessages?: boolean
 }
 
-const aboutStatus = (on: string, template: string) => {
+const createStatusRule = (on: string, template: string) => {
   return { on, template, language: 'en_US', body: ['{{customer_name}}', '{{waybill_number}}'] }
 }
 const rules = [
   ...replies,
-  aboutStatus('key_3', 'order_cancelled'),
-  aboutStatus('key_12', 'order_out_for_delivery'),
-  aboutStatus('key_13', 'order_delivered'),
+  createStatusRule('key_3', 'order_cancelled'),
+  createStatusRule('key_12', 'order_out_for_delivery'),
+  createStatusRule('key_13', 'order_delivered'),
 ]
 
 /** Moves the clock of each process by the first of these hours, and at each `clock` fault by the next. */
@@ -50,14 +50,14 @@ export const wrongClock = {
   NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'dev/wrong-clock.ts'))}`,
 }
 
-export const addressOf = ({ port }: TcpProxy): string => `http://127.0.0.1:${port}`
+export const buildAddress = ({ port }: TcpProxy): string => `http://127.0.0.1:${port}`
 
-/** Provides a database, on a Postgres that can be killed if requested. */
-const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres }: BedOptions) => {
+/** Creates a database, on a Postgres that can be killed if the options say so. */
+const prepareDatabase = async (t: TrustOptions, service: Service, { ownPostgres }: BedOptions) => {
   if (!ownPostgres?.includes(service)) return { database: await cloneDatabase(t, service), server: undefined }
   // A restored backup needs the WAL that is written while its files are copied.
   const server = await startOwnPostgres(t, service, { max_connections: '120', wal_keep_size: '1GB' })
-  const as = server.addressAs
+  const as = server.buildAddress
   const database = { url: as(service), ownerUrl: as(`${service}_owner`), superuserUrl: as('postgres') }
   return { database, server }
 }
@@ -74,7 +74,7 @@ const startAnother = async (t: TrustOptions, courier: Courier, service: Service)
 }
 
 /** Routes the service's roles through the link, but not the superuser's connections, which the audit uses. */
-const behind = ({ port }: TcpProxy, { url, ownerUrl, superuserUrl }: TestDatabase): TestDatabase => {
+const routeThrough = ({ port }: TcpProxy, { url, ownerUrl, superuserUrl }: TestDatabase): TestDatabase => {
   const through = (address: string): string => Object.assign(new URL(address), { port: String(port) }).href
   return { url: through(url), ownerUrl: through(ownerUrl), superuserUrl }
 }
@@ -96,8 +96,8 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
     return proxy
   }
   const [ordersData, notifierData, endpoints] = await Promise.all([
-    provideDatabase(t, 'orders', options),
-    provideDatabase(t, 'notifier', options),
+    prepareDatabase(t, 'orders', options),
+    prepareDatabase(t, 'notifier', options),
     startEndpoints(t, options.endpoints ?? {}),
   ])
   const processes: Record<string, ServiceProcess> = {}
@@ -117,20 +117,20 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
   const courier = await startCourier(t, {
     rules,
     rate: options.rate ?? 1_000,
-    ordersDatabase: behind(links['orders-Postgres'], ordersData.database),
-    notifierDatabase: behind(links['notifier-Postgres'], notifierData.database),
+    ordersDatabase: routeThrough(links['orders-Postgres'], ordersData.database),
+    notifierDatabase: routeThrough(links['notifier-Postgres'], notifierData.database),
     orders: {
       ...options.environment,
-      NOTIFIER_URL: options.isWithoutMessages ? nowhere : addressOf(links['orders-notifier']),
+      NOTIFIER_URL: options.isWithoutMessages ? nowhere : buildAddress(links['orders-notifier']),
     },
     notifier: {
       ...options.environment,
-      ORDERS_URL: addressOf(links['notifier-orders']),
-      MESSAGING_API_URL: addressOf(links['notifier-API']),
+      ORDERS_URL: buildAddress(links['notifier-orders']),
+      MESSAGING_API_URL: buildAddress(links['notifier-API']),
       RECIPIENT_PAUSE_SECONDS: String(pauseSeconds),
     },
     simulator: {
-      WEBHOOK_URL: `${addressOf(links['webhooks-notifier'])}/webhooks/messaging`,
+      WEBHOOK_URL: `${buildAddress(links['webhooks-notifier'])}/webhooks/messaging`,
       // The simulator retries webhooks for six minutes, in the short form for two.
       SIMULATOR_DELAY_FACTOR: t.short ? '0.3' : '1',
       ...options.simulator,
@@ -139,8 +139,8 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
   const { orders, notifier } = courier
   Object.assign(processes, { 'orders-1': orders, 'notifier-1': notifier })
   api = courier.simulator
-  const seconds = pairs.map(async service => (processes[`${service}-2`] = await startAnother(t, courier, service)))
-  await Promise.all(seconds)
+  const others = pairs.map(async service => (processes[`${service}-2`] = await startAnother(t, courier, service)))
+  await Promise.all(others)
   const servers: Readonly<Record<(typeof serverNames)[number], (typeof ordersData)['server']>> = {
     'Postgres-of-orders': ordersData.server,
     'Postgres-of-notifier': notifierData.server,

@@ -20,7 +20,7 @@ export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: num
   const common: Common = { bed, recorder, crew, log, known: [], made: { presses: [], texts: [], stops: [] } }
   const { pauseMs = 170, everyMs } = crew
   let isOver = false
-  const keep = async (act: Act, chance: Chance): Promise<void> => {
+  const keepActing = async (act: Act, chance: Chance): Promise<void> => {
     const running: Promise<unknown>[] = []
     for (let n = 0; !isOver; n++) {
       if (everyMs === undefined) await act(n)
@@ -34,7 +34,7 @@ export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: num
     Array.from({ length: crew[`${role}s`] ?? 0 }, (_, n) => {
       const chance = createChance(seed * 100 + count++)
       const client: Client = { ...common, who: `${role}${n}`, chance }
-      return keep(roles[role](client), chance)
+      return keepActing(roles[role](client), chance)
     })
   const working = Promise.all((Object.keys(roles) as (keyof typeof roles)[]).flatMap(start))
   // Callers await the clients' work later: a failure before that must not end the process.

@@ -5,7 +5,7 @@ import type { TrustOptions } from '../promise.ts'
 /** Chooses an endpoint's reaction to a request while the endpoint is disturbed. */
 export type Reactions = (chance: () => number) => Reaction
 
-/** Fails, loses its response or responds late at times. */
+/** Fails, loses its response or responds late, each now and then. */
 export const flaky: Reactions = chance => {
   const luck = chance()
   if (luck < 0.03) return { status: 500 }

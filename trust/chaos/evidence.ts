@@ -41,7 +41,7 @@ export interface Evidence {
   readonly exits: Exit[]
   /** Is the time when all processes were ready again after the last fault, in milliseconds since 1970. */
   readonly readyAt: number
-  /** Seconds between two messages to a person. */
+  /** Is the minimum number of seconds between two messages to a person. */
   readonly pauseSeconds: number
 }
 

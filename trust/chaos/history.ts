@@ -46,7 +46,7 @@ export const isSettled = ({ code, status }: Pick<Call, 'code' | 'status'>): bool
   status >= 200 && status < 500 && !repeated.includes(code)
 
 /** Classifies the requests of an intent. With a key, a final refusal means that none took effect, in doubt or not. */
-const endingOfAll = (calls: readonly Call[]): Ending => {
+const readIntentEnding = (calls: readonly Call[]): Ending => {
   if (calls.some(({ ending }) => ending === 'done')) return 'done'
   const last = calls[0]?.key === null ? 0 : Math.max(0, calls.findLastIndex(isSettled))
   return calls.slice(last).every(({ ending }) => ending === 'refused') ? 'refused' : 'in doubt'
@@ -58,7 +58,7 @@ export const reads: readonly string[] = ['look up', 'read']
 export const groupIntents = (history: readonly Call[]): Intent[] =>
   [...Map.groupBy(history, ({ name }) => name)].map(([name, calls]) => {
     const { what, key, parts } = calls[0] as Call
-    return { name, what, key, parts, calls, ending: endingOfAll(calls) }
+    return { name, what, key, parts, calls, ending: readIntentEnding(calls) }
   })
 
 const seconds = (at: number, start: number): string => `${((at - start) / 1000).toFixed(2).padStart(7)} s`
@@ -71,9 +71,9 @@ export const makeExcerpt = (
   most = 25,
 ): string => {
   const words = new Set(sentence.match(/[\w.-]*\d[\w.-]*/g) ?? [])
-  const textOf = (call: Call): string => [call.name, ...call.parts, JSON.stringify(call.data ?? '')].join(' ')
+  const toText = (call: Call): string => [call.name, ...call.parts, JSON.stringify(call.data ?? '')].join(' ')
   const isAbout = (text: string): boolean => (text.match(/[\w.-]*\d[\w.-]*/g) ?? []).some(word => words.has(word))
-  const about = history.filter(call => isAbout(textOf(call)))
+  const about = history.filter(call => isAbout(toText(call)))
   const start = Math.min(...history.map(({ sentAt }) => sentAt))
   const [first, last] = [about[0]?.sentAt ?? 0, Math.max(0, ...about.map(({ respondedAt }) => respondedAt))]
   const calls = about.map(call => {

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises'
-import { percentile, rounded } from '../../bench/figures.ts'
+import { percentile, roundTo } from '../../bench/statistics.ts'
 import { toTeardown } from '../../dev/tool.ts'
 import { createChance } from '../../test/chance.ts'
 import { waitUntil } from '../../test/courier.ts'
 import { bearer } from '../courier.ts'
 import type { Measured, TrustOptions } from '../promise.ts'
 import { audit } from './audit.ts'
-import { addressOf, type Bed, type BedOptions, startBed } from './bed.ts'
+import { type Bed, type BedOptions, buildAddress, startBed } from './bed.ts'
 import type { Crew } from './clients/client.ts'
 import { startClients } from './clients.ts'
 import type { Evidence } from './evidence.ts'
@@ -18,7 +18,7 @@ import { readEvidence } from './read-evidence.ts'
 import { createRecorder, type Recorder } from './record.ts'
 import { becomeReady, comeToRest, emptyOutbox } from './recover.ts'
 
-/** Describes a run on the bed: clients, faults, and the conditions that must hold beside the audit's checks. */
+/** Describes a run on the bed: clients, faults, and the conditions that must hold besides the audit's checks. */
 interface Profile {
   /** Names the promise as the command line does. */
   readonly name: string
@@ -52,7 +52,7 @@ const maxRecoverySeconds = 480
 /** Registers the merchant's endpoints, of which the first is behind a link. */
 const registerEndpoints = async ({ courier, endpoints, links }: Bed, { call }: Recorder): Promise<void> => {
   const headers = bearer(courier.tokens.merchant)
-  const url = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
+  const url = `${buildAddress(links['clients-orders'])}/api/public/merchant/webhook`
   for (const [n, endpoint] of endpoints.entries()) {
     const body = { url: n === 0 ? endpoint.url.replace(/:\d+/, `:${links['orders-endpoint'].port}`) : endpoint.url }
     const about = { who: 'merchant0', what: 'register a webhook', name: `webhook-${n}`, parts: [] }
@@ -67,7 +67,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   const bed = await startBed(t, profile.bed)
   const recorder = createRecorder()
   await registerEndpoints(bed, recorder)
-  const finishFollowing = followChanges(addressOf(bed.links['clients-orders']), bed.courier.tokens.merchant)
+  const finishFollowing = followChanges(buildAddress(bed.links['clients-orders']), bed.courier.tokens.merchant)
   const plan = profile.plan(createChance(seed), recorder.history)
   const workingUntil = performance.now() + (profile.seconds ?? 0) * 1000
   const faults = runFaults(bed, plan)
@@ -82,7 +82,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   const isDone = () => performance.now() > workingUntil && (profile.isEnough?.(seen) ?? true)
   const enough = waitUntil('enough has happened', async () => isDone(), Boolean, (profile.seconds ?? 0) + 300)
   await Promise.race([Promise.all([faults.done(), enough]), clients.working])
-  t.report(`seed ${seed}: nothing fails any more after ${faults.count()} faults`)
+  t.report(`seed ${seed}: all ${faults.count()} faults are over`)
   for (const { calm } of bed.endpoints) calm()
   const healedAt = performance.now()
   const until = healedAt + maxRecoverySeconds * 1000
@@ -97,7 +97,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   await finishing
   const waiting = await comeToRest(bed, profile.sendSeconds ?? 16, until, t.report)
   const changes = await finishFollowing(Math.max(10, (until - performance.now()) / 1000))
-  t.report(`served again after ${rounded(recoverySeconds, 1)} s, and everything has come to rest`)
+  t.report(`served again after ${roundTo(recoverySeconds, 1)} s, and everything has come to rest`)
   const { presses, texts, stops } = clients
   const recorded = { history: recorder.history, changes, presses, texts, stops, waiting, exits: faults.exits, readyAt }
   const evidence = await readEvidence(bed, recorded)
@@ -149,7 +149,7 @@ const measure = (all: readonly Played[]): Measured => {
     'in doubt': countEndings('in doubt'),
     orders: count(({ evidence }) => evidence.orders),
     messages: count(({ evidence }) => evidence.wire),
-    'p99 ms': rounded(percentile(history.filter(({ status }) => status > 0).map(milliseconds), 0.99)),
-    'recovery s': rounded(Math.max(...all.map(({ recoverySeconds }) => recoverySeconds)), 1),
+    'p99 ms': roundTo(percentile(history.filter(({ status }) => status > 0).map(milliseconds), 0.99)),
+    'recovery s': roundTo(Math.max(...all.map(({ recoverySeconds }) => recoverySeconds)), 1),
   }
 }

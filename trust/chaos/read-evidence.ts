@@ -4,7 +4,7 @@ import { readArrivals } from '../courier.ts'
 import type { Bed } from './bed.ts'
 import type { Evidence, GivenUp } from './evidence.ts'
 
-const ofOrders = {
+const ordersQueries = {
   orders: `select waybill_number as waybill, split_part(order_no, ' ', 1) as name, split_part(order_no, ' ', 2) as part,
       customer_phone as phone, cod, customer_address as address, status_key as status from orders`,
   timeline: `select waybill_number as waybill, status_key as status,
@@ -22,25 +22,25 @@ const ofOrders = {
     union all select reason, waybill_number from order_edits where reason <> ''`,
 }
 
-const textOf = (place: number): string =>
-  `jsonb_path_query_first(template, '$.components[*] ? (@.type == "body").parameters[${place}].text') #>> '{}'`
-const happened = (detail: string): string =>
+const selectText = (index: number): string =>
+  `jsonb_path_query_first(template, '$.components[*] ? (@.type == "body").parameters[${index}].text') #>> '{}'`
+const countDetails = (detail: string): string =>
   `(select count(*)::int from message_events e where e.message_id = m.message_id and e.detail = '${detail}')`
 const digits = `regexp_replace(recipient, '\\D', '', 'g')`
 
-const ofNotifier = {
+const notifierQueries = {
   messages: `select message_id as id, waybill_number as waybill, ${digits} as person, status, rule_event as event,
       case when template ? 'button' then split_part(template ->> 'text', e'\\n', 2) end as question,
-      extract(epoch from created_at)::float8 * 1000 as "createdAt", ${happened('sent again by staff')} as resends,
-      ${happened('cancelled by staff')} > 0 as "isCancelled"
+      extract(epoch from created_at)::float8 * 1000 as "createdAt", ${countDetails('sent again by staff')} as resends,
+      ${countDetails('cancelled by staff')} > 0 as "isCancelled"
     from messages m order by message_id`,
   actions: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions order by position',
   // The audit has the time of storage; `opt_outs.at` is the time of the fact.
   optOuts: `select ${digits} as person, extract(epoch from a.happened_at)::float8 * 1000 as at
     from opt_outs o join audit a on a.object_id = o.opt_out_id::text and a.action = 'conversation.opted_out'`,
-  effects: `select ${textOf(0)} as name, ${textOf(1)} as part from messages
+  effects: `select ${selectText(0)} as name, ${selectText(1)} as part from messages
       where rule_event is null and not template ? 'button'
-    union all select 'drop-' || message_id, message_id from messages m where ${happened('cancelled by staff')} > 0
+    union all select 'drop-' || message_id, message_id from messages m where ${countDetails('cancelled by staff')} > 0
     union all select reason, ${digits} from opt_outs where reason <> ''`,
 }
 
@@ -66,8 +66,8 @@ export const readEvidence = async (
   { courier, endpoints, pauseSeconds }: Bed,
   recorded: Pick<Evidence, 'history' | 'changes' | 'presses' | 'texts' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,
 ): Promise<Evidence> => {
-  const orders = await readAll(courier, 'orders', ofOrders)
-  const notifier = await readAll(courier, 'notifier', ofNotifier)
+  const orders = await readAll(courier, 'orders', ordersQueries)
+  const notifier = await readAll(courier, 'notifier', notifierQueries)
   const arrived = await readArrivals(courier.control)
   const givenUp = await courier.control('/given-up?limit=50000')
   const [ledger] = await courier.rows('orders', checkSql, ['demo'])

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
 import { bearer, waitForOutbox } from '../courier.ts'
-import { addressOf, type Bed } from './bed.ts'
+import { type Bed, buildAddress } from './bed.ts'
 
 type Counts = Record<string, number>
 
@@ -10,7 +10,7 @@ const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
   (select count(*)::int from log where not is_relayed) as "${inOutbox}",
   (select count(*)::int from log where merchant_id is not null and position is null)
-    as "changes without a place in their feed",
+    as "changes without a position in their feed",
   (select count(*)::int from webhook_endpoints e join feeds f using (tenant_id, merchant_id)
     where e.position < f.last_position) as "endpoints behind their feed",
   (select count(*)::int from webhook_deliveries where state = 'pending') as "events for an endpoint"`
@@ -38,10 +38,10 @@ const send = (url: string, init: RequestInit = {}) =>
 /** Resumes everything that waits for people: the merchant's endpoints, and the number. */
 const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
   const headers = { ...bearer(courier.tokens.merchant), 'content-type': 'application/json' }
-  const webhooks = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
+  const webhooks = `${buildAddress(links['clients-orders'])}/api/public/merchant/webhook`
   for (const { id } of endpoints)
     await send(`${webhooks}/${id}`, { method: 'PATCH', headers, body: '{"state":"enabled"}' })
-  const number = `${addressOf(links['clients-notifier'])}/api/channels/${phoneNumberId}/resume`
+  const number = `${buildAddress(links['clients-notifier'])}/api/channels/${phoneNumberId}/resume`
   await send(number, { method: 'POST', headers: bearer(courier.tokens.notifierStaff) })
 }
 

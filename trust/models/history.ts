@@ -37,7 +37,7 @@ interface HistoryOptions {
 export interface Played {
   histories: number
   steps: number
-  /** Describes the smallest history found in which application and model differ. */
+  /** Describes the smallest failing history found. */
   failure?: string
 }
 
@@ -71,7 +71,7 @@ export const playHistories = async <State extends object, Setting>(
     }
   })
   const { failed, numShrinks } = await fc.check(property, { seed, numRuns: histories })
-  if (failed) played.failure = `${played.failure}\n  (made smaller ${numShrinks} times)`
+  if (failed) played.failure = `${played.failure}\n  (shrunk ${numShrinks} times)`
   return played
 }
 
@@ -97,15 +97,15 @@ export const pick = <Item>(items: readonly Item[], number: number): Item => item
 /** Repeats one kind of step, so that it is chosen `count` times as often. */
 export const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item)
 
-/** Makes a step about one of the items, if there are any. */
+/** Creates a step about one of the items, possible if there are any. */
 export const stepWith =
   <State, Item>(
-    itemsOf: (state: State) => readonly Item[],
+    listItems: (state: State) => readonly Item[],
     text: (item: Item) => string,
     run: (state: State, item: Item) => Promise<string | number>,
   ) =>
   (which: number): Step<State> => ({
-    isPossible: state => itemsOf(state).length > 0,
-    text: state => text(pick(itemsOf(state), which)),
-    run: state => run(state, pick(itemsOf(state), which)),
+    isPossible: state => listItems(state).length > 0,
+    text: state => text(pick(listItems(state), which)),
+    run: state => run(state, pick(listItems(state), which)),
   })

@@ -23,7 +23,7 @@ export const fates: Record<string, Trouble> = {
 }
 
 /** Starts the notifier with a running queue, against the simulator over the wire, with webhooks that the test sends. */
-export const runningNotifier = async (t: Teardown) => {
+export const startNotifier = async (t: Teardown) => {
   const orders = await standIn(t)
   const notifier = await build(t, undefined, orders.client)
   const { app, pool, keyring, queue, rows } = notifier

@@ -48,7 +48,7 @@ type Found = StaffToken | undefined | 'unconfirmed'
 
 const toKey = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 
-/** Creates a cache of the staff tokens of orders, with a grace period (docs/staff/staff.md#when-orders-is-away). */
+/** Creates a cache of staff tokens of orders, with a grace period: docs/staff/staff.md#when-orders-is-unavailable */
 const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })

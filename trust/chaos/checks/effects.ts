@@ -1,8 +1,8 @@
 import type { Check, Evidence } from '../evidence.ts'
 import { type Call, groupIntents, type Intent, isSettled, reads } from '../history.ts'
 
-/** Counts how often each part of an intent is stored. */
-const storedParts = ({ effects }: Evidence) => {
+/** Creates a function that counts how often each part of an intent is stored. */
+const createPartCounter = ({ effects }: Evidence) => {
   const byName = Map.groupBy(effects, ({ name }) => name)
   return ({ name }: Intent): Map<string, number> =>
     new Map([...Map.groupBy(byName.get(name) ?? [], ({ part }) => part)].map(([part, all]) => [part, all.length]))
@@ -12,20 +12,20 @@ const findChanges = ({ history }: Evidence): Intent[] =>
   groupIntents(history).filter(({ what, parts }) => !reads.includes(what) && parts.length > 0)
 
 export const acknowledgedIsStored: Check = evidence => {
-  const storedOf = storedParts(evidence)
+  const countStored = createPartCounter(evidence)
   return findChanges(evidence)
     .filter(({ ending }) => ending === 'done')
     .flatMap(intent => {
-      const stored = storedOf(intent)
+      const stored = countStored(intent)
       const lost = intent.parts.filter(part => !stored.has(part))
       return lost.length > 0 ? [`${intent.what} ${intent.name} was acknowledged, ${lost} of it is not stored`] : []
     })
 }
 
 export const refusedIsNotStored: Check = evidence => {
-  const storedOf = storedParts(evidence)
+  const countStored = createPartCounter(evidence)
   return findChanges(evidence)
-    .filter(intent => intent.ending === 'refused' && storedOf(intent).size > 0)
+    .filter(intent => intent.ending === 'refused' && countStored(intent).size > 0)
     .map(({ what, name, calls }) => {
       const codes = calls.map(({ status, code }) => `${status} ${code ?? 'refused connection'}`)
       return `${what} ${name} was refused (${[...new Set(codes)]}: nothing was changed), and is stored`
@@ -33,10 +33,10 @@ export const refusedIsNotStored: Check = evidence => {
 }
 
 export const inDoubtIsWholeOrNot: Check = evidence => {
-  const storedOf = storedParts(evidence)
+  const countStored = createPartCounter(evidence)
   return findChanges(evidence)
     .filter(intent => intent.ending === 'in doubt')
-    .map(intent => ({ intent, count: storedOf(intent).size }))
+    .map(intent => ({ intent, count: countStored(intent).size }))
     .filter(({ intent, count }) => count > 0 && count < intent.parts.length)
     .map(({ intent: { what, name, parts }, count }) => `${what} ${name} is stored in part: ${count} of ${parts.length}`)
 }
@@ -46,10 +46,10 @@ export const inDoubtIsWholeOrNot: Check = evidence => {
  * refused requests excepted.
  */
 export const nothingTwice: Check = evidence => {
-  const storedOf = storedParts(evidence)
+  const countStored = createPartCounter(evidence)
   return findChanges(evidence).flatMap(intent => {
     const most = intent.key === null ? intent.calls.filter(({ ending }) => ending !== 'refused').length : 1
-    const doubled = [...storedOf(intent)].filter(([, count]) => count > Math.max(1, most)).map(([part]) => part)
+    const doubled = [...countStored(intent)].filter(([, count]) => count > Math.max(1, most)).map(([part]) => part)
     return doubled.length > 0 ? [`${intent.what} ${intent.name} is stored twice: ${doubled}`] : []
   })
 }
@@ -62,14 +62,14 @@ export const nothingUnasked: Check = evidence => {
 }
 
 /** Drops the status, which the response to a repeated send gives as it is now. */
-const comparable = (data: unknown): string => JSON.stringify(data, (name, value) => (name === 'status' ? '' : value))
+const toComparable = (data: unknown): string => JSON.stringify(data, (name, value) => (name === 'status' ? '' : value))
 
 /** Requires that once an intent with a key was done, its final responses are the same: no repetition is refused. */
 export const oneResponseForAKey: Check = ({ history }) =>
   groupIntents(history).flatMap(({ what, name, key, calls }) => {
     const done = calls.findIndex(({ ending }) => ending === 'done')
     const settled = done < 0 ? [] : calls.slice(done).filter(isSettled)
-    const responses = new Set(settled.map(({ status, code, data }) => `${status} ${code ?? comparable(data)}`))
+    const responses = new Set(settled.map(({ status, code, data }) => `${status} ${code ?? toComparable(data)}`))
     return key !== null && responses.size > 1
       ? [`${what} ${name} has several responses for its key: ${[...responses].join(' and ')}`]
       : []

@@ -25,11 +25,11 @@ export const changesComeOnceInOrder: Check = ({ changes, timeline, edits }) => {
 }
 
 /** Lists the events that each endpoint accepted, in the order of their arrival. */
-const byEndpoint = ({ endpoints, received }: Evidence): [name: string, received: Received[]][] =>
+const groupByEndpoint = ({ endpoints, received }: Evidence): [name: string, received: Received[]][] =>
   Object.keys(endpoints).map(name => [name, received.filter(({ endpoint }) => endpoint === name)])
 
 export const endpointsGetEveryEvent: Check = evidence =>
-  byEndpoint(evidence).flatMap(([name, received]) => {
+  groupByEndpoint(evidence).flatMap(([name, received]) => {
     const got = new Set(received.map(({ id }) => id))
     const lost = evidence.changes.filter(({ id }) => !got.has(id))
     return lost.map(({ id, waybill }) => `the endpoint ${name} never got ${id} of ${waybill}`)
@@ -37,7 +37,7 @@ export const endpointsGetEveryEvent: Check = evidence =>
 
 /** Requires order at the endpoints; a repeated event may arrive later. */
 export const endpointsGetThemInOrder: Check = evidence =>
-  byEndpoint(evidence).flatMap(([name, received]) => {
+  groupByEndpoint(evidence).flatMap(([name, received]) => {
     const first = new Map(received.toReversed().map(event => [event.id, event]))
     const latest = new Map<string, number>()
     return received

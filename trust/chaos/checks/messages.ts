@@ -1,7 +1,7 @@
 import { type Check, compareCounts, type StoredMessage } from '../evidence.ts'
 import { groupIntents } from '../history.ts'
 
-const byId = (messages: readonly StoredMessage[]) => new Map(messages.map(message => [message.id, message]))
+const indexById = (messages: readonly StoredMessage[]) => new Map(messages.map(message => [message.id, message]))
 
 /** Lists the events that make a message, by the rules of trust/chaos/bed.ts. */
 const eventsWithRules = ['order.created', 'key_3', 'key_12', 'key_13']
@@ -16,12 +16,12 @@ export const eventsMakeTheirMessagesOnce: Check = ({ orders, timeline, messages 
     .filter(({ event }) => eventsWithRules.includes(event ?? ''))
     .map(({ waybill, event }) => `${waybill} ${event}`)
   return compareCounts([...new Set(due)], made).map(([event, times, count]) =>
-    times === 0 ? `a message is about ${event}, which never was` : `${event} made ${count} messages`,
+    times === 0 ? `a message is about ${event}, which never happened` : `${event} made ${count} messages`,
   )
 }
 
 export const noMessageTwiceOnTheWire: Check = ({ messages, wire }) => {
-  const stored = byId(messages)
+  const stored = indexById(messages)
   return [...Map.groupBy(wire, ({ message }) => message)].flatMap(([id, arrivals]) => {
     const message = stored.get(id)
     if (!message) return [`${id} arrived at the API and is not stored`]
@@ -52,7 +52,7 @@ export const resendsAreAskedFor: Check = ({ history, messages }) => {
 
 /** Requires that the response to a send names a stored message for each requested one. */
 export const sendsNameTheirMessages: Check = ({ history, messages }) => {
-  const stored = byId(messages)
+  const stored = indexById(messages)
   return groupIntents(history)
     .filter(({ what, ending }) => what === 'send' && ending === 'done')
     .flatMap(({ name, parts, calls }) => {
@@ -75,13 +75,14 @@ const hasNotArrived = ['unknown', 'failed', 'cancelled', 'expired', 'queued', 'h
  * arrived count as arrived.
  */
 export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
-  const there = new Set(wire.map(({ message }) => message))
+  const arrivedIds = new Set(wire.map(({ message }) => message))
   const unreported = new Set(givenUp.map(({ message }) => message))
   return messages.flatMap(({ id, status, isCancelled }) => {
-    if (arrived.includes(status) && !there.has(id)) return [`${id} is ${status} and never arrived`]
-    if (isCancelled && there.has(id)) return [`${id} was cancelled by staff and arrived`]
+    if (arrived.includes(status) && !arrivedIds.has(id)) return [`${id} is ${status} and never arrived`]
+    if (isCancelled && arrivedIds.has(id)) return [`${id} was cancelled by staff and arrived`]
     const mayBeUnknown = status === 'unknown' && unreported.has(id)
-    if (!mayBeUnknown && there.has(id) && hasNotArrived.includes(status)) return [`${id} is ${status}, and it arrived`]
+    if (!mayBeUnknown && arrivedIds.has(id) && hasNotArrived.includes(status))
+      return [`${id} is ${status}, and it arrived`]
     return []
   })
 }
@@ -91,20 +92,21 @@ export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
  * time.
  */
 export const messagesKeepTheirOrder: Check = ({ messages, timeline, wire }) => {
-  const place = new Map<string, number>()
+  const positions = new Map<string, number>()
   const steps = Map.groupBy(timeline, ({ waybill }) => waybill)
-  for (const [waybill, all] of steps) for (const [n, { status }] of all.entries()) place.set(`${waybill} ${status}`, n)
-  const stored = byId(messages)
+  for (const [waybill, all] of steps)
+    for (const [n, { status }] of all.entries()) positions.set(`${waybill} ${status}`, n)
+  const stored = indexById(messages)
   const latest = new Map<string, { at: number; event: string }>()
   return wire.flatMap(({ message: id }) => {
     const { waybill, person, event, resends } = stored.get(id) ?? {}
     if (!waybill || !event || resends) return []
-    const at = event === 'order.created' ? -1 : place.get(`${waybill} ${event}`)
+    const at = event === 'order.created' ? -1 : positions.get(`${waybill} ${event}`)
     if (at === undefined) return []
     const before = latest.get(`${waybill} ${person}`)
     if (!before || before.at < at) latest.set(`${waybill} ${person}`, { at, event })
     return before && before.at > at
-      ? [`${id} about ${event} of ${waybill} arrived after that about ${before.event}`]
+      ? [`${id} about ${event} of ${waybill} arrived after the one about ${before.event}`]
       : []
   })
 }

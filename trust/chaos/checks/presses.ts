@@ -101,7 +101,7 @@ export const outcomesMakeTheirMessagesOnce: Check = ({ actions, messages }) => {
   )
 }
 
-const moveOf: Readonly<Record<string, string>> = { confirm_order: 'key_2', cancel_order: 'key_3' }
+const statusByAction: Readonly<Record<string, string>> = { confirm_order: 'key_2', cancel_order: 'key_3' }
 
 /**
  * Requires that each confirmation or cancellation by a customer is one step of the timeline, and that the timeline has
@@ -109,7 +109,7 @@ const moveOf: Readonly<Record<string, string>> = { confirm_order: 'key_2', cance
  */
 export const customersStepsAreTheirs: Check = ({ acted, timeline }) => {
   const done = acted.flatMap(({ waybill, action, outcome }) =>
-    outcome === 'done' && moveOf[action] ? [`${waybill} ${moveOf[action]}`] : [],
+    outcome === 'done' && statusByAction[action] ? [`${waybill} ${statusByAction[action]}`] : [],
   )
   const steps = timeline.filter(({ by }) => by === 'customer').map(({ waybill, status }) => `${waybill} ${status}`)
   return compareCounts(done, steps).map(

@@ -1,6 +1,6 @@
 import type { Call } from '../history.ts'
 import { pick } from '../plan.ts'
-import { type Act, type Client, requester } from './client.ts'
+import { type Act, type Client, createRequester } from './client.ts'
 
 interface Invoice {
   readonly invoice_no: string
@@ -13,7 +13,7 @@ interface Invoice {
  */
 export const accountant = (client: Client): Act => {
   const { who, chance, known } = client
-  const { call, insist } = requester(client, 'staff', '/api/staff')
+  const { call, insist } = createRequester(client, 'staff', '/api/staff')
   const today = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Asia/Colombo' }).format()
   const act = (what: string, name: string, path: string, body: object): Promise<Call> =>
     insist(what, name, path, { parts: ['money'], body, key: name })

@@ -1,15 +1,15 @@
 import { messageTo, phoneNumberId } from '../../../services/notifier/test/fixture.ts'
 import { countByStatus } from '../../courier.ts'
 import { pick } from '../plan.ts'
-import { type Act, anyone, type Client, leaver, requester } from './client.ts'
+import { type Act, type Client, createRequester, pickAnyone, pickLeaver } from './client.ts'
 
 /** Builds a message that carries the name of its request and its index in the request. */
-const messageAbout = (client: Client, name: string, part: string, waybill?: string): object => {
+const buildMessage = (client: Client, name: string, part: string, waybill?: string): object => {
   const { template } = messageTo('')
   const values = [name, part, waybill ? '{{customer_name}}' : 'x']
   const body = { type: 'body' as const, parameters: values.map(text => ({ type: 'text' as const, text })) }
   const components = [template.components?.[0] as object, body]
-  const sent = { to: `+${anyone(client)}`, template: { ...template, components } }
+  const sent = { to: `+${pickAnyone(client)}`, template: { ...template, components } }
   return waybill ? { ...sent, waybill_number: waybill } : sent
 }
 
@@ -19,13 +19,13 @@ const messageAbout = (client: Client, name: string, part: string, waybill?: stri
  */
 export const agent = (client: Client): Act => {
   const { bed, crew, who, chance, known } = client
-  const { call, insist } = requester(client, 'notifierStaff', '/api')
+  const { call, insist } = createRequester(client, 'notifierStaff', '/api')
   const channel = `/channels/${phoneNumberId}`
   const ids: string[] = []
   const send = async (name: string, count: number, key?: string) => {
     const parts = Array.from({ length: count }, (_, part) => String(part))
     const about = chance() < 0.5 ? pick(known, chance)?.waybill : undefined
-    const messages = parts.map(part => messageAbout(client, name, part, count > 3 ? undefined : about))
+    const messages = parts.map(part => buildMessage(client, name, part, count > 3 ? undefined : about))
     const body = count === 1 ? (messages[0] as object) : { messages }
     const { ending, data } = await insist('send', name, count === 1 ? '/messages' : '/messages/bulk', {
       parts,
@@ -58,7 +58,7 @@ export const agent = (client: Client): Act => {
     return n < 3 ? call('register', `${who}-register-${n}`, `${channel}/register`, { body }) : resume(n)
   }
   const optOut = (n: number) => {
-    const [person, reason] = [leaver(0, chance), `${who}-opt-out-${n}`]
+    const [person, reason] = [pickLeaver(0, chance), `${who}-opt-out-${n}`]
     return call('opt out', reason, `/conversations/${person}/opt-out`, { parts: [person], body: { reason } })
   }
   return n => {

@@ -1,5 +1,5 @@
 import { pick } from '../plan.ts'
-import { type Act, type Client, requester } from './client.ts'
+import { type Act, type Client, createRequester } from './client.ts'
 
 /** Lists the statuses of a parcel, in order. */
 const way = ['key_1', 'key_2', 'key_9', 'key_10', 'key_11', 'key_12', 'key_13']
@@ -9,7 +9,7 @@ const findNext = (status: string): string | undefined =>
 /** Acts as staff of orders: moves parcels, and edits some. */
 export const clerk = (client: Client): Act => {
   const { who, chance, known } = client
-  const { call, insist } = requester(client, 'staff', '/api/staff/order')
+  const { call, insist } = createRequester(client, 'staff', '/api/staff/order')
   return async n => {
     const own = known.filter(({ fate, status }) => fate === 'staff' && findNext(status))
     const first = pick(own, chance)

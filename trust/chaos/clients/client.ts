@@ -1,5 +1,5 @@
 import { bearer } from '../../courier.ts'
-import { addressOf, type Bed } from '../bed.ts'
+import { type Bed, buildAddress } from '../bed.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Happened } from '../faults.ts'
 import type { Call } from '../history.ts'
@@ -36,7 +36,8 @@ export interface Crew {
 /** Counts the people who opt out: staff opt out the first half, and the others opt out themselves. */
 const leavers = 8
 const makePhone = (n: number): string => `9477${1_000_000 + n}`
-export const leaver = (half: 0 | 1, chance: Chance): string => makePhone(Math.floor(((half + chance()) * leavers) / 2))
+export const pickLeaver = (half: 0 | 1, chance: Chance): string =>
+  makePhone(Math.floor(((half + chance()) * leavers) / 2))
 
 /** Weights the parties, one of which decides an order's fate: the others leave the order alone. */
 const fates = ['staff', 'staff', 'staff', 'customer', 'customer', 'merchant'] as const
@@ -67,30 +68,36 @@ export interface Client extends Common {
   readonly chance: Chance
 }
 
-export const anyone = ({ crew: { people = 100 }, chance }: Client): string => makePhone(Math.floor(chance() * people))
+export const pickAnyone = ({ crew: { people = 100 }, chance }: Client): string =>
+  makePhone(Math.floor(chance() * people))
 
-type Wish = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key'>>
+type RequestOptions = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key'>>
 
 /**
  * Sends one client's requests to paths below a path of a service. `insist` repeats a request until it is settled; with
  * a key, at times once more.
  */
-export const requester = (
+export const createRequester = (
   { bed: { courier, links }, recorder, who, chance, crew: { repeats = 0.2 } }: Client,
   role: keyof Bed['courier']['tokens'],
   below: string,
 ) => {
-  const address = addressOf(links[role === 'notifierStaff' ? 'clients-notifier' : 'clients-orders']) + below
+  const address = buildAddress(links[role === 'notifierStaff' ? 'clients-notifier' : 'clients-orders']) + below
   const headers = bearer(courier.tokens[role])
-  const want = (what: string, name: string, path: string, { parts = [], asked, ...wish }: Wish): Wanted => {
-    return { who, what, name, url: address + path, headers, parts, asked, ...wish }
+  const want = (
+    what: string,
+    name: string,
+    path: string,
+    { parts = [], asked, ...options }: RequestOptions,
+  ): Wanted => {
+    return { who, what, name, url: address + path, headers, parts, asked, ...options }
   }
   return {
-    call: (what: string, name: string, path: string, wish: Wish = {}): Promise<Call> =>
-      recorder.call(want(what, name, path, wish)),
-    insist: async (what: string, name: string, path: string, wish: Wish): Promise<Call> => {
-      const made = await recorder.insist(want(what, name, path, wish))
-      if (wish.key && chance() < repeats) await recorder.insist(want(what, name, path, wish))
+    call: (what: string, name: string, path: string, options: RequestOptions = {}): Promise<Call> =>
+      recorder.call(want(what, name, path, options)),
+    insist: async (what: string, name: string, path: string, options: RequestOptions): Promise<Call> => {
+      const made = await recorder.insist(want(what, name, path, options))
+      if (options.key && chance() < repeats) await recorder.insist(want(what, name, path, options))
       return made
     },
   }

@@ -2,7 +2,7 @@ import { readKeyring } from '../../../services/notifier/channels/vault.ts'
 import { sealButton } from '../../../services/notifier/customer-actions/button-token.ts'
 import { phoneNumberId } from '../../../services/notifier/test/fixture.ts'
 import { pick } from '../plan.ts'
-import { type Act, type Client, leaver } from './client.ts'
+import { type Act, type Client, pickLeaver } from './client.ts'
 
 /** Describes a message as the simulator shows it to a person. */
 interface Got {
@@ -69,7 +69,7 @@ export const customer = ({ bed: { courier }, who, chance, known, made, log }: Cl
       await write(got.to, text)
     }
     if (chance() > 0.05) return
-    const person = leaver(1, chance)
+    const person = pickLeaver(1, chance)
     made.stops.push({ person, inbound: await write(person, 'STOP') })
   }
 }

@@ -1,18 +1,18 @@
 import { batch, order } from '../../../services/orders/test/tenant.ts'
 import { pick } from '../plan.ts'
-import { type Act, anyone, type Client, type Known, requester, toKnown } from './client.ts'
+import { type Act, type Client, createRequester, type Known, pickAnyone, toKnown } from './client.ts'
 
 /** Acts as a merchant: books, cancels, edits and looks up orders. */
 export const merchant = (client: Client): Act => {
   const { crew, who, chance, known } = client
   const { onlyBooks = false, batch: most = 6 } = crew
   const large = crew.batch ?? 60
-  const { call, insist } = requester(client, 'merchant', '/api/public/merchant/order')
+  const { call, insist } = createRequester(client, 'merchant', '/api/public/merchant/order')
   const own: Known[] = []
   const book = async (n: number) => {
     const name = `${who}-book-${n}`
     const size = chance() < 0.05 ? large : 1 + Math.floor(chance() * most)
-    const asked = Array.from({ length: size }, (_, part) => ({ phone: `+${anyone(client)}`, cod: n * 100 + part }))
+    const asked = Array.from({ length: size }, (_, part) => ({ phone: `+${pickAnyone(client)}`, cod: n * 100 + part }))
     const initial_status_key = chance() < 0.4 ? 'key_1' : 'key_2'
     const isWrong = !onlyBooks && chance() < 0.06
     const orders = asked.map(({ phone, cod }, part) => {
@@ -40,9 +40,9 @@ export const merchant = (client: Client): Act => {
     if (!one) return
     const name = `${who}-edit-${n}`
     // The stored order shows only the last edit, which a check of its own compares.
-    const wish = { asked: one.waybill, body: { customer_address: name }, method: 'PATCH' }
-    const first = await call('edit', name, `/${one.waybill}`, wish)
-    if (first.ending === 'in doubt') await call('edit', name, `/${one.waybill}`, wish)
+    const options = { asked: one.waybill, body: { customer_address: name }, method: 'PATCH' }
+    const first = await call('edit', name, `/${one.waybill}`, options)
+    if (first.ending === 'in doubt') await call('edit', name, `/${one.waybill}`, options)
   }
   const lookUp = async (n: number) => {
     const one = pick(own, chance)

@@ -28,21 +28,21 @@ export const testChecks = <Name extends string>(
 }
 
 /** Returns the first match; the recorded history has one. */
-export const find = <Item>(items: readonly Item[], isSo: (item: Item) => boolean): Item => {
-  const found = items.find(isSo)
+export const find = <Item>(items: readonly Item[], matches: (item: Item) => boolean): Item => {
+  const found = items.find(matches)
   if (found === undefined) throw new Error('the recorded history has no such thing')
   return found
 }
-export const remove = <Item>(items: Item[], isSo: (item: Item) => boolean): void =>
-  void items.splice(items.indexOf(find(items, isSo)), 1)
+export const remove = <Item>(items: Item[], matches: (item: Item) => boolean): void =>
+  void items.splice(items.indexOf(find(items, matches)), 1)
 /** Adds a copy of the first match, with the changes. */
-export const double = <Item>(items: Item[], isSo: (item: Item) => boolean, changes: Partial<Item> = {}): void =>
-  void items.push({ ...find(items, isSo), ...changes })
+export const double = <Item>(items: Item[], matches: (item: Item) => boolean, changes: Partial<Item> = {}): void =>
+  void items.push({ ...find(items, matches), ...changes })
 export const change = <Item extends object>(
   items: Item[],
-  isSo: (item: Item) => boolean,
+  matches: (item: Item) => boolean,
   changes: Partial<Item>,
-): void => void Object.assign(find(items, isSo), changes)
+): void => void Object.assign(find(items, matches), changes)
 export const swap = <Item>(items: Item[], one: Item, other: Item): void => {
   const [first, second] = [items.indexOf(one), items.indexOf(other)]
   items[first] = other

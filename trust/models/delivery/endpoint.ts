@@ -1,4 +1,4 @@
-import { type Drain, leaseSeconds, type Order, orderEvent, Reader } from './model.ts'
+import { type Drain, formatEvent, leaseSeconds, type Order, Reader } from './model.ts'
 
 interface Event extends Order {
   /** undefined: the event is in the feed, and no process has read it yet. */
@@ -25,7 +25,7 @@ export const endpointMoods: Record<string, Mood> = {
   refuses: { status: 400 },
   fails: { status: 500 },
   'loses its responses': { status: 204, isLost: true },
-  'is away': { status: 503, isLost: true },
+  'is unreachable': { status: 503, isLost: true },
   'is gone': { status: 410 },
   'is busy for ten minutes': { status: 429, retryAfter: 600 },
   'refuses one waybill': { status: 204 },
@@ -60,7 +60,7 @@ export class Endpoint extends Reader<Sending> {
     return this.#waiting.filter(({ dueAt = 0 }) => dueAt <= this.world.now)
   }
 
-  reactionTo(waybill: string): Mood {
+  chooseReaction(waybill: string): Mood {
     const isRefused = this.mood === 'refuses one waybill' && waybill === this.world.orders[0]?.waybill
     return (isRefused ? endpointMoods.refuses : endpointMoods[this.mood]) as Mood
   }
@@ -90,8 +90,8 @@ export class Endpoint extends Reader<Sending> {
   send(drain: Sending): void {
     const event = drain.due[drain.sent++]
     if (!event) return
-    const { status, isLost, retryAfter = 0 } = this.reactionTo(event.waybill)
-    this.requests.push(`${orderEvent(event)} to ${drain.url}`)
+    const { status, isLost, retryAfter = 0 } = this.chooseReaction(event.waybill)
+    this.requests.push(`${formatEvent(event)} to ${drain.url}`)
     drain.response = { event, code: isLost ? null : status, retryAfter }
   }
 
@@ -114,7 +114,7 @@ export class Endpoint extends Reader<Sending> {
         .filter(({ state }) => state !== undefined)
         .map(({ waybill, status, state, attempts, code, dueAt }) => {
           const tenths = dueAt === undefined ? undefined : Math.round(dueAt * 10) / 10
-          return { event: orderEvent({ waybill, status }), state, attempts, code, dueAt: tenths }
+          return { event: formatEvent({ waybill, status }), state, attempts, code, dueAt: tenths }
         }),
     }
   }

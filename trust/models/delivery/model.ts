@@ -8,7 +8,7 @@ export interface Order {
   waybill: string
   status: string
 }
-export const orderEvent = ({ waybill, status }: Order): string => `${waybill} ${status}`
+export const formatEvent = ({ waybill, status }: Order): string => `${waybill} ${status}`
 
 export const leaseSeconds = { notifier: 20, endpoint: 22 }
 

@@ -1,11 +1,11 @@
 import type { Reaction } from '../../../services/orders/test/receiver.ts'
-import { type Drain, leaseSeconds, type Order, orderEvent, type ProcessName, Reader } from './model.ts'
+import { type Drain, formatEvent, leaseSeconds, type Order, type ProcessName, Reader } from './model.ts'
 
 /** Maps moods to the notifier's reaction. After a lost response nobody knows that the events arrived. */
 export const notifierMoods: Record<string, Reaction> = {
   works: 'acknowledge',
   'loses its responses': 'lose',
-  'is away': 'cut',
+  'is unreachable': 'cut',
   refuses: 422,
   fails: 500,
   'does not know the tenant': 'unknown',
@@ -37,7 +37,7 @@ export class Outbox extends Reader<Sending> {
   readonly backoffs: Record<ProcessName, Backoff> = { A: none, B: none }
 
   happen(orders: readonly Order[]): void {
-    this.rows.push(orders.map(orderEvent))
+    this.rows.push(orders.map(formatEvent))
   }
 
   /** Returns true if the process has work now. A process forgets the failures of a tenant without waiting events. */

@@ -74,7 +74,7 @@ export class Runner<Key = never> {
       this.#reached.promise.then(() => true),
       this.#quiet.promise.then(() => false),
     ])
-    // Lets the work that is under way in the process end.
+    // Lets the process finish the work in progress.
     for (let turns = 0; isStopped && turns < 5; turns++) await turn()
     if (!isStopped) await this.#end()
     return isStopped

@@ -25,7 +25,7 @@ import { startWebhookReceiver } from '../../../services/orders/test/webhook-rece
 import { createSnapshotReader } from '../../../services/orders/tracking/order-snapshot.ts'
 import { expectSame } from '../history.ts'
 import type { Endpoint, Verb } from './endpoint.ts'
-import { leaseSeconds, type Order, orderEvent } from './model.ts'
+import { formatEvent, leaseSeconds, type Order } from './model.ts'
 import { notifierMoods, type Outbox } from './outbox.ts'
 import { Runner } from './process.ts'
 
@@ -38,7 +38,7 @@ const openPool = (t: Teardown, url: string): pg.Pool => {
 }
 
 /**
- * Replaces now() of the service's role by a clock that stands still: the server's own clock is the computer's. Defaults
+ * Replaces now() of the service's role with a clock that stands still: the server's clock is the computer's. Defaults
  * of columns keep the real clock. Must run before the service connects. Returns a function that sets the clock.
  */
 const stopClock = async (url: string) => {
@@ -127,7 +127,7 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
     reactAs: (outbox: Outbox): void => {
       receiver.react = ({ events }) => {
         const orders = events.map(({ order }) => ({ waybill: order.waybill_number, status: order.status_key }))
-        arrived.push(orders.map(orderEvent).join(', '))
+        arrived.push(orders.map(formatEvent).join(', '))
         return notifierMoods[outbox.mood] ?? 'hang'
       }
     },
@@ -136,7 +136,7 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
       change(async tx => {
         const events = (await findEvents(tx, tenant, new Date(0))).filter(event => event.waybill_number === waybill)
         await requeue(tx, tenant, events)
-        return events.map(event => orderEvent({ waybill, status: event.status_key }))
+        return events.map(event => formatEvent({ waybill, status: event.status_key }))
       }),
     /** Reads the events of each row that waits. */
     look: async (): Promise<string[][]> => {
@@ -144,7 +144,7 @@ export const startNotifier = async (t: Teardown, { pool, newPool }: Orders) => {
         'select waybill_numbers as waybills, status_keys as statuses from log where not is_relayed order by entry_id'
       const { rows } = await change(tx => tx.client.query(waitingSql))
       return rows.map(({ waybills, statuses }) =>
-        waybills.map((waybill: string, index: number) => orderEvent({ waybill, status: statuses[index] })),
+        waybills.map((waybill: string, index: number) => formatEvent({ waybill, status: statuses[index] })),
       )
     },
     empty: (table: 'log' | 'outbox_leases') =>
@@ -164,8 +164,8 @@ export const startEndpoint = async (t: Teardown, { request, base, rows, newPool 
     if (response.status > 299) throw new Error(`${method} ${path}: ${JSON.stringify(response.body)}`)
     return response.body.data
   }
-  const urlOf = (number: number): string => `${receiver.url}&n=${number}`
-  const timeOf = (time: string | null): number | undefined =>
+  const buildUrl = (number: number): string => `${receiver.url}&n=${number}`
+  const toTime = (time: string | null): number | undefined =>
     time === null ? undefined : Math.round(Date.parse(time) / 100 - base / 100) / 10
 
   /** Starts a process that sends each request once the previous response is stored, so that results have one order. */
@@ -207,18 +207,18 @@ export const startEndpoint = async (t: Teardown, { request, base, rows, newPool 
     /** Creates an endpoint in place of all others. */
     create: async (endpoint: Endpoint): Promise<void> => {
       for (const { id } of await call('GET', '')) await call('DELETE', `/${id}`)
-      const made = await call('POST', '', { url: urlOf(0) })
+      const made = await call('POST', '', { url: buildUrl(0) })
       id = made.id
       receiver.secret = made.secret
       arrived.length = 0
       receiver.react = ({ waybill, body, path }) => {
-        arrived.push(`${orderEvent({ waybill, status: body.data.status.key })} to ${/\d+$/.exec(path)}`)
-        const { retryAfter, ...reaction } = endpoint.reactionTo(waybill)
+        arrived.push(`${formatEvent({ waybill, status: body.data.status.key })} to ${/\d+$/.exec(path)}`)
+        const { retryAfter, ...reaction } = endpoint.chooseReaction(waybill)
         return { ...reaction, headers: retryAfter ? { 'retry-after': `${retryAfter}` } : {} }
       }
     },
     change: (verb: Verb, url: number) =>
-      call('PATCH', `/${id}`, verb === 'moves' ? { url: urlOf(url) } : { state: `${verb.slice(0, -1)}d` }),
+      call('PATCH', `/${id}`, verb === 'moves' ? { url: buildUrl(url) } : { state: `${verb.slice(0, -1)}d` }),
     /** Replaces the wait of three days. */
     tire: (now: number) =>
       rows(
@@ -234,10 +234,10 @@ export const startEndpoint = async (t: Teardown, { request, base, rows, newPool 
         call('GET', `/${id}/deliveries?limit=100`),
       ])
       const deliveries = (list as Row[]).map(({ waybill_number, body, state, attempts, code, next_attempt_at }) => {
-        const event = orderEvent({ waybill: waybill_number ?? '', status: body.data.status.key })
-        return { event, state, attempts, code, dueAt: timeOf(next_attempt_at) }
+        const event = formatEvent({ waybill: waybill_number ?? '', status: body.data.status.key })
+        return { event, state, attempts, code, dueAt: toTime(next_attempt_at) }
       })
-      const endpoint = { disabled, failures, failingSince: timeOf(failing_since) }
+      const endpoint = { disabled, failures, failingSince: toTime(failing_since) }
       return { endpoint, deliveries: deliveries.toReversed() }
     },
   }

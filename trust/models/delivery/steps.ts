@@ -4,8 +4,8 @@ import { type CreateModel, expectSame, pick, type Step, stepWith, times } from '
 import { nextStatus } from '../order/model.ts'
 import { Endpoint, endpointMoods, type Verb } from './endpoint.ts'
 import {
+  formatEvent,
   type Order,
-  orderEvent,
   type ProcessName,
   processNames,
   type Reader,
@@ -50,35 +50,35 @@ const done = (text: string, act: (state: State) => unknown): Step<State> => ({
 
 /** Builds the steps in which processes deliver to one receiver. */
 const deliverySteps = (receiver: 'notifier' | 'endpoint', { runners, arrived, look }: Receiver, moods: object) => {
-  const readerOf = (state: State): Reader => state[receiver]
+  const findReader = (state: State): Reader => state[receiver]
   const isPlayed = ({ receivers }: State): boolean => receivers.includes(receiver)
   const reacts = (mood: string): Step<State> => ({
-    ...done(`the ${receiver} ${mood} from now on`, state => Object.assign(readerOf(state), { mood })),
+    ...done(`the ${receiver} ${mood} from now on`, state => Object.assign(findReader(state), { mood })),
     isPossible: isPlayed,
   })
   const delivers = ({ name, stop }: { name: ProcessName; stop?: Stage | undefined }): Step<State> => ({
-    isPossible: state => isPlayed(state) && !readerOf(state).stopped[name],
+    isPossible: state => isPlayed(state) && !findReader(state).stopped[name],
     text: () => `process ${name} delivers to the ${receiver}${stop ? ` and stops before it can ${stop}` : ''}`,
     run: async state => {
-      const reader = readerOf(state)
+      const reader = findReader(state)
       reader.work(name, stop)
       expectSame('it stopped', await runners[name].run(stop), reader.stopped[name] !== undefined)
       return reader.requests.join('; ') || 'nothing'
     },
   })
   const goesOn = (name: ProcessName): Step<State> => ({
-    isPossible: state => readerOf(state).stopped[name] !== undefined,
+    isPossible: state => findReader(state).stopped[name] !== undefined,
     text: () => `process ${name} goes on delivering to the ${receiver}`,
     run: async state => {
-      readerOf(state).goOn(name)
+      findReader(state).goOn(name)
       await runners[name].wake()
-      return readerOf(state).requests.join('; ') || 'nothing'
+      return findReader(state).requests.join('; ') || 'nothing'
     },
   })
   /** Compares requests and state with the model, and requires that a waybill's events first arrive in order. */
   const check = async (state: State): Promise<void> => {
-    const reader = readerOf(state)
-    // The requests may be under way.
+    const reader = findReader(state)
+    // The requests may be in flight.
     for (let tries = 0; tries < 200 && arrived.length < reader.requests.length; tries++) await delay(10)
     const requests = arrived.splice(0)
     expectSame(`requests to the ${receiver}`, requests, reader.requests)
@@ -86,14 +86,14 @@ const deliverySteps = (receiver: 'notifier' | 'endpoint', { runners, arrived, lo
     reader.requests = []
     expectSame(receiver, await look(), reader.show())
     for (const { waybill } of state.orders) {
-      const of = (events: readonly string[]) => [...new Set(events)].filter(event => event.startsWith(waybill))
-      const first = of(reader.seen)
-      expectSame(`first arrivals of ${waybill}`, first, of(state.happened).slice(0, first.length))
+      const select = (events: readonly string[]) => [...new Set(events)].filter(event => event.startsWith(waybill))
+      const first = select(reader.seen)
+      expectSame(`first arrivals of ${waybill}`, first, select(state.happened).slice(0, first.length))
     }
   }
   /** Makes every request succeed from now on, and resumes the processes. */
   const recover = async (state: State): Promise<void> => {
-    const reader = readerOf(state)
+    const reader = findReader(state)
     reader.mood = 'works'
     for (const name of processNames.filter(name => reader.stopped[name])) {
       await goesOn(name).run(state)
@@ -104,7 +104,7 @@ const deliverySteps = (receiver: 'notifier' | 'endpoint', { runners, arrived, lo
   const finish = async (state: State): Promise<void> => {
     await delivers({ name: 'A' }).run(state)
     await check(state)
-    const { seen } = readerOf(state)
+    const { seen } = findReader(state)
     const lost = state.happened.filter(event => !seen.includes(event))
     expectSame(`never arrived at the ${receiver}`, lost, [])
   }
@@ -126,8 +126,8 @@ export const delivery: CreateModel = async t => {
 
   const happen = (state: State, changed: readonly Order[]): string => {
     for (const reader of [state.notifier, state.endpoint]) reader.happen(changed)
-    state.happened.push(...changed.map(orderEvent))
-    return changed.map(orderEvent).join(', ')
+    state.happened.push(...changed.map(formatEvent))
+    return changed.map(formatEvent).join(', ')
   }
   const books = (count: number): Step<State> => ({
     isPossible: ({ orders }) => orders.length < 5,

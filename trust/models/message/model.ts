@@ -11,7 +11,7 @@ export interface Message {
   waits: boolean
   /** true: the message has been unknown for ten minutes. */
   isGivenUp: boolean
-  wasSentAgain: boolean
+  wasResentBySweep: boolean
   /** Lists the sends that took effect. */
   sends: Send[]
 }
@@ -19,7 +19,7 @@ export interface Message {
 interface Send {
   /** true: the notifier has learned the send's id. */
   isKnown: boolean
-  /** true: the message has been sent again since. */
+  /** true: the message was queued again after this send. */
   isFormer: boolean
 }
 
@@ -67,15 +67,15 @@ const send = (state: State, message: Message): void => {
 
 export const accept = (state: State, id: string, waybill: string | null): void => {
   const made = { name: `M${state.messages.length + 1}`, id, waybill, status: 'queued', attempts: 0 }
-  state.messages.push({ ...made, waits: false, isGivenUp: false, wasSentAgain: false, sends: [] })
+  state.messages.push({ ...made, waits: false, isGivenUp: false, wasResentBySweep: false, sends: [] })
 }
 /** Gives up an unknown message, or resends it once if the setting says so and no later one about its waybill left. */
 export const giveUp = ({ resends, messages }: State, message: Message): void => {
   message.isGivenUp = true
   const later = messages.slice(messages.indexOf(message) + 1).filter(({ waybill }) => waybill === message.waybill)
-  if (!resends || message.wasSentAgain || (message.waybill !== null && later.some(hasLeft))) return
+  if (!resends || message.wasResentBySweep || (message.waybill !== null && later.some(hasLeft))) return
   queueAgain(message)
-  message.wasSentAgain = true
+  message.wasResentBySweep = true
 }
 export const mayResend = ({ status, isGivenUp }: Message): boolean =>
   status === 'failed' || (status === 'unknown' && isGivenUp)

@@ -5,7 +5,7 @@ import { sweep } from '../../../services/notifier/sending/sweep.ts'
 import { messageTo } from '../../../services/notifier/test/fixture.ts'
 import { status as statusUpdate } from '../../../services/notifier/test/webhooks-fixture.ts'
 import { type CreateModel, expectSame, stepWith, times } from '../history.ts'
-import { fates, runningNotifier } from '../running-notifier.ts'
+import { fates, startNotifier } from '../running-notifier.ts'
 import {
   accept,
   giveUp,
@@ -22,7 +22,7 @@ import {
 const number = fc.nat(1_000)
 
 export const message: CreateModel = async t => {
-  const { call, pool, control, rows, post, webhook, ...notifier } = await runningNotifier(t)
+  const { call, pool, control, rows, post, webhook, ...notifier } = await startNotifier(t)
   let histories = 0
   const settle = async (state: State): Promise<void> => {
     sendDue(state)
@@ -52,7 +52,7 @@ export const message: CreateModel = async t => {
     },
   }))
 
-  /** Makes a step that happens to one of the messages to which it applies. */
+  /** Creates steps that each happen to one of the messages to which they apply. */
   const happens = (
     text: string,
     applies: (message: Message) => boolean,
@@ -106,7 +106,7 @@ export const message: CreateModel = async t => {
     },
   )
   const resends = happens(
-    'staff send $ again',
+    'staff resend $',
     () => true,
     async (_, message) => {
       const { status } = await call('POST', `/api/messages/${message.id}/resend`)
@@ -115,7 +115,7 @@ export const message: CreateModel = async t => {
     },
   )
 
-  const reportsOf = fc.record({ which: number, to: fc.constantFrom(...reports) }).map(({ which, to }) =>
+  const webhooks = fc.record({ which: number, to: fc.constantFrom(...reports) }).map(({ which, to }) =>
     stepWith(
       reportable,
       ({ message, nth }) => `a webhook reports ${to} for send ${nth + 1} of ${message.name}`,
@@ -169,7 +169,7 @@ export const message: CreateModel = async t => {
       expires,
       cancels,
       ...times(2, resends),
-      ...times(2, reportsOf),
+      ...times(2, webhooks),
       repeats,
     ],
     check: async ({ recipient, messages, arrived }: State) => {

@@ -9,4 +9,4 @@ export const percentile = (values: readonly number[], share: number): number => 
 
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-export const rounded = (value: number, decimals = 0): number => Number(value.toFixed(decimals))
+export const roundTo = (value: number, decimals = 0): number => Number(value.toFixed(decimals))
