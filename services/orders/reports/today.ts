@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
-import { keysOfClass } from '../statuses/statuses.ts'
+import { listKeysOfClass } from '../statuses/statuses.ts'
 import { addDays, listDays } from './days.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -65,7 +65,7 @@ export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: 
 const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>): Promise<Today> => {
   const [[settings], statuses] = await Promise.all([tx.rows(settingsSql, [tenant]), findStatuses(tx, tenant)])
   const { date, time_zone } = settings
-  const values = [tenant, keysOfClass(statuses, 'under_way')]
+  const values = [tenant, listKeysOfClass(statuses, 'under_way')]
   const [counted] = await tx.rows({ name: 'count_moving', text: countMovingSql, values })
   const find = async (day: string): Promise<Day> => {
     const key = `${tenant} ${time_zone} ${day}`

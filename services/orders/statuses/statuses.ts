@@ -78,7 +78,7 @@ export interface Status {
 }
 
 /** Returns the keys of a tenant's statuses of the `wanted` class. */
-export const keysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
+export const listKeysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
   [...statuses.keys()].filter(key => classifyStatus(key) === wanted)
 
 /** Returns true for a status without moves, and for one that the set no longer has. */
