@@ -6,10 +6,9 @@ export const initialStatusKeys = ['key_1', 'key_2'] as const
 export type InitialStatusKey = (typeof initialStatusKeys)[number]
 
 export const confirmedKey: InitialStatusKey = 'key_2'
-/** Marks an order that its merchant cancelled. */
 export const cancelledKey = 'key_3'
 
-/** The API relies on these: every set of statuses has them, and merchants may set no others. */
+/** Lists the statuses that the API relies on: every set has them, and merchants may set no others. */
 export const merchantStatusKeys: readonly string[] = [...initialStatusKeys, cancelledKey]
 
 /**
@@ -65,7 +64,7 @@ export const editableIn = (key: string): (typeof editables)[number] => {
   return classifyStatus(key) === 'under_way' ? 'customer' : 'none'
 }
 
-/** Describes a status of a tenant; `moves` are the keys that staff may move an order to from there. */
+/** Describes a status of a tenant; `moves` are the keys to which staff may move an order from it. */
 export interface Status {
   readonly key: string
   readonly name: string

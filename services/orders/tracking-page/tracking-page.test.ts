@@ -145,14 +145,14 @@ t.test('text of a company or a merchant never becomes markup', async t => {
     }
     return [{ row, catalogue }, signWaybill(catalogue, waybill_number)] as const
   }
-  const plain = renderPage('en', ...parcelOf('', '', '', '')).html
+  const plain = renderPage('en', ...makeParcel('', '', '', '')).html
   const countTags = (html: string): number => html.match(/</g)?.length ?? 0
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'binary' }), { minLength: 4, maxLength: 4 }),
         ([waybill_number = '', company = '', destination = '', currency = '']) => {
-          const { html } = renderPage('en', ...parcelOf(waybill_number, `${company}"><b>`, destination, currency))
+          const { html } = renderPage('en', ...makeParcel(waybill_number, `${company}"><b>`, destination, currency))
           return countTags(html) === countTags(plain)
         },
       ),
