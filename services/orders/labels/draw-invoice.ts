@@ -67,7 +67,9 @@ const drawSums = (
   currency: string,
   { lines, total, charges_due, brought_forward }: InvoiceJob['invoice'],
 ) => {
-  const sums = columns.map(([, heading, value]) => [heading, lines.reduce((sum, line) => sum + value(line), 0)] as const)
+  const sums = columns.map(
+    ([, heading, value]) => [heading, lines.reduce((sum, line) => sum + value(line), 0)] as const,
+  )
   const rows = [
     ...sums.filter(([, amount], index) => index === 0 || Math.abs(amount) > 0.001),
     ...(charges_due ? [['Charges that you pay separately', charges_due] as const] : []),

@@ -143,7 +143,11 @@ t.test('in ZPL a text cannot leave its field, and letters of any script are kept
   t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')
   t.strictSame(zpl.match(/\^X[AZ]/g), ['^XA', '^XZ'])
   t.match(await joinZpl({ ...label, customer_address: `${'a'.repeat(199)}😀` }), /aaa\^FS/, 'no half of an emoji')
-  t.match(await joinZpl({ ...label, customer_address: `${'a'.repeat(199)}කො` }), /aaa\^FS/, 'no letter without its vowel')
+  t.match(
+    await joinZpl({ ...label, customer_address: `${'a'.repeat(199)}කො` }),
+    /aaa\^FS/,
+    'no letter without its vowel',
+  )
 })
 
 t.test('500 labels in ZPL are written in 25 slices, and other requests run in between', async t => {

@@ -47,7 +47,8 @@ const writeLabel = (label: Label): string => {
  * Returns a module width that scans well and fits the label. A character takes 11 modules, and 35 modules surround the
  * text.
  */
-const chooseModuleDots = (waybill: string): number => Math.max(1, Math.min(4, Math.floor(736 / (11 * waybill.length + 35))))
+const chooseModuleDots = (waybill: string): number =>
+  Math.max(1, Math.min(4, Math.floor(736 / (11 * waybill.length + 35))))
 
 const labelsPerSlice = 20
 

@@ -69,7 +69,8 @@ const readPeriod = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) =>
   const last = to ?? today
   const first = from ?? addDays(last, 1 - defaultDays)
   if (first > last) throw invalid(to === undefined ? startsLate : endsEarly)
-  if (countDaysBetween(first, last) >= maxDays) throw invalid({ from: [`The period must have ${maxDays} days at most.`] })
+  if (countDaysBetween(first, last) >= maxDays)
+    throw invalid({ from: [`The period must have ${maxDays} days at most.`] })
   return { from: first, to: last }
 }
 

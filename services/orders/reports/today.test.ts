@@ -113,7 +113,8 @@ t.test('does not count a day again when a later one fails', async t => {
           get: (connected, key) => {
             if (key !== 'query') return Reflect.get(connected, key)
             return (query: { name?: string }, ...rest: []) => {
-              if (query.name === 'count_day' && ++counted > 20 && isFailing) return Promise.reject(new Error('unavailable'))
+              if (query.name === 'count_day' && ++counted > 20 && isFailing)
+                return Promise.reject(new Error('unavailable'))
               return connected.query(query as never, ...rest)
             }
           },

@@ -138,7 +138,7 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
   [
     'a key twice',
     [{ key: 'key_5' }, { key: 'key_5', name: 'B' }],
-    { 'statuses.1.key': ['The status key key_5 is there twice.'] },
+    { 'statuses.1.key': ['The status key key_5 appears twice.'] },
   ],
   [
     'a colour that is not a name',
@@ -150,13 +150,13 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
     shortSet.with(0, { key: 'key_1', name: 'Draft', moves: ['key_4', 'key_2', 'key_2'] }),
     {
       'statuses.0.moves.0': ['There is no status key_4 in this set.'],
-      'statuses.0.moves.2': ['The move to key_2 is there twice.'],
+      'statuses.0.moves.2': ['The move to key_2 appears twice.'],
     },
   ],
   [
     'a set without the statuses that requests rely on',
     [{ key: 'key_2', name: 'Confirmed', moves: [] }],
-    { statuses: ['The set lacks key_1 and key_3, which the calls of merchants rely on.'] },
+    { statuses: ["The set lacks key_1 and key_3, which merchants' requests rely on."] },
   ],
   [
     'a set with a status that has no name or no moves',
