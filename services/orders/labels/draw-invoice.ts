@@ -16,7 +16,7 @@ const firstPage = { top: mm(128), rows: 24 }
 const laterPage = { top: mm(26), rows: 41 }
 
 /** Gives each column of amounts its right edge in millimetres, its heading and its value. */
-const columns: readonly (readonly [right: number, heading: string, value: (line: Line) => number])[] = [
+const columns: readonly (readonly [right: number, head: string, value: (line: Line) => number])[] = [
   [90, 'Collected', line => line.collected],
   [107, 'Delivery', line => -line.delivery],
   [123, 'Fees', line => -line.cod_fee - line.return_fee],
@@ -67,9 +67,7 @@ const drawSums = (
   currency: string,
   { lines, total, charges_due, brought_forward }: InvoiceJob['invoice'],
 ) => {
-  const sums = columns.map(
-    ([, heading, value]) => [heading, lines.reduce((sum, line) => sum + value(line), 0)] as const,
-  )
+  const sums = columns.map(([, head, value]) => [head, lines.reduce((sum, line) => sum + value(line), 0)] as const)
   const rows = [
     ...sums.filter(([, amount], index) => index === 0 || Math.abs(amount) > 0.001),
     ...(charges_due ? [['Charges that you pay separately', charges_due] as const] : []),
@@ -90,7 +88,7 @@ const drawColumns = (page: Page, y: number): void => {
   const style = { size: 8, weight: 700 } as const
   write(page, 'Waybill', left, y, mm(40), style)
   write(page, 'Booked', left + mm(40), y, mm(30), style)
-  for (const [right, heading] of columns) writeRight(page, heading, left + mm(right), y, style)
+  for (const [right, head] of columns) writeRight(page, head, left + mm(right), y, style)
   drawRule(page, left, left + width, y + mm(5))
 }
 

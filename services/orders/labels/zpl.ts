@@ -37,7 +37,7 @@ const writeLabel = (label: Label): string => {
     writeLine(830),
     writeText(32, 842, 28, 736, 1, wordFacts(label)),
     writeText(32, 878, 26, 736, 2, label.description ?? ''),
-    `^FO32,952^BY${chooseModuleDots(label.waybill_number)}^BCN,150,N,N,N,A^FH_^FD${escapeText(label.waybill_number.replaceAll('>', '>0'))}^FS`,
+    `^FO32,952^BY${chooseDots(label.waybill_number)}^BCN,150,N,N,N,A^FH_^FD${escapeText(label.waybill_number.replaceAll('>', '>0'))}^FS`,
     writeText(32, 1116, 44, 736, 1, label.waybill_number),
     '^XZ',
   ].join('\n')
@@ -47,8 +47,7 @@ const writeLabel = (label: Label): string => {
  * Returns a module width that scans well and fits the label. A character takes 11 modules, and 35 modules surround the
  * text.
  */
-const chooseModuleDots = (waybill: string): number =>
-  Math.max(1, Math.min(4, Math.floor(736 / (11 * waybill.length + 35))))
+const chooseDots = (waybill: string): number => Math.max(1, Math.min(4, Math.floor(736 / (11 * waybill.length + 35))))
 
 const labelsPerSlice = 20
 

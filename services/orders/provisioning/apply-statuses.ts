@@ -14,17 +14,16 @@ const buildSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): St
   if (isWholeSet(entries))
     return entries.map(entry => ({ name: entry.key, color: 'secondary', description: '', moves: [], ...entry }))
   const changed = new Map(entries.map(entry => [entry.key, entry]))
-  return chooseBase(current).map(status => ({ ...status, ...changed.get(status.key), moves: status.moves }))
+  return findBase(current).map(status => ({ ...status, ...changed.get(status.key), moves: status.moves }))
 }
 
-const chooseBase = (current: Statuses): readonly Status[] =>
-  current.size > 0 ? [...current.values()] : standardStatuses
+const findBase = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
 
 /** Lists entries for statuses that the tenant lacks or, for a new set, missing statuses that orders have. */
 export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldErrors> => {
   const { tenant, statuses: entries = [] } = file
   if (isWholeSet(entries)) return findKeysInUse(tx, file)
-  const keys = chooseBase(await findStatuses(tx, tenant.id)).map(({ key }) => key)
+  const keys = findBase(await findStatuses(tx, tenant.id)).map(({ key }) => key)
   const errors: FieldErrors = {}
   for (const [index, { key }] of entries.entries())
     if (!keys.includes(key))

@@ -7,9 +7,9 @@ export const addDays = (date: string, days: number): string =>
 
 /** Lists every date from the first to the last. */
 export const listDays = (first: string, last: string): string[] => {
-  const count = Math.max(0, countDaysBetween(first, last) + 1)
+  const count = Math.max(0, daysBetween(first, last) + 1)
   return Array.from({ length: count }, (_, day) => addDays(first, day))
 }
 
-export const countDaysBetween = (first: string, last: string): number =>
+export const daysBetween = (first: string, last: string): number =>
   Math.round((Date.parse(last) - Date.parse(first)) / dayMilliseconds)

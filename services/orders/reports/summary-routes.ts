@@ -5,7 +5,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Tx } from '../database/tables.ts'
 import type { OrderStore } from '../tracking/read-orders.ts'
-import { addDays, countDaysBetween } from './days.ts'
+import { addDays, daysBetween } from './days.ts'
 import { countOrders, groupings, groupOrders, maxSummed, Summary, sumTotals } from './summary.ts'
 
 const maxDays = 366
@@ -69,8 +69,7 @@ const readPeriod = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) =>
   const last = to ?? today
   const first = from ?? addDays(last, 1 - defaultDays)
   if (first > last) throw invalid(to === undefined ? startsLate : endsEarly)
-  if (countDaysBetween(first, last) >= maxDays)
-    throw invalid({ from: [`The period must have ${maxDays} days at most.`] })
+  if (daysBetween(first, last) >= maxDays) throw invalid({ from: [`The period must have ${maxDays} days at most.`] })
   return { from: first, to: last }
 }
 

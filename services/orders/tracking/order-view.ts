@@ -80,7 +80,7 @@ const viewStatusSince = (catalogue: Catalogue, statusKey: string, since: string,
 })
 
 const toEvent = (event: EventRow, order: TrackedOrder, now: Date): Static<typeof OrderEvent> => ({
-  ...stateSince(order.catalogue, event.status_key, event.happened_at, now),
+  ...viewStatusSince(order.catalogue, event.status_key, event.happened_at, now),
   user: viewUser(event, order),
   by: findActor(event),
   reason_code: event.reason_code,
@@ -117,7 +117,7 @@ const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> 
 export const viewStatus = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => ({
   waybill_number: row.waybill_number,
   order_no: row.order_no,
-  ...stateSince(catalogue, row.status_key, row.timeline[0]?.happened_at ?? row.created_at, now),
+  ...viewStatusSince(catalogue, row.status_key, row.timeline[0]?.happened_at ?? row.created_at, now),
 })
 
 /** Shows an order to its merchant. */
