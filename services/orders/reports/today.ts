@@ -38,14 +38,15 @@ export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
   const schema = {
     operationId: 'getToday',
     summary: 'Read the metrics of today and of the days before',
-    description: 'The metrics are up to five seconds old.',
+    description: 'The metrics of today are up to five seconds old, and those of earlier days up to a day.',
     response: { 200: Type.Object({ data: Today }) },
   }
   app.get('/today', { schema }, async request => ({ data: await find(request.staff.tenant) }))
 }
 
-/** Days that are over stay cached for this long. Yesterday may at first lack rows written at midnight. */
+/** Caches days that are over for this long; take-backs of their moves show later. */
 const earlierMilliseconds = 86_400_000
+/** Yesterday may at first lack rows written at midnight. */
 const yesterdayMilliseconds = 3_600_000
 
 /**
