@@ -50,8 +50,8 @@ const earlierMilliseconds = 86_400_000
 const yesterdayMilliseconds = 3_600_000
 
 /**
- * Counts the metrics of a tenant's day and of the days before. Each process caches them for `keptMilliseconds`: requests
- * in between cost nothing.
+ * Counts the metrics of a tenant's day and of the days before. Each process caches them for `keptMilliseconds`:
+ * requests in between cost nothing.
  */
 export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: string) => Promise<Today>) => {
   const earlier = new LRUCache<string, Day>({ maxSize: 100_000, sizeCalculation: () => 1 })
