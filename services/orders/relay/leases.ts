@@ -36,8 +36,8 @@ export const releaseLease = (tx: Tx, tenant: string, holder: string, isKnown: bo
 
 /**
  * Blocks the lease for as long as the notifier has not known the tenant, from a second to five minutes, of which
- * `random` takes off at most half: no process tries the tenant's events meanwhile. Once an hour, for a warning, returns the time
- * since which the notifier has not known the tenant.
+ * `random` takes off at most half: no process tries the tenant's events meanwhile. Once an hour, for a warning, returns
+ * the time since which the notifier has not known the tenant.
  */
 export const suspend = async (tx: Tx, tenant: string, holder: string, random: () => number) => {
   const values = [tenant, holder, 1 - random() / 2]
